@@ -1,0 +1,37 @@
+/* What the parts of the addon's JavaScript surface share. */
+#ifndef EXEC_ADDON_H
+#define EXEC_ADDON_H
+
+#define NAPI_VERSION 8
+#include <node_api.h>
+
+#include "io.h"
+
+/* One per JavaScript environment: the main thread and every worker have their own. */
+struct addon {
+    struct loop *loop; /* NULL until start */
+    napi_threadsafe_function deliver;
+    unsigned holding; /* children that keep the process alive */
+};
+
+/* On failure throws, unless an exception is pending already, and returns NULL. */
+#define TRY(env, call)                                                                                                 \
+    do {                                                                                                               \
+        if ((call) != napi_ok)                                                                                         \
+            return addon_throw((env), #call);                                                                          \
+    } while (0)
+
+napi_value addon_throw(napi_env env, const char *what);
+
+/* delivery.c */
+napi_value delivery_start(napi_env env, napi_callback_info info);
+void delivery_hold(napi_env env, struct addon *addon);
+void delivery_let_go(napi_env env, struct addon *addon);
+
+/* sweep.c */
+napi_value sweep(napi_env env, napi_callback_info info);
+
+/* start-child.c */
+napi_value start_child(napi_env env, napi_callback_info info);
+
+#endif

@@ -1,0 +1,101 @@
+/* spawn(files, argv, env, cwd, io, rows, cols, mark, leashed, report): the id of the child, or the step that failed. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "addon.h"
+
+enum { FILES, ARGV, ENVIRONMENT, CWD, IO, ROWS, COLS, MARK, LEASHED, REPORT, ARGUMENTS };
+
+/* The NUL-terminated strings of a buffer as a NULL-terminated list of pointers into it. */
+static char **list_of(napi_env env, napi_value value)
+{
+    void *memory;
+    size_t length;
+    if (napi_get_buffer_info(env, value, &memory, &length) != napi_ok)
+        return NULL;
+    char *text = memory, *end = text + length;
+    size_t count = 0;
+    for (char *at = text; at < end; at++)
+        count += *at == '\0';
+    char **list = malloc((count + 1) * sizeof *list);
+    if (list == NULL)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        list[i] = text;
+        text += strlen(text) + 1;
+    }
+    list[count] = NULL;
+    return list;
+}
+
+static bool read_numbers(napi_env env, napi_value *arguments, struct spawn_request *request)
+{
+    uint32_t io, rows, cols;
+    bool lossless;
+    if (napi_get_value_uint32(env, arguments[IO], &io) != napi_ok || napi_get_value_uint32(env, arguments[ROWS], &rows) != napi_ok ||
+        napi_get_value_uint32(env, arguments[COLS], &cols) != napi_ok ||
+        napi_get_value_bigint_uint64(env, arguments[MARK], &request->mark, &lossless) != napi_ok ||
+        napi_get_value_bool(env, arguments[LEASHED], &request->leashed) != napi_ok || io > STDIO_TERMINAL)
+        return false;
+    request->stdio = (enum stdio)io;
+    request->rows = (unsigned short)rows;
+    request->cols = (unsigned short)cols;
+    return true;
+}
+
+static int launch(struct addon *addon, const struct spawn_request *request, uint32_t *id, struct spawn_result *result)
+{
+    if (spawn_child(request, result) < 0)
+        return -1;
+    struct child *child = loop_add(addon->loop, result, request->stdio == STDIO_TERMINAL);
+    if (child == NULL) {
+        result->error = errno;
+        result->step = "watch";
+        return -1;
+    }
+    *id = child->id;
+    return 0;
+}
+
+napi_value start_child(napi_env env, napi_callback_info info)
+{
+    size_t count = ARGUMENTS;
+    napi_value arguments[ARGUMENTS], outcome = NULL;
+    struct addon *addon;
+    TRY(env, napi_get_cb_info(env, info, &count, arguments, NULL, (void **)&addon));
+    int32_t *report;
+    size_t length;
+    napi_typedarray_type type;
+    TRY(env, napi_get_typedarray_info(env, arguments[REPORT], &type, &length, (void **)&report, NULL, NULL));
+    if (addon->loop == NULL || type != napi_int32_array || length < 2)
+        return addon_throw(env, "spawn: not started, or no report");
+
+    struct spawn_request request = {0};
+    struct spawn_result result;
+    char **cwd = list_of(env, arguments[CWD]);
+    request.files = list_of(env, arguments[FILES]);
+    request.argv = list_of(env, arguments[ARGV]);
+    request.envp = list_of(env, arguments[ENVIRONMENT]);
+    if (cwd == NULL || cwd[0] == NULL || request.files == NULL || request.argv == NULL || request.envp == NULL ||
+        !read_numbers(env, arguments, &request)) {
+        addon_throw(env, "spawn: wrong arguments");
+    } else {
+        uint32_t id;
+        request.cwd = cwd[0];
+        if (launch(addon, &request, &id, &result) == 0) {
+            delivery_hold(env, addon);
+            report[0] = result.pid;
+            napi_create_uint32(env, id, &outcome);
+        } else {
+            report[1] = result.error;
+            napi_create_string_utf8(env, result.step, NAPI_AUTO_LENGTH, &outcome);
+        }
+    }
+    free(cwd);
+    free(request.files);
+    free(request.argv);
+    free(request.envp);
+    return outcome;
+}

@@ -1,0 +1,32 @@
+/** Wakes everyone who waits for the next change of something; a waiter looks again by itself. */
+export class Changes {
+  #waiting: (() => void)[] = [];
+
+  /** Resolves at the next `notify`, at the deadline, or when the signal aborts, whichever is first. */
+  next(options: { timeoutMs?: number; signal?: AbortSignal | undefined } = {}): Promise<void> {
+    const { timeoutMs, signal } = options;
+    if (signal?.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = timeoutMs === undefined ? undefined : setTimeout(done, Math.min(timeoutMs, LONGEST_TIMER_MS));
+      const waiting = this.#waiting;
+      waiting.push(done);
+      signal?.addEventListener('abort', done);
+
+      function done(): void {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', done);
+        const at = waiting.indexOf(done);
+        if (at >= 0) waiting.splice(at, 1);
+        resolve();
+      }
+    });
+  }
+
+  notify(): void {
+    if (this.#waiting.length === 0) return;
+    for (const wake of [...this.#waiting]) wake();
+  }
+}
+
+/** Timers of JavaScript fire at once when asked for more than 2^31-1 ms. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -1,0 +1,13 @@
+export {
+  concatBytes,
+  decodeBase64,
+  decodeLatin1,
+  decodeUtf8,
+  encodeBase64,
+  encodeUtf8,
+  indexOfAscii,
+} from './bytes.ts';
+export { Changes } from './changes.ts';
+export { type Deferred, deferred } from './deferred.ts';
+export { type LogFields, type Logger, silentLogger } from './logger.ts';
+export { Scope } from './scope.ts';

@@ -1,0 +1,29 @@
+type Owned = AsyncDisposable | Disposable;
+
+/** Owns what it is given and releases it newest first; Node 20 has no `AsyncDisposableStack`. */
+export class Scope implements AsyncDisposable {
+  #owned: Owned[] = [];
+
+  own<T extends Owned>(resource: T): T {
+    this.#owned.push(resource);
+    return resource;
+  }
+
+  defer(release: () => void | Promise<void>): void {
+    this.#owned.push({ [Symbol.asyncDispose]: async () => release() });
+  }
+
+  /** Releases everything even when one release fails; the first failure is thrown at the end. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const failures: unknown[] = [];
+    for (const resource of this.#owned.splice(0).reverse()) {
+      try {
+        if (Symbol.asyncDispose in resource) await resource[Symbol.asyncDispose]();
+        else resource[Symbol.dispose]();
+      } catch (failure) {
+        failures.push(failure);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+}

@@ -1,0 +1,3 @@
+export async function doctorCommand(_argv: readonly string[]): Promise<number> {
+  throw new Error('not yet');
+}

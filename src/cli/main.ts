@@ -1,0 +1,54 @@
+#!/usr/bin/env node
+import { version } from '../environment/index.ts';
+import { serveCommand, serveOptionsHelp } from './serve-command.ts';
+import { UsageError } from './usage-error.ts';
+
+const help = (): string => `Gives a program hands on this machine: processes, terminals and files over one connection.
+
+Usage: exec-server [OPTIONS]              serve, and print the URL
+       exec-server run [OPTIONS] -- CMD   run one command on a server
+       exec-server doctor                 say what this machine can do
+
+Options:
+${serveOptionsHelp()}
+
+Exit codes: 0 stopped as asked, 1 failed (the reason is on stderr), 2 wrong usage.
+Log level: EXEC_SERVER_LOG=debug|info|warn|error [default: warn]
+`;
+
+/** Runs the command line; resolves with the exit code. */
+export async function runMain(argv: readonly string[]): Promise<number> {
+  try {
+    return await dispatch(argv);
+  } catch (error) {
+    if (error instanceof UsageError) {
+      process.stderr.write(`error: ${error.message}\n\nFor more information, try 'exec-server --help'.\n`);
+      return 2;
+    }
+    process.stderr.write(`Error: ${(error as Error).message}\n`);
+    return 1;
+  }
+}
+
+async function dispatch(argv: readonly string[]): Promise<number> {
+  const [command, ...rest] = argv;
+  if (command === 'run') return (await import('./run-command.ts')).runCommand(rest);
+  if (command === 'doctor') return (await import('./doctor-command.ts')).doctorCommand(rest);
+  if (argv.includes('--help') || argv.includes('-h')) return print(help());
+  if (argv.includes('--version') || argv.includes('-V')) return print(`exec-server ${version}\n`);
+  if (command !== undefined && !command.startsWith('-')) {
+    throw new UsageError(`unknown command '${command}'; known are run and doctor`);
+  }
+  return serveCommand(argv);
+}
+
+function print(text: string): number {
+  process.stdout.write(text);
+  return 0;
+}
+
+void runMain(process.argv.slice(2)).then((code) => {
+  process.exitCode = code;
+  // A stopped server has let go of everything it owns; what remains is a client that keeps its end of stdin open.
+  process.stdin.unref?.();
+});

@@ -1,0 +1,51 @@
+import { nativeStatus } from '../os/index.ts';
+import { DEFAULT_LISTEN_URL, parseListenUrl, serve } from '../server/index.ts';
+import { describeOptions, parseOptions } from './arguments.ts';
+import { authOptions, readAuth } from './auth-options.ts';
+import { readSettings, settingOptions } from './settings.ts';
+import { stderrLogger } from './stderr-logger.ts';
+
+const options = {
+  listen: {
+    type: 'string',
+    value: 'URL',
+    help: `where to listen: ws://IP:PORT (port 0 picks a free one), or stdio [default: ${DEFAULT_LISTEN_URL}]`,
+  },
+  ...authOptions,
+  config: {
+    type: 'string',
+    value: 'FILE',
+    help: 'settings file [default: ~/.config/exec-server/exec-server.toml if it exists; env: EXEC_SERVER_CONFIG]',
+  },
+  help: { type: 'boolean', short: 'h', help: 'show this text' },
+  version: { type: 'boolean', short: 'V', help: 'show the version' },
+} as const;
+
+export const serveOptionsHelp = (): string => describeOptions({ ...options, ...settingOptions });
+
+/** Serves until SIGTERM or SIGINT, or on stdio until the input ends. */
+export async function serveCommand(argv: readonly string[]): Promise<number> {
+  const { values } = parseOptions(argv, { ...options, ...settingOptions });
+  const settings = await readSettings(values, process.env, values.config as string | undefined);
+  const address = parseListenUrl((values.listen as string | undefined) ?? DEFAULT_LISTEN_URL);
+  const auth = readAuth(values as Parameters<typeof readAuth>[0]);
+  if (address.type === 'stdio' && auth.type !== 'none') {
+    throw new Error('WebSocket auth requires a WebSocket listener, not stdio');
+  }
+  const native = nativeStatus();
+  if (!native.ready) throw new Error(native.reason);
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
+  await serve(
+    {
+      address,
+      auth,
+      config: settings,
+      allowUnauthenticated: values['allow-unauthenticated'] === true,
+      log: stderrLogger(process.env),
+      announce: (url) => process.stdout.write(`${url}\n`),
+    },
+    stop.signal,
+  );
+  return 0;
+}

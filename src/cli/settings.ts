@@ -1,0 +1,93 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { defaultConfig, type ExecServerConfig } from '../server/index.ts';
+import type { OptionTable } from './arguments.ts';
+import { UsageError } from './usage-error.ts';
+
+type Setting = keyof ExecServerConfig;
+
+const descriptions: Readonly<Record<Setting, string>> = {
+  shutdownGracePeriodMs: 'how long processes may take to end when the server stops',
+  maxProcessesPerConnection: 'processes one client may have running',
+  retainedOutputBytesPerProcess: 'output kept per process for late readers',
+  allowDirectExec: 'accept process/start in its flat form',
+  allowPreparedExec: 'accept process/start with a prepared spawn request',
+  maxConnections: 'connections served at a time',
+  detachedSessionTtlMs: 'how long a session waits to be resumed; 0 ends its processes with its connection',
+  concurrentRequests: 'requests of one connection worked on at a time; 1 answers strictly in order',
+};
+
+const names = Object.keys(descriptions) as Setting[];
+
+const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+const snake = (name: string): string => kebab(name).replaceAll('-', '_');
+const environmentName = (name: string): string => `EXEC_SERVER_${snake(name).toUpperCase()}`;
+
+/** Every setting as a flag. */
+export const settingOptions: OptionTable = Object.fromEntries(
+  names.map((name) => [
+    kebab(name),
+    {
+      type: 'string' as const,
+      value: typeof defaultConfig[name] === 'boolean' ? 'true|false' : 'N',
+      help: `${descriptions[name]} [default: ${defaultConfig[name]}; env: ${environmentName(name)}; file: ${snake(name)}]`,
+    },
+  ]),
+);
+
+/** One name, three spellings: the flag wins over the environment, which wins over the file. */
+export async function readSettings(
+  flags: Readonly<Record<string, string | boolean | undefined>>,
+  env: NodeJS.ProcessEnv,
+  file: string | undefined,
+): Promise<Partial<ExecServerConfig>> {
+  const fromFile = await readFile(file ?? env.EXEC_SERVER_CONFIG, env);
+  const settings: Record<string, number | boolean> = {};
+  for (const name of names) {
+    const given =
+      spelled(flags[kebab(name)], `--${kebab(name)}`) ??
+      spelled(env[environmentName(name)], environmentName(name)) ??
+      spelled(fromFile[snake(name)], snake(name));
+    if (given) settings[name] = parse(name, given);
+  }
+  return settings;
+}
+
+interface Spelled {
+  readonly value: unknown;
+  readonly where: string;
+}
+
+function spelled(value: unknown, where: string): Spelled | undefined {
+  return value === undefined ? undefined : { value, where };
+}
+
+function parse(name: Setting, { value, where }: Spelled): number | boolean {
+  const text = String(value);
+  if (typeof defaultConfig[name] === 'boolean') {
+    if (text === 'true' || text === 'false') return text === 'true';
+    throw new UsageError(`invalid value '${text}' for ${where}: expected true or false`);
+  }
+  const least = mayBeZero.has(name) ? 0 : 1;
+  if (/^\d+$/.test(text) && Number(text) >= least && Number.isSafeInteger(Number(text))) return Number(text);
+  throw new UsageError(`invalid value '${text}' for ${where}: expected a whole number of at least ${least}`);
+}
+
+const mayBeZero: ReadonlySet<Setting> = new Set(['shutdownGracePeriodMs', 'detachedSessionTtlMs']);
+
+async function readFile(given: string | undefined, env: NodeJS.ProcessEnv): Promise<Record<string, unknown>> {
+  const usual = join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'exec-server', 'exec-server.toml');
+  const path = given ?? usual;
+  if (given === undefined && !existsSync(path)) return {};
+  const { parse } = await import('smol-toml');
+  let settings: Record<string, unknown>;
+  try {
+    settings = parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new UsageError(`cannot read settings from ${path}: ${(error as Error).message.split('\n')[0]}`);
+  }
+  const unknown = Object.keys(settings).find((key) => !names.some((name) => snake(name) === key));
+  if (unknown) throw new UsageError(`unknown setting ${unknown} in ${path}; known are ${names.map(snake).join(', ')}`);
+  return settings;
+}

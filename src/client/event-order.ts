@@ -1,0 +1,88 @@
+import type { Result } from '../protocol/index.ts';
+import type { SeqRange } from './errors.ts';
+import type { ProcessEvent } from './process-event.ts';
+
+/** What `process/read` tells about a process when asked without a byte limit. */
+export type Retained = Pick<
+  Result<'process/read'>,
+  'chunks' | 'nextSeq' | 'exited' | 'exitCode' | 'closed' | 'sandboxDenied'
+>;
+
+export interface Reconciled {
+  /** What can be delivered now. */
+  readonly events: readonly ProcessEvent[];
+  /** Numbers that neither this client nor the server has. */
+  readonly missing: SeqRange | undefined;
+}
+
+/** Puts the events of one process in the order of their numbers; each number passes once. */
+export class EventOrder {
+  readonly #held = new Map<number, ProcessEvent>();
+  #next = 1;
+  #exit: 'ahead' | 'held' | 'delivered' = 'ahead';
+  #closedHeld = false;
+
+  /** The last number that passed. */
+  get delivered(): number {
+    return this.#next - 1;
+  }
+
+  /** Whether waiting is no use: the server has said its last word, or too much has come after the hole. */
+  get isStuck(): boolean {
+    return this.#closedHeld || this.#held.size > HELD_EVENTS;
+  }
+
+  /** Takes an event as it arrives and gives what is now in order. */
+  offer(event: ProcessEvent): readonly ProcessEvent[] {
+    this.#hold(event);
+    return this.#release();
+  }
+
+  /** Fills holes from what the server retains, and tells which cannot be filled. */
+  reconcile(retained: Retained): Reconciled {
+    const { chunks, nextSeq, exited, exitCode, closed, sandboxDenied } = retained;
+    for (const { seq, stream, chunk } of chunks) this.#hold({ type: 'output', seq, stream, bytes: chunk });
+    if (closed) this.#hold({ type: 'closed', seq: nextSeq - 1 });
+    // The answer does not number the exit, but it used up one number: with nothing lost, the only one left over.
+    const hole = this.#hole(nextSeq);
+    if (exited && this.#exit === 'ahead' && hole?.count === 1) {
+      this.#hold({ type: 'exited', seq: hole.from, exitCode: exitCode ?? -1, sandboxDenied: sandboxDenied ?? false });
+    }
+    const events = this.#release();
+    const missing = this.#hole(nextSeq);
+    return { events, missing: missing && { from: missing.from, to: missing.to } };
+  }
+
+  #hold(event: ProcessEvent): void {
+    if (event.seq < this.#next || this.#held.has(event.seq)) return;
+    this.#held.set(event.seq, event);
+    if (event.type === 'exited') this.#exit = 'held';
+    if (event.type === 'closed') this.#closedHeld = true;
+  }
+
+  #release(): readonly ProcessEvent[] {
+    const events: ProcessEvent[] = [];
+    for (let event = this.#held.get(this.#next); event; event = this.#held.get(this.#next)) {
+      this.#held.delete(this.#next++);
+      if (event.type === 'exited') this.#exit = 'delivered';
+      if (event.type === 'closed') this.#closedHeld = false;
+      events.push(event);
+    }
+    return events;
+  }
+
+  /** The numbers below `end` that are not here: how many, and the range they lie in. */
+  #hole(end: number): (SeqRange & { count: number }) | undefined {
+    const held = [...this.#held.keys()].filter((seq) => seq < end).length;
+    const count = end - this.#next - held;
+    if (count <= 0) return undefined;
+    let from = this.#next;
+    while (this.#held.has(from)) from++;
+    let to = end - 1;
+    while (this.#held.has(to)) to--;
+    return { from, to, count };
+  }
+}
+
+/** The reference swaps neighbours now and then; a hole this many events old is a loss. */
+const HELD_EVENTS = 256;

@@ -1,0 +1,147 @@
+import { Changes } from '../base/index.ts';
+import type { OutputStream } from '../protocol/index.ts';
+import type { Demand } from './demand.ts';
+import { OutputGapError, type SeqRange } from './errors.ts';
+
+/** A piece of output, as it was read from the process. */
+export interface OutputChunk {
+  readonly seq: number;
+  readonly stream: OutputStream;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Output of one process on its way to whoever reads it.
+ *
+ * While it is being iterated nothing is lost: a reader that falls behind holds up the connection. While nobody
+ * iterates, the newest 4 MiB are kept so that a forgotten process can neither block the others nor fill the memory;
+ * a later iteration first throws an `OutputGapError` for what was dropped, the one after it goes on with the rest.
+ */
+export class OutputBuffer implements AsyncIterable<OutputChunk> {
+  readonly #processId: string;
+  readonly #demand: Demand;
+  readonly #changes = new Changes();
+  #chunks: OutputChunk[] = [];
+  #first = 0;
+  #bytes = 0;
+  #isRead = false;
+  #dropped: (SeqRange & { bytes: number }) | undefined;
+  #end: { readonly failure?: Error } | undefined;
+
+  constructor(processId: string, demand: Demand) {
+    this.#processId = processId;
+    this.#demand = demand;
+  }
+
+  add(chunk: OutputChunk): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.bytes.length;
+    while (!this.#isRead && this.#bytes > UNREAD_BYTES) this.#drop();
+    this.#changes.notify();
+  }
+
+  /** Pending while the reader has to catch up first. */
+  room(): void | Promise<void> {
+    if (this.#isFull()) return this.#roomAgain();
+  }
+
+  /** No more output comes: the process has closed, or is lost to us. */
+  finish(failure?: Error): void {
+    this.#end = failure ? { failure } : {};
+    this.#wake();
+  }
+
+  /** Takes what is there now, for one who does not insist on everything. */
+  takeAll(): { chunks: readonly OutputChunk[]; droppedBytes: number } {
+    this.#refuseSecondReader();
+    const chunks = this.#chunks.slice(this.#first);
+    const droppedBytes = this.#dropped?.bytes ?? 0;
+    this.#chunks = [];
+    this.#first = 0;
+    this.#bytes = 0;
+    this.#dropped = undefined;
+    return { chunks, droppedBytes };
+  }
+
+  /** The next time output arrives or ends. */
+  change(options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<void> {
+    return this.#changes.next(options);
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<OutputChunk, void, void> {
+    return this.read();
+  }
+
+  /** All output from here to the end of the process; one reader at a time. */
+  read(signal?: AbortSignal): AsyncGenerator<OutputChunk, void, void> {
+    this.#refuseSecondReader();
+    this.#isRead = true;
+    return this.#read(signal);
+  }
+
+  async *#read(signal: AbortSignal | undefined): AsyncGenerator<OutputChunk, void, void> {
+    try {
+      for (;;) {
+        signal?.throwIfAborted();
+        this.#reportDropped();
+        const chunk = this.#take();
+        if (chunk) yield chunk;
+        else if (this.#end?.failure) throw this.#end.failure;
+        else if (this.#end) return;
+        else await this.#changes.next({ signal });
+      }
+    } finally {
+      this.#isRead = false;
+      while (this.#bytes > UNREAD_BYTES) this.#drop();
+      this.#wake();
+    }
+  }
+
+  #take(): OutputChunk | undefined {
+    const chunk = this.#chunks[this.#first];
+    if (!chunk) return undefined;
+    this.#bytes -= chunk.bytes.length;
+    if (++this.#first > 1024 && this.#first * 2 > this.#chunks.length) {
+      this.#chunks = this.#chunks.slice(this.#first);
+      this.#first = 0;
+    }
+    if (!this.#isFull()) this.#demand.changes.notify();
+    return chunk;
+  }
+
+  #drop(): void {
+    const { seq, bytes } = this.#take()!;
+    this.#dropped = { from: this.#dropped?.from ?? seq, to: seq, bytes: (this.#dropped?.bytes ?? 0) + bytes.length };
+  }
+
+  #reportDropped(): void {
+    const dropped = this.#dropped;
+    if (!dropped) return;
+    this.#dropped = undefined;
+    throw new OutputGapError(this.#processId, dropped);
+  }
+
+  #refuseSecondReader(): void {
+    if (this.#isRead) throw new Error(`the output of process ${this.#processId} is already being read`);
+  }
+
+  #isFull(): boolean {
+    return this.#isRead && !this.#end && this.#bytes > (this.#demand.isPresent ? MOST_BYTES : READ_BYTES);
+  }
+
+  async #roomAgain(): Promise<void> {
+    while (this.#isFull()) await this.#demand.changes.next();
+  }
+
+  #wake(): void {
+    this.#changes.notify();
+    this.#demand.changes.notify();
+  }
+}
+
+/** Kept for a reader that may still come. */
+const UNREAD_BYTES = 4 * 1024 * 1024;
+/** How far a reader may fall behind before the connection waits for it. */
+const READ_BYTES = 1024 * 1024;
+/** The same while an answer is awaited on the connection, perhaps by that very reader. */
+const MOST_BYTES = 64 * 1024 * 1024;

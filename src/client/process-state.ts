@@ -1,0 +1,26 @@
+import type { ProcessEvent } from './process-event.ts';
+
+/**
+ * running ──exited──▶ exited ──closed──▶ closed
+ *
+ * A process that can no longer be followed (connection gone for good, output lost) becomes `failed` from wherever it
+ * was; what has closed cannot fail any more.
+ */
+export type ProcessState =
+  | { readonly phase: 'running' }
+  | { readonly phase: 'exited' | 'closed'; readonly exitCode: number; readonly sandboxDenied: boolean }
+  | { readonly phase: 'failed'; readonly failure: Error };
+
+export function nextProcessState(state: ProcessState, event: ProcessEvent): ProcessState {
+  if (event.type === 'output') return state;
+  if (state.phase === 'running' && event.type === 'exited') {
+    return { phase: 'exited', exitCode: event.exitCode, sandboxDenied: event.sandboxDenied };
+  }
+  if (state.phase === 'exited' && event.type === 'closed') return { ...state, phase: 'closed' };
+  throw new Error(`process cannot handle ${event.type} while ${state.phase}`);
+}
+
+/** Whether nothing more will ever be heard of the process. */
+export function isOver(state: ProcessState): state is ProcessState & { phase: 'closed' | 'failed' } {
+  return state.phase === 'closed' || state.phase === 'failed';
+}

@@ -1,0 +1,92 @@
+import { encodeUtf8 } from '../base/index.ts';
+import { ExecError } from '../protocol/index.ts';
+import type { Calls } from './calls.ts';
+import { UnsupportedError } from './errors.ts';
+
+/** What the stdin of a process is connected to. */
+export type StdinKind = 'terminal' | 'pipe' | 'none';
+
+/** The writing end of a process's stdin: one write after the other, each applied exactly once. */
+export class ProcessStdin {
+  readonly kind: StdinKind;
+  readonly #processId: string;
+  readonly #calls: Calls;
+  #turn: Promise<unknown> = Promise.resolve();
+  #writes = 0;
+  #lineIsOpen = false;
+
+  constructor(processId: string, kind: StdinKind, calls: Calls) {
+    this.#processId = processId;
+    this.kind = kind;
+    this.#calls = calls;
+  }
+
+  /** Resolves when the server has taken all of it. */
+  write(data: Uint8Array | string, signal?: AbortSignal): Promise<void> {
+    const bytes = typeof data === 'string' ? encodeUtf8(data) : data;
+    return this.#inTurn(() => this.#writeParts(bytes, signal));
+  }
+
+  /** Lets the process read the end of its input, after everything written before. */
+  close(signal?: AbortSignal): Promise<void> {
+    return this.#inTurn(() => this.#writeEnd(signal));
+  }
+
+  /** Throws when `close` has no way to work. */
+  requireCloseable(): void {
+    if (this.kind === 'none') throw new ExecError('invalidRequest', `process ${this.#processId} has no stdin`);
+    if (this.kind === 'pipe' && !this.#canClose()) throw new UnsupportedError('close stdin', CAPABILITY);
+  }
+
+  async #writeEnd(signal: AbortSignal | undefined): Promise<void> {
+    this.requireCloseable();
+    if (this.#canClose()) {
+      const { status } = await this.#calls.request('process/closeStdin', { processId: this.#processId }, signal);
+      return this.#check(status);
+    }
+    // In the middle of a line the character only hands over the line; the second one finds nothing and ends the input.
+    await this.#writePart(this.#lineIsOpen ? Uint8Array.of(EOT, EOT) : Uint8Array.of(EOT), signal);
+  }
+
+  async #writeParts(bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    let at = 0;
+    do {
+      signal?.throwIfAborted();
+      await this.#writePart(bytes.subarray(at, at + PART_BYTES), signal);
+      at += PART_BYTES;
+    } while (at < bytes.length);
+  }
+
+  async #writePart(chunk: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    const writeId = String(++this.#writes);
+    const { status } = await this.#calls.request('process/write', { processId: this.#processId, writeId, chunk }, signal);
+    this.#check(status);
+    if (chunk.length > 0) this.#lineIsOpen = chunk.at(-1) !== NEWLINE && chunk.at(-1) !== EOT;
+  }
+
+  #check(status: 'accepted' | 'unknownProcess' | 'stdinClosed' | 'starting'): void {
+    if (status !== 'accepted') throw new ExecError('invalidRequest', `process ${this.#processId} ${refusals[status]}`);
+  }
+
+  #canClose(): boolean {
+    return this.#calls.supports(CAPABILITY);
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => {}); // the caller of this write is told; the next write stands on its own
+    return done;
+  }
+}
+
+const refusals = {
+  unknownProcess: 'is not known to the server',
+  stdinClosed: 'does not read stdin',
+  starting: 'is still starting',
+} as const;
+
+const CAPABILITY = 'processCloseStdin';
+/** In base64 still below the 16 MiB that the reference allows a frame. */
+const PART_BYTES = 8 * 1024 * 1024;
+const EOT = 0x04;
+const NEWLINE = 0x0a;

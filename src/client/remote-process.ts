@@ -1,0 +1,239 @@
+import { Changes, concatBytes } from '../base/index.ts';
+import { ExecError, type OutputStream, type Params, type Result, type SignalName } from '../protocol/index.ts';
+import { ConnectionLost } from '../rpc/index.ts';
+import type { Calls } from './calls.ts';
+import type { Demand } from './demand.ts';
+import { UnsupportedError } from './errors.ts';
+import { HeadTail } from './head-tail.ts';
+import { OutputBuffer } from './output-buffer.ts';
+import type { ProcessEvent } from './process-event.ts';
+import { ProcessFeed } from './process-feed.ts';
+import { isOver, nextProcessState, type ProcessState } from './process-state.ts';
+import { ProcessStdin } from './process-stdin.ts';
+import { readSnapshot } from './snapshot.ts';
+
+export type ProcessSnapshot = Result<'process/snapshot'>;
+
+export interface WaitOptions {
+  /** `exited`: the process itself has ended; `closed`: its output has ended too, which is the default. */
+  readonly until?: 'exited' | 'closed';
+  readonly timeoutMs?: number;
+}
+
+export interface Communicated {
+  readonly stdout: Uint8Array;
+  readonly stderr: Uint8Array;
+  readonly terminal: Uint8Array;
+  readonly exitCode: number;
+  readonly sandboxDenied: boolean;
+}
+
+export interface CollectOptions {
+  /** How long to watch. */
+  readonly yieldMs: number;
+  /** Of more output than this the first and the last half are given; 1 MiB unless said otherwise. */
+  readonly maxBytes?: number;
+}
+
+export interface Collected {
+  /** What was printed, streams mixed as they came. */
+  readonly output: Uint8Array;
+  readonly omittedBytes: number;
+  readonly running: boolean;
+  /** Known once the process has closed. */
+  readonly exitCode: number | null;
+  readonly sandboxDenied: boolean;
+  readonly failure: Error | null;
+}
+
+/** A process on the server. Disposing it ends it. */
+export class RemoteProcess implements AsyncDisposable {
+  readonly processId: string;
+  /** How the server confines it, once started; older servers do not say. */
+  sandboxType: string | undefined;
+  readonly #calls: Calls;
+  readonly #demand: Demand;
+  readonly #stdin: ProcessStdin;
+  readonly #output: OutputBuffer;
+  readonly #feed: ProcessFeed;
+  readonly #changes = new Changes();
+  readonly #printedBytes: Record<OutputStream, number> = { stdout: 0, stderr: 0, pty: 0 };
+  #lastSeq = 0;
+  #state: ProcessState = { phase: 'running' };
+
+  constructor(start: Pick<Params<'process/start'>, 'processId' | 'tty' | 'pipeStdin'>, calls: Calls, demand: Demand) {
+    const { processId, tty, pipeStdin } = start;
+    this.processId = processId;
+    this.#calls = calls;
+    this.#demand = demand;
+    this.#stdin = new ProcessStdin(processId, tty ? 'terminal' : pipeStdin ? 'pipe' : 'none', calls);
+    this.#output = new OutputBuffer(processId, demand);
+    const read = (afterSeq: number) => calls.request('process/read', { processId, afterSeq, waitMs: 0 });
+    this.#feed = new ProcessFeed(processId, read, {
+      event: (event) => this.#apply(event),
+      failed: (failure) => this.fail(failure),
+    });
+  }
+
+  get state(): ProcessState {
+    return this.#state;
+  }
+
+  /** Everything it prints, piece by piece; see `OutputBuffer` for what happens while nobody iterates. */
+  get output(): AsyncIterable<{ stream: OutputStream; bytes: Uint8Array }> {
+    return this.#output;
+  }
+
+  /** Takes an event from the connection; pending while whoever reads the output has to catch up. */
+  receive(event: ProcessEvent): void | Promise<void> {
+    if (this.isOver) return;
+    this.#feed.receive(event);
+    return this.#output.room();
+  }
+
+  /** Learns what happened while the connection was away. */
+  async catchUp(): Promise<void> {
+    if (!this.isOver) await this.#feed.catchUp();
+  }
+
+  fail(failure: Error): void {
+    if (this.isOver) return;
+    this.#state = { phase: 'failed', failure };
+    this.#output.finish(failure);
+    this.#changes.notify();
+  }
+
+  get isOver(): boolean {
+    return isOver(this.#state);
+  }
+
+  /** Rejects when the process can no longer be followed. */
+  async wait(options: WaitOptions = {}, signal?: AbortSignal): Promise<Result<'process/wait'>> {
+    const { until = 'closed', timeoutMs = Number.POSITIVE_INFINITY } = options;
+    const deadline = Date.now() + timeoutMs;
+    const reached = (): boolean => this.isOver || (until === 'exited' && this.#state.phase === 'exited');
+    while (!reached() && Date.now() < deadline) {
+      signal?.throwIfAborted();
+      await this.#demand.during(this.#changes.next({ timeoutMs: deadline - Date.now(), signal }));
+    }
+    const state = this.#state;
+    if (state.phase === 'failed') throw state.failure;
+    const { exitCode, sandboxDenied } = state.phase === 'running' ? { exitCode: null, sandboxDenied: false } : state;
+    const { phase } = state;
+    return { exited: phase !== 'running', exitCode, closed: phase === 'closed', sandboxDenied, timedOut: !reached() };
+  }
+
+  /** Writes in the order of the calls; resolves when the server has taken the bytes. */
+  write(data: Uint8Array | string, signal?: AbortSignal): Promise<void> {
+    return this.#stdin.write(data, signal);
+  }
+
+  closeStdin(signal?: AbortSignal): Promise<void> {
+    return this.#stdin.close(signal);
+  }
+
+  /** Gives the input and its end to the process, and everything it printed back when it has closed. */
+  async communicate(input?: Uint8Array | string, signal?: AbortSignal): Promise<Communicated> {
+    if (input !== undefined) this.#stdin.requireCloseable();
+    const [printed] = await Promise.all([this.#readAll(signal), this.#feedAll(input, signal)]);
+    const { exitCode, sandboxDenied } = await this.wait({}, signal);
+    return { ...printed, exitCode: exitCode!, sandboxDenied };
+  }
+
+  /** Watches for a while, or until the process closes, and gives what was printed since the last look. */
+  async collect(options: CollectOptions, signal?: AbortSignal): Promise<Collected> {
+    const kept = new HeadTail(options.maxBytes ?? COLLECTED_BYTES);
+    const deadline = Date.now() + options.yieldMs;
+    for (;;) {
+      const { chunks, droppedBytes } = this.#output.takeAll();
+      kept.omit(droppedBytes);
+      for (const { bytes } of chunks) kept.add(bytes);
+      const timeoutMs = deadline - Date.now();
+      if (this.isOver || timeoutMs <= 0) break;
+      await this.#demand.during(this.#output.change({ timeoutMs, signal }));
+      signal?.throwIfAborted();
+    }
+    const state = this.#state;
+    const { exitCode, sandboxDenied } = state.phase === 'closed' ? state : { exitCode: null, sandboxDenied: false };
+    const failure = state.phase === 'failed' ? state.failure : null;
+    const { bytes: output, omittedBytes } = kept;
+    return { output, omittedBytes, running: !this.isOver, exitCode, sandboxDenied, failure };
+  }
+
+  async signal(signal: SignalName): Promise<void> {
+    await this.#calls.request('process/signal', { processId: this.processId, signal });
+  }
+
+  /** Ends the process and its family; with a grace period it is first asked to end by itself. */
+  async terminate(options: { readonly graceMs?: number } = {}): Promise<{ running: boolean }> {
+    const { processId } = this;
+    const { graceMs } = options;
+    const knowsGrace = this.#calls.supports('processWait');
+    if (graceMs !== undefined && !knowsGrace) {
+      await this.signal('interrupt');
+      await this.wait({ until: 'exited', timeoutMs: graceMs });
+    }
+    const mode = graceMs !== undefined && knowsGrace ? { type: 'graceful' as const, timeoutMs: graceMs } : undefined;
+    const { running } = await this.#calls.request('process/terminate', { processId, ...(mode && { mode }) });
+    return { running: running ?? false };
+  }
+
+  async resize(rows: number, cols: number): Promise<void> {
+    if (!this.#calls.supports('processResize')) throw new UnsupportedError('resize a terminal', 'processResize');
+    await this.#calls.request('process/resize', { processId: this.processId, rows, cols });
+  }
+
+  /** What the server keeps of the output so far; takes nothing away from other readers. */
+  async snapshot(signal?: AbortSignal): Promise<ProcessSnapshot> {
+    const { processId } = this;
+    if (this.#calls.supports('processSnapshot')) return this.#calls.request('process/snapshot', { processId }, signal);
+    const retained = await this.#calls.request('process/read', { processId, waitMs: 0 }, signal);
+    return readSnapshot(retained, { lastSeq: this.#lastSeq, bytes: this.#printedBytes });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#state.phase === 'closed') return;
+    try {
+      await this.terminate();
+      if (!this.isOver) await this.wait({ until: 'exited' });
+    } catch (error) {
+      if (!(error instanceof ConnectionLost)) throw error; // without a connection the server ends it by itself
+    }
+  }
+
+  #apply(event: ProcessEvent): void {
+    if (this.isOver) return;
+    try {
+      this.#state = nextProcessState(this.#state, event);
+    } catch (failure) {
+      return this.fail(failure as Error);
+    }
+    this.#lastSeq = event.seq;
+    if (event.type === 'output') {
+      this.#printedBytes[event.stream] += event.bytes.length;
+      return this.#output.add(event);
+    }
+    if (event.type === 'closed') this.#output.finish();
+    this.#changes.notify();
+  }
+
+  async #readAll(signal: AbortSignal | undefined): Promise<Pick<Communicated, 'stdout' | 'stderr' | 'terminal'>> {
+    const parts: Record<OutputStream, Uint8Array[]> = { stdout: [], stderr: [], pty: [] };
+    for await (const { stream, bytes } of this.#output.read(signal)) parts[stream].push(bytes);
+    const { stdout, stderr, pty } = parts;
+    return { stdout: concatBytes(stdout), stderr: concatBytes(stderr), terminal: concatBytes(pty) };
+  }
+
+  async #feedAll(input: Uint8Array | string | undefined, signal: AbortSignal | undefined): Promise<void> {
+    const hasEnd = input !== undefined || (this.#stdin.kind === 'pipe' && this.#calls.supports('processCloseStdin'));
+    if (!hasEnd) return;
+    try {
+      if (input !== undefined) await this.write(input, signal);
+      await this.closeStdin(signal);
+    } catch (error) {
+      if (!(error instanceof ExecError)) throw error; // a process need not read its input: its exit code tells more
+    }
+  }
+}
+
+const COLLECTED_BYTES = 1024 * 1024;

@@ -1,0 +1,2 @@
+export { environmentInfo } from './info.ts';
+export { version } from './version.ts';

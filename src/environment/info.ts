@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { homedir, hostname, userInfo } from 'node:os';
+import { basename } from 'node:path';
+import { type EnvironmentInfo, PathUri } from '../protocol/index.ts';
+import { version } from './version.ts';
+
+/** What this server can do beyond the methods every exec-server has. */
+const capabilities: Readonly<Record<string, boolean>> = {
+  networkProxyLaunch: false,
+  networkProxyReviewDomains: false,
+  credentialMasking: false,
+  credentialMaskingCustomProviders: false,
+  capabilityDiscoverySandbox: false,
+  fsWatchMissing: false,
+  capabilityDiscoveryV2: false,
+  environmentConfigRead: false,
+  httpHeaderEnvVars: false,
+  sandboxedFileStreaming: false,
+  fileWriteStreaming: false,
+  shellSnapshotV2: false,
+  windowsMxc: false,
+  linuxRootWritePreservesDevices: false,
+  linuxApprovedRootWritePreservesRestrictions: false,
+  processCloseStdin: true,
+  processResize: true,
+  processWait: true,
+  processSnapshot: true,
+  processList: true,
+  processStartId: true,
+};
+
+/** Facts about this machine for a client. */
+export function environmentInfo(env: NodeJS.ProcessEnv = process.env): EnvironmentInfo {
+  const temporary = env.TMPDIR ? [PathUri.fromNative(env.TMPDIR)] : [];
+  return {
+    shell: loginShell(env),
+    executorVersion: version,
+    providerId: providerId(),
+    cwd: PathUri.fromNative(process.cwd()),
+    userHomeDir: PathUri.fromNative(env.HOME || homedir()),
+    platformOs: process.platform === 'darwin' ? 'macos' : process.platform,
+    prependPathDirs: [],
+    temporaryDirectories: temporary,
+    tempDir: temporary[0] ?? PathUri.fromNative('/tmp'),
+    capabilities: { ...capabilities },
+  };
+}
+
+const knownShells = ['bash', 'zsh', 'sh'];
+
+/** The account's shell where clients know how to use it, otherwise the best one there is. */
+function loginShell(env: NodeJS.ProcessEnv): EnvironmentInfo['shell'] {
+  const choices = [userInfo().shell, env.SHELL, '/bin/bash', '/usr/bin/bash', '/bin/zsh', '/bin/sh'];
+  for (const path of choices) {
+    if (path && knownShells.includes(basename(path)) && isExecutable(path)) return { name: basename(path), path };
+  }
+  return { name: 'sh', path: '/bin/sh' };
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false; // missing or not for us: not a choice
+  }
+}
+
+/** Stable for one installation on one machine, and says nothing about either. */
+function providerId(): string {
+  const digest = createHash('sha256').update(`${machineId()}\0${process.argv[1] ?? ''}`).digest('hex');
+  return `sha256:${digest}`;
+}
+
+function machineId(): string {
+  try {
+    return readFileSync('/etc/machine-id', 'utf8').trim();
+  } catch {
+    return hostname(); // containers often have no machine id
+  }
+}

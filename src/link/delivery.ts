@@ -1,0 +1,38 @@
+/**
+ * Knows which sent messages the peer has received. Every so many bytes, or when asked, it sends a probe; the
+ * answer confirms everything sent before that probe.
+ */
+export class Delivery {
+  readonly #sendProbe: (number: number) => void;
+  #waiting: { after: number; onDelivered: () => void }[] = [];
+  #probes = 0;
+  #unprobedBytes = 0;
+
+  constructor(sendProbe: (number: number) => void) {
+    this.#sendProbe = sendProbe;
+  }
+
+  /** Notes a message that has just been handed to the connection. */
+  sent(bytes: number, onDelivered: (() => void) | undefined): void {
+    if (!onDelivered) return;
+    this.#unprobedBytes += bytes;
+    this.#waiting.push({ after: this.#probes + 1, onDelivered });
+    if (this.#unprobedBytes >= PROBE_EVERY_BYTES) this.probe();
+  }
+
+  probe(): void {
+    if (this.#unprobedBytes === 0) return;
+    this.#unprobedBytes = 0;
+    this.#sendProbe(++this.#probes);
+  }
+
+  confirmed(probe: number): void {
+    if (probe > this.#probes) return; // a peer may only confirm what was asked
+    let ready = 0;
+    while (ready < this.#waiting.length && this.#waiting[ready]!.after <= probe) ready++;
+    for (const { onDelivered } of this.#waiting.splice(0, ready)) onDelivered();
+  }
+}
+
+/** Often enough to keep a window of 1 MiB open, seldom enough to cost nothing. */
+const PROBE_EVERY_BYTES = 128 * 1024;

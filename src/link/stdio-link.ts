@@ -1,0 +1,85 @@
+import type { Readable, Writable } from 'node:stream';
+import { concatBytes, deferred } from '../base/index.ts';
+import { limits } from '../protocol/index.ts';
+import type { Link, Receiver } from '../rpc/index.ts';
+
+/** Messages as lines over a pair of byte streams. */
+export class StdioLink implements Link {
+  readonly source = 'JSON-RPC message from exec-server stdio';
+  readonly #closed = deferred();
+  readonly closed = this.#closed.promise;
+  readonly #input: Readable;
+  readonly #output: Writable;
+  #line: Uint8Array[] = [];
+  #lineBytes = 0;
+
+  constructor(input: Readable, output: Writable) {
+    this.#input = input;
+    this.#output = output;
+    output.on('error', () => this.destroy()); // the reader is gone; there is nobody left to tell
+  }
+
+  open(receive: Receiver): void {
+    void this.#read(receive)
+      .catch(() => {}) // a broken pipe ends the conversation like an orderly end
+      .then(() => this.#closed.resolve());
+  }
+
+  send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void> {
+    if (!this.#output.writable) return;
+    this.#output.cork();
+    this.#output.write(message);
+    const roomy = this.#output.write('\n', () => onDelivered?.());
+    process.nextTick(() => this.#output.uncork());
+    if (!roomy) {
+      return new Promise((resolve) => {
+        this.#output.once('drain', resolve);
+        void this.closed.then(resolve);
+      });
+    }
+  }
+
+  probe(): void {}
+
+  close(): void {
+    this.#output.end();
+    this.#input.destroy();
+    this.#closed.resolve();
+  }
+
+  destroy(): void {
+    this.close();
+  }
+
+  async #read(receive: Receiver): Promise<void> {
+    for await (const chunk of this.#input as AsyncIterable<Uint8Array>) {
+      let start = 0;
+      for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+        await this.#lineEnds(chunk.subarray(start, end), receive);
+        start = end + 1;
+      }
+      if (start < chunk.length) this.#lineGoesOn(chunk.subarray(start));
+      if (this.#lineBytes > limits.messageBytes) return;
+    }
+    await this.#lineEnds(new Uint8Array(0), receive);
+  }
+
+  #lineGoesOn(part: Uint8Array): void {
+    this.#line.push(part);
+    this.#lineBytes += part.length;
+  }
+
+  #lineEnds(part: Uint8Array, receive: Receiver): void | Promise<void> {
+    this.#lineGoesOn(part);
+    const line = this.#line.length === 1 ? part : concatBytes(this.#line);
+    this.#line = [];
+    this.#lineBytes = 0;
+    if (!isBlank(line)) return receive(line);
+  }
+}
+
+const NEWLINE = 0x0a;
+
+function isBlank(line: Uint8Array): boolean {
+  return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
+}

@@ -1,0 +1,80 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** How the child's three standard descriptors are made; the numbers are the addon's. */
+export const stdio = { nullInput: 0, openInput: 1, terminal: 2 } as const;
+
+/** What happened to a child; the numbers are the addon's. */
+export const happened = { output: 0, ended: 1, exited: 2, killed: 3, drained: 4, inputFailed: 5, released: 6 } as const;
+
+/** Events in order, five entries each: child, what happened, stream, value, raw length of an output buffer. */
+export type Batch = readonly (number | Buffer)[];
+
+/** The functions of the native addon. A child is named by the number `spawn` returns until `released` is delivered. */
+export interface Addon {
+  /** The name of the first system call this kernel lacks, or an empty string. */
+  probe(): string;
+  start(deliver: (batch: Batch) => void, headroom: number, tailroom: number): void;
+  /** Lists are NUL-terminated strings. Fills `report` with pid and errno; returns the failed step when there is no child. A leashed child dies with the thread that spawns it. */
+  spawn(
+    files: Buffer,
+    argv: Buffer,
+    env: Buffer,
+    cwd: Buffer,
+    io: number,
+    rows: number,
+    cols: number,
+    mark: bigint,
+    leashed: boolean,
+    report: Int32Array,
+  ): number | string;
+  /** Gives the room of one taken chunk back to the reader. */
+  grant(child: number, stream: number, byteLength: number): void;
+  /** Bytes still queued, or a negative errno. */
+  write(child: number, bytes: Uint8Array): number;
+  end(child: number): void;
+  signal(child: number, signal: number): boolean;
+  resize(child: number, rows: number, cols: number): number;
+  /** Bit 0: canonical, bit 1: echo, bits 8 to 15: end-of-file character; or a negative errno. */
+  terminalMode(child: number): number;
+  closeOutputs(child: number): void;
+  /** Whether the child keeps this process alive until it is released; it does from the start. */
+  hold(child: number, held: boolean): void;
+  /** Takes mark, mask, mark, mask, …; resolves with the number of processes killed for each pair. */
+  sweep(pairs: BigUint64Array): Promise<Uint32Array>;
+}
+
+let loaded: Addon | undefined;
+
+/** The addon, loaded at the first use. */
+export function addon(): Addon {
+  loaded ??= createRequire(import.meta.url)(nativeFile('exec_native.node')) as Addon;
+  return loaded;
+}
+
+/** `ready`, or the one-line reason why the addon cannot be used and the remedy. */
+export function nativeStatus(): { ready: true } | { ready: false; reason: string } {
+  if (process.platform !== 'linux')
+    return { ready: false, reason: `processes need Linux, this is ${process.platform}` };
+  try {
+    const missing = addon().probe();
+    return missing === ''
+      ? { ready: true }
+      : { ready: false, reason: `this kernel has no ${missing}: Linux 5.9 or newer is needed` };
+  } catch (error) {
+    const [line] = String(error instanceof Error ? error.message : error).split('\n');
+    return { ready: false, reason: `the native addon cannot be used (${line}): run npm run build:native` };
+  }
+}
+
+/** A file of build/native, found from wherever this code was built to. */
+export function nativeFile(name: string): string {
+  const here = dirname(fileURLToPath(import.meta.url));
+  for (let folder = here; ; folder = dirname(folder)) {
+    const file = join(folder, 'build', 'native', name);
+    if (existsSync(file)) return file;
+    if (folder === dirname(folder)) throw new Error(`build/native/${name} is missing`);
+  }
+}

@@ -1,0 +1,38 @@
+import type { OutputChunk } from './chunk.ts';
+
+export type { OutputChunk } from './chunk.ts';
+
+export type ExitStatus = { readonly code: number } | { readonly signal: number };
+
+export type OutputStream = 'stdout' | 'stderr' | 'pty';
+
+export type ChildEvent =
+  | { readonly type: 'output'; readonly stream: OutputStream; readonly chunk: OutputChunk }
+  | { readonly type: 'ended'; readonly stream: OutputStream }
+  | { readonly type: 'exited'; readonly status: ExitStatus };
+
+/** A running process. Disposing it kills its family and waits for its end. */
+export interface Child extends AsyncDisposable {
+  readonly pid: number;
+  /** Every event in order, once; taking the next event returns the room of the previous chunk to the reader. */
+  readonly events: AsyncIterable<ChildEvent>;
+  /** Settles at the real exit, even while nobody takes events. */
+  readonly exited: Promise<ExitStatus>;
+  /** A pipe with its writing end open, or the terminal. */
+  readonly stdin: ChildInput | undefined;
+  /** Signals the process group; false when the leader is already reaped. */
+  signal(signal: number): boolean;
+  /** Terminals only. */
+  resize(rows: number, cols: number): void;
+  /** The end-of-file character of a terminal and whether it is canonical and echoing. */
+  terminalMode(): { canonical: boolean; echo: boolean; eof: number };
+  /** Stops reading: pending events are still delivered, then every open stream is reported ended. A terminal hangs up. */
+  closeOutputs(): void;
+}
+
+export interface ChildInput {
+  /** Resolves once the bytes are queued and there is room for more; rejects with code EPIPE and the like when nobody reads. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Closes after the queued bytes. Pipes only: a terminal stays open. */
+  end(): void;
+}

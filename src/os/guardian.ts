@@ -1,0 +1,50 @@
+import { nativeFile } from './addon.ts';
+import type { NativeChild } from './native-child.ts';
+import { spawnFree } from './spawn.ts';
+
+/**
+ * Starts the guardian: a tiny process that kills the whole family when this process ends without a word.
+ * It is started again if it dies while held; disposing it lets it go without killing.
+ */
+export async function startGuardian(mark: bigint, mask: bigint): Promise<AsyncDisposable> {
+  const guardian = new Guardian(mark, mask);
+  await guardian.start();
+  return guardian;
+}
+
+class Guardian implements AsyncDisposable {
+  readonly #argv: readonly string[];
+  #child: NativeChild | undefined;
+  #held = true;
+
+  constructor(mark: bigint, mask: bigint) {
+    this.#argv = [nativeFile('guardian'), mark.toString(16), mask.toString(16)];
+  }
+
+  async start(): Promise<void> {
+    const child = spawnFree({ argv: this.#argv, cwd: '/', env: {}, io: { type: 'pipe', stdin: 'open' } });
+    this.#child = child;
+    for await (const event of child.events) {
+      if (event.type === 'output') {
+        child.hold(false);
+        void child.exited.then(() => this.#restart());
+        return;
+      }
+    }
+    throw new Error('the guardian ended before it was ready');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#held) return;
+    this.#held = false;
+    this.#child?.hold(true);
+    // One byte dismisses it; an end without a byte is the death of the server.
+    await this.#child?.stdin?.write(Buffer.from('.')).catch(() => undefined); // already gone
+    this.#child?.closeOutputs();
+    await this.#child?.exited;
+  }
+
+  async #restart(): Promise<void> {
+    if (this.#held) await this.start().catch(() => undefined); // one that cannot start again leaves parent-death signals
+  }
+}

@@ -1,0 +1,41 @@
+import { type Addon, addon, type Batch } from './addon.ts';
+import { HEADROOM, TAILROOM } from './chunk.ts';
+
+/** Something the addon reports events to. */
+export interface Receiver {
+  receive(kind: number, stream: number, value: number | Buffer, byteLength: number): void;
+}
+
+/** Hands the events of the addon's I/O thread to the children they belong to. */
+export class Reactor {
+  readonly addon: Addon;
+  readonly #receivers = new Map<number, Receiver>();
+
+  constructor(native: Addon) {
+    this.addon = native;
+    native.start((batch) => this.#deliver(batch), HEADROOM, TAILROOM);
+  }
+
+  add(child: number, receiver: Receiver): void {
+    this.#receivers.set(child, receiver);
+  }
+
+  remove(child: number): void {
+    this.#receivers.delete(child);
+  }
+
+  #deliver(batch: Batch): void {
+    for (let i = 0; i < batch.length; i += 5) {
+      const receiver = this.#receivers.get(batch[i] as number);
+      receiver?.receive(batch[i + 1] as number, batch[i + 2] as number, batch[i + 3]!, batch[i + 4] as number);
+    }
+  }
+}
+
+let current: Reactor | undefined;
+
+/** The reactor of this thread, started at the first use. */
+export function reactor(): Reactor {
+  current ??= new Reactor(addon());
+  return current;
+}

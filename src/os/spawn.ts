@@ -1,0 +1,91 @@
+import { constants } from 'node:os';
+import { stdio } from './addon.ts';
+import type { Child } from './child.ts';
+import { errorName } from './error-name.ts';
+import { NativeChild } from './native-child.ts';
+import { reactor } from './reactor.ts';
+
+export interface SpawnOptions {
+  /** Non-empty; the first is the program to look up. */
+  readonly argv: readonly string[];
+  /** What the child sees as `argv[0]`. */
+  readonly arg0?: string;
+  readonly cwd: string | Buffer;
+  /** The whole environment of the child. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly io: { type: 'pipe'; stdin: 'open' | 'closed' } | { type: 'pty'; rows: number; cols: number };
+  /** Family mark of this process; 0n leaves it outside every family. */
+  readonly mark: bigint;
+}
+
+/** Why a child could not be started: the kernel's error and the step that met it. */
+export class SpawnError extends Error {
+  override readonly name = 'SpawnError';
+  readonly errno: number;
+  /** The name of `errno`, such as ENOENT. */
+  readonly code: string;
+  readonly step: string;
+
+  constructor(errno: number, step: string, subject: string) {
+    const code = errorName(errno);
+    super(`${step} ${subject}: ${code}`);
+    this.errno = errno;
+    this.code = code;
+    this.step = step;
+  }
+}
+
+/**
+ * Starts a process. Throws SpawnError.
+ * A program without a slash is searched in the PATH of the child's own environment, one with a slash is relative to `cwd`.
+ */
+export function spawn(options: SpawnOptions): Child {
+  return start(options, true);
+}
+
+/** Starts a process outside every family that outlives this one. */
+export function spawnFree(options: Omit<SpawnOptions, 'mark'>): NativeChild {
+  return start({ ...options, mark: 0n }, false);
+}
+
+function start(options: SpawnOptions, leashed: boolean): NativeChild {
+  const { argv, arg0, cwd, env, io, mark } = options;
+  const program = argv[0] ?? '';
+  const { addon } = reactor();
+  const terminal = io.type === 'pty';
+  const report = new Int32Array(2);
+  const child = addon.spawn(
+    strings(candidates(program, env.PATH), program),
+    strings([arg0 ?? program, ...argv.slice(1)], program),
+    strings(
+      Object.entries(env).map(([name, value]) => `${name}=${value}`),
+      program,
+    ),
+    typeof cwd === 'string' ? strings([cwd], program) : Buffer.concat([cwd, Buffer.alloc(1)]),
+    terminal ? stdio.terminal : io.stdin === 'open' ? stdio.openInput : stdio.nullInput,
+    terminal ? io.rows : 0,
+    terminal ? io.cols : 0,
+    mark,
+    leashed,
+    report,
+  );
+  if (typeof child === 'string') throw new SpawnError(report[1]!, child, child === 'chdir' ? String(cwd) : program);
+  return new NativeChild(reactor(), child, report[0]!, io, mark);
+}
+
+/** Where libc looks when the environment has no PATH. */
+const DEFAULT_PATH = '/usr/local/bin:/bin:/usr/bin';
+
+/** The files to try, in order. */
+export function candidates(program: string, path = DEFAULT_PATH): string[] {
+  if (program === '' || program.includes('/')) return [program];
+  return path.split(':').map((folder) => (folder === '' ? program : `${folder}/${program}`));
+}
+
+/** The strings as C wants them, each ended by NUL. */
+function strings(list: readonly string[], program: string): Buffer {
+  for (const text of list) {
+    if (text.includes('\0')) throw new SpawnError(constants.errno.EINVAL, 'encode', program.replaceAll('\0', '\\0'));
+  }
+  return Buffer.from(list.map((text) => `${text}\0`).join(''));
+}

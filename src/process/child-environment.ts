@@ -1,0 +1,68 @@
+import type { EnvPolicy } from '../protocol/index.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+const core = new Set([
+  'PATH',
+  'SHELL',
+  'TMPDIR',
+  'TEMP',
+  'TMP',
+  'HOME',
+  'LANG',
+  'LC_ALL',
+  'LC_CTYPE',
+  'LOGNAME',
+  'USER',
+]);
+
+const defaultExcludes = ['*KEY*', '*SECRET*', '*TOKEN*'];
+
+/** Credentials and switches of the server itself; no child sees them, whoever asks. */
+const neverPassed = new Set([
+  'CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN',
+  'NODE_REPL_AUTH_TOKEN',
+  'OPENAI_FEDERATION_RULE_ID',
+  'OPENAI_IDENTITY_TOKEN_FILE',
+  'OPENAI_WORKLOAD_IDENTITY_CONTEXT',
+  'CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE',
+]);
+
+/** The environment of a child: `env` alone, or laid over what the policy takes from the server's own. */
+export function childEnvironment(
+  own: Environment,
+  policy: EnvPolicy | null | undefined,
+  env: Environment,
+): Record<string, string> {
+  const merged = policy ? { ...inherited(own, policy), ...env } : env;
+  return select(merged, (name) => !neverPassed.has(name.toUpperCase()));
+}
+
+function inherited(own: Environment, policy: EnvPolicy): Environment {
+  const { inherit, ignoreDefaultExcludes, exclude, set, includeOnly } = policy;
+  if (inherit === 'none') return filterIncluded(set, includeOnly);
+  const excluded = matcher(ignoreDefaultExcludes ? exclude : [...defaultExcludes, ...exclude]);
+  const taken = select(own, (name) => (inherit === 'all' || core.has(name.toUpperCase())) && !excluded(name));
+  return filterIncluded({ ...taken, ...set }, includeOnly);
+}
+
+function filterIncluded(environment: Environment, includeOnly: readonly string[]): Environment {
+  return includeOnly.length === 0 ? environment : select(environment, matcher(includeOnly));
+}
+
+function select(environment: Environment, keep: (name: string) => boolean): Record<string, string> {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => keep(name)));
+}
+
+/** Whole-name globs without case: `*` is any run, `?` one character, nothing else is special. */
+function matcher(globs: readonly string[]): (name: string) => boolean {
+  const patterns = globs.map(
+    (glob) => new RegExp(`^${glob.replace(/[.*+?^${}()|[\]\\]/g, wildcard)}$`, 'isu'),
+  );
+  return (name) => patterns.some((pattern) => pattern.test(name));
+}
+
+function wildcard(character: string): string {
+  if (character === '*') return '.*';
+  return character === '?' ? '.' : `\\${character}`;
+}

@@ -1,0 +1,3 @@
+export { ManagedProcess, type ManagedProcessOptions, type ProcessAudience } from './managed-process.ts';
+export { ProcessTable, type ProcessTableOptions } from './process-table.ts';
+export type { ProcessState } from './state.ts';

@@ -1,0 +1,277 @@
+import { constants } from 'node:os';
+import { Changes } from '../base/index.ts';
+import { type Child, type ExitStatus, killFamily, type OutputChunk, type OutputStream, PROCESS_MASK } from '../os/index.ts';
+import { ExecError, limits, type Params, type Result, type SignalName } from '../protocol/index.ts';
+import { HeadTail } from './head-tail.ts';
+import { OutputFrames, readResultParts } from './output-frames.ts';
+import { RetainedOutput } from './retained-output.ts';
+import { exitCodeOf, next, type ProcessEvent, type ProcessState } from './state.ts';
+import { WriteIds } from './write-ids.ts';
+
+/** Where the events of a process go: the client of its session, if one is attached. */
+export interface ProcessAudience {
+  /** Passes on a message; the promise, if any, resolves when there is room for more. */
+  send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void>;
+  /** Asks the client to confirm what it has received. */
+  probe(): void;
+}
+
+export interface ManagedProcessOptions {
+  readonly processId: string;
+  readonly argv: readonly string[];
+  readonly tty: boolean;
+  readonly mark: bigint;
+  readonly child: Child;
+  readonly audience: ProcessAudience;
+  readonly retainedOutputBytes: number;
+  readonly onClosed: () => void;
+}
+
+type WriteStatus = Result<'process/write'>;
+
+/** One process of a session: its states, its retained output and its stdin. */
+export class ManagedProcess implements AsyncDisposable {
+  readonly processId: string;
+  readonly argv: readonly string[];
+  readonly tty: boolean;
+  readonly startedAtMs = Date.now();
+  readonly #mark: bigint;
+  readonly #child: Child;
+  readonly #audience: ProcessAudience;
+  readonly #onClosed: () => void;
+  readonly #output: RetainedOutput;
+  readonly #snapshots: Record<OutputStream, HeadTail>;
+  readonly #frames: OutputFrames;
+  readonly #writeIds = new WriteIds(limits.rememberedWriteIds);
+  readonly #changes = new Changes();
+  #state: ProcessState = { phase: 'starting' };
+  #nextSeq = 1;
+  #stdinOpen: boolean;
+  #abandoned = false;
+
+  constructor(options: ManagedProcessOptions) {
+    const { processId, argv, tty, mark, child, audience, retainedOutputBytes, onClosed } = options;
+    this.processId = processId;
+    this.argv = argv;
+    this.tty = tty;
+    this.#mark = mark;
+    this.#child = child;
+    this.#audience = audience;
+    this.#onClosed = onClosed;
+    this.#output = new RetainedOutput({ bytes: retainedOutputBytes, chunks: limits.retainedChunks });
+    const headTail = () => new HeadTail(retainedOutputBytes);
+    this.#snapshots = { stdout: headTail(), stderr: headTail(), pty: headTail() };
+    this.#frames = new OutputFrames(processId);
+    this.#stdinOpen = child.stdin !== undefined;
+    this.#apply({ type: 'spawned', streams: tty ? 1 : 2 });
+    void this.#follow();
+  }
+
+  get state(): ProcessState {
+    return this.#state;
+  }
+
+  get nextSeq(): number {
+    return this.#nextSeq;
+  }
+
+  get retainedBytes(): number {
+    return this.#output.bytes;
+  }
+
+  /** Passes on every event of the child, in order, each before the next. */
+  async #follow(): Promise<void> {
+    for await (const event of this.#child.events) {
+      if (event.type === 'output') await this.#printed(event.stream, event.chunk);
+      else if (event.type === 'ended') await this.#apply({ type: 'streamEnded' });
+      else await this.#apply({ type: 'exited', exitCode: this.#exitCode(event.status) });
+    }
+  }
+
+  async #printed(stream: OutputStream, chunk: OutputChunk): Promise<void> {
+    while (!this.#output.hasRoom(chunk.byteLength) && !this.#abandoned) {
+      this.#audience.probe();
+      await this.#changes.next();
+    }
+    const seq = this.#nextSeq++;
+    this.#output.add({ seq, stream, chunk });
+    this.#snapshots[stream].add(chunk);
+    this.#changes.notify();
+    await this.#audience.send(this.#frames.notification(seq, stream, chunk), () => this.settle(seq));
+  }
+
+  async #apply(event: ProcessEvent): Promise<void> {
+    this.#state = next(this.#state, event);
+    if (event.type === 'exited') await this.#announce('process/exited', { exitCode: event.exitCode, sandboxDenied: false });
+    if (this.#state.phase !== 'closed') return this.#changes.notify();
+    await this.#announce('process/closed', {});
+    this.#onClosed();
+  }
+
+  #announce(method: string, facts: Readonly<Record<string, unknown>>): void | Promise<void> {
+    const params = { processId: this.processId, seq: this.#nextSeq++, ...facts };
+    this.#changes.notify();
+    return this.#audience.send(`{"method":"${method}","params":${JSON.stringify(params)}}`);
+  }
+
+  /** The reference reports death by signal as 128+n behind pipes and as 1 behind a terminal. */
+  #exitCode(status: ExitStatus): number {
+    if ('code' in status) return status.code;
+    return this.tty ? 1 : 128 + status.signal;
+  }
+
+  /** The client has every event up to this number. */
+  settle(seq: number): void {
+    if (this.#output.settle(seq)) this.#changes.notify();
+  }
+
+  /** The parts of a `process/read` result, as JSON text, and the number of the last chunk among them. */
+  async read(params: Params<'process/read'>, signal: AbortSignal): Promise<{ parts: Uint8Array[]; lastSeq: number }> {
+    const afterSeq = params.afterSeq ?? 0;
+    const maxBytes = params.maxBytes ?? undefined;
+    const deadline = performance.now() + (params.waitMs ?? 0);
+    this.settle(afterSeq);
+    for (;;) {
+      const chunks = this.#output.after(afterSeq, maxBytes);
+      const waitMs = deadline - performance.now();
+      if (chunks.length > 0 || this.#nothingToAwait(afterSeq) || waitMs <= 0 || signal.aborted) {
+        const lastSeq = chunks.at(-1)?.seq ?? afterSeq;
+        const nextSeq = maxBytes !== undefined && chunks.length > 0 ? lastSeq + 1 : this.#nextSeq;
+        return { parts: readResultParts(chunks, this.#readFacts(afterSeq, nextSeq)), lastSeq };
+      }
+      await this.#changes.next({ timeoutMs: Math.ceil(waitMs), signal });
+    }
+  }
+
+  #nothingToAwait(afterSeq: number): boolean {
+    const { phase } = this.#state;
+    return phase === 'closed' || (phase === 'draining' && afterSeq < this.#nextSeq - 1);
+  }
+
+  #readFacts(afterSeq: number, nextSeq: number): Omit<Result<'process/read'>, 'chunks'> {
+    const exitCode = exitCodeOf(this.#state);
+    return {
+      nextSeq,
+      exited: exitCode !== null,
+      exitCode,
+      closed: this.#state.phase === 'closed',
+      failure: null,
+      sandboxDenied: false,
+      truncated: this.#output.evictedSeq > afterSeq,
+      oldestSeq: this.#output.oldestSeq ?? this.#nextSeq,
+    };
+  }
+
+  async write(writeId: string | undefined, bytes: Uint8Array): Promise<WriteStatus> {
+    const { stdin } = this.#child;
+    if (writeId !== undefined && this.#writeIds.has(writeId)) return { status: 'accepted' };
+    if (!stdin || !this.#stdinOpen) return { status: 'stdinClosed' };
+    if (this.#state.phase !== 'running') throw new ExecError('internal', 'failed to write to process stdin');
+    if (writeId !== undefined) this.#writeIds.add(writeId);
+    try {
+      await stdin.write(bytes);
+    } catch (cause) {
+      throw new ExecError('internal', 'failed to write to process stdin', { cause });
+    }
+    return { status: 'accepted' };
+  }
+
+  /** Ends stdin after queued writes; on a terminal types its end-of-file character. */
+  async closeStdin(): Promise<WriteStatus> {
+    const { stdin } = this.#child;
+    if (this.tty) return this.write(undefined, Uint8Array.of(this.#child.terminalMode().eof));
+    if (!stdin || !this.#stdinOpen) return { status: 'stdinClosed' };
+    this.#stdinOpen = false;
+    stdin.end();
+    return { status: 'accepted' };
+  }
+
+  resize(rows: number, cols: number): void {
+    if (!this.tty) throw new ExecError('invalidParams', `process ${this.processId} has no terminal to resize`);
+    if (this.#state.phase === 'running') this.#child.resize(rows, cols);
+  }
+
+  signal(name: SignalName): void {
+    if (this.#state.phase === 'running') this.#child.signal(signalNumbers[name]);
+  }
+
+  /** Ends the process and everything it started. Returns whether it was running. */
+  terminate(mode: Params<'process/terminate'>['mode']): boolean {
+    if (this.#state.phase !== 'running') return false;
+    if (mode?.type === 'graceful') void this.#endGracefully(mode.timeoutMs);
+    else void this.#endByForce();
+    return true;
+  }
+
+  async #endGracefully(timeoutMs: number): Promise<void> {
+    this.#child.signal(constants.signals.SIGTERM);
+    await this.wait({ timeoutMs, until: 'closed' }, new AbortController().signal);
+    await this.#endByForce();
+  }
+
+  async #endByForce(): Promise<void> {
+    this.#child.signal(constants.signals.SIGKILL);
+    await killFamily(this.#mark, PROCESS_MASK);
+    await this.#child.exited;
+    // Whoever outside the family still holds a pipe end must not keep the process from closing.
+    this.#child.closeOutputs();
+  }
+
+  async wait(options: { timeoutMs?: number | null | undefined; until?: 'exited' | 'closed' | null | undefined }, signal: AbortSignal): Promise<Result<'process/wait'>> {
+    const { timeoutMs, until } = options;
+    const deadline = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
+    const reached = () => this.#state.phase === 'closed' || (until === 'exited' && this.#state.phase === 'draining');
+    while (!reached() && performance.now() < deadline && !signal.aborted) {
+      await this.#changes.next({ signal, ...(timeoutMs == null ? {} : { timeoutMs: Math.ceil(deadline - performance.now()) }) });
+    }
+    const exitCode = exitCodeOf(this.#state);
+    return {
+      exited: exitCode !== null,
+      exitCode,
+      closed: this.#state.phase === 'closed',
+      sandboxDenied: false,
+      timedOut: !reached(),
+    };
+  }
+
+  snapshot(): Result<'process/snapshot'> {
+    const stdout = this.#snapshots.stdout.snapshot();
+    const stderr = this.#snapshots.stderr.snapshot();
+    const terminal = this.#snapshots.pty.snapshot();
+    const omittedBytes = {
+      stdout: stdout.omittedBytes,
+      stderr: stderr.omittedBytes,
+      terminal: terminal.omittedBytes,
+    };
+    return {
+      stdout: stdout.bytes,
+      stderr: stderr.bytes,
+      terminal: terminal.bytes,
+      truncated: Object.values(omittedBytes).some((omitted) => omitted > 0),
+      omittedBytes,
+      exitCode: exitCodeOf(this.#state),
+      running: this.#state.phase === 'running',
+    };
+  }
+
+  /** Ends the process group and forgets the output; resolves when the direct child is gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#abandoned = true;
+    this.#changes.notify();
+    await this.#child[Symbol.asyncDispose]();
+  }
+}
+
+const { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL, SIGUSR1, SIGUSR2, SIGSTOP, SIGCONT } = constants.signals;
+
+const signalNumbers: Readonly<Record<SignalName, number>> = {
+  interrupt: SIGINT,
+  terminate: SIGTERM,
+  hangup: SIGHUP,
+  quit: SIGQUIT,
+  kill: SIGKILL,
+  user1: SIGUSR1,
+  user2: SIGUSR2,
+  stop: SIGSTOP,
+  continue: SIGCONT,
+};

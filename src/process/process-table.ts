@@ -1,0 +1,144 @@
+import { osErrorText, SpawnError, type SpawnOptions, spawn } from '../os/index.ts';
+import { ExecError, type Params, type Result } from '../protocol/index.ts';
+import { ManagedProcess, type ProcessAudience } from './managed-process.ts';
+import { resolveStart, type StartGates } from './start-request.ts';
+import { exitCodeOf } from './state.ts';
+
+export interface ProcessTableOptions extends StartGates {
+  readonly audience: ProcessAudience;
+  /** The environment that policies inherit from. */
+  readonly ownEnvironment: Readonly<Record<string, string>>;
+  readonly retainedOutputBytes: number;
+  readonly maxProcesses: number;
+  readonly closedProcessMs: number;
+  /** The family mark of the n-th process. */
+  readonly mark: (n: number) => bigint;
+}
+
+type StartParams = Params<'process/start'>;
+
+/** Closed processes kept for late readers, so that a client starting thousands cannot fill the memory. */
+const CLOSED_PROCESSES = 8192;
+const CLOSED_OUTPUT_BYTES = 64 * 1024 * 1024;
+
+/** The processes of one session, by the ids their client chose. */
+export class ProcessTable implements AsyncDisposable {
+  readonly #options: ProcessTableOptions;
+  readonly #processes = new Map<string, ManagedProcess>();
+  readonly #repeatable = new Map<string, { startId: string; request: string }>();
+  /** Closed processes in the order they closed, each with the moment it may be forgotten. */
+  readonly #closed: { processId: string; forgetAt: number }[] = [];
+  #closedBytes = 0;
+  #started = 0;
+  #forgetTimer: NodeJS.Timeout | undefined;
+
+  constructor(options: ProcessTableOptions) {
+    this.#options = options;
+  }
+
+  start(params: StartParams): void {
+    const { processId } = params;
+    if (this.#isRepetition(params)) return;
+    const options = this.#options;
+    const request = resolveStart(params, options.ownEnvironment, options);
+    if (this.#processes.has(processId)) throw new ExecError('invalidRequest', `process ${processId} already exists`);
+    if (this.#processes.size - this.#closed.length >= options.maxProcesses) {
+      throw new ExecError('invalidRequest', `at most ${options.maxProcesses} processes may run per connection`);
+    }
+    const mark = options.mark(this.#started++);
+    const process = new ManagedProcess({
+      processId,
+      argv: request.argv,
+      tty: request.io.type === 'pty',
+      mark,
+      child: spawnOrExplain({ ...request, mark }),
+      audience: options.audience,
+      retainedOutputBytes: options.retainedOutputBytes,
+      onClosed: () => this.#onClosed(process),
+    });
+    this.#processes.set(processId, process);
+    if (params.startId != null) this.#repeatable.set(processId, { startId: params.startId, request: requestText(params) });
+  }
+
+  get(processId: string): ManagedProcess | undefined {
+    return this.#processes.get(processId);
+  }
+
+  list(): Result<'process/list'>['processes'] {
+    return [...this.#processes.values()].map((process) => ({
+      processId: process.processId,
+      argv: [...process.argv],
+      tty: process.tty,
+      phase: process.state.phase,
+      exitCode: exitCodeOf(process.state),
+      startedAtMs: process.startedAtMs,
+      nextSeq: process.nextSeq,
+    }));
+  }
+
+  /** Asks every process that still runs to end. */
+  askToEnd(): void {
+    for (const process of this.#processes.values()) process.signal('terminate');
+  }
+
+  /** Resolves when every process is closed, or when the signal aborts. */
+  async allClosed(signal: AbortSignal): Promise<void> {
+    await Promise.all([...this.#processes.values()].map((process) => process.wait({}, signal)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#forgetTimer);
+    await Promise.all([...this.#processes.values()].map((process) => process[Symbol.asyncDispose]()));
+    this.#processes.clear();
+  }
+
+  /** A client that lost the answer to its start asks again with the same `startId`. */
+  #isRepetition(params: StartParams): boolean {
+    const earlier = this.#repeatable.get(params.processId);
+    return earlier !== undefined && params.startId === earlier.startId && requestText(params) === earlier.request;
+  }
+
+  #onClosed(process: ManagedProcess): void {
+    this.#closed.push({ processId: process.processId, forgetAt: Date.now() + this.#options.closedProcessMs });
+    this.#closedBytes += process.retainedBytes;
+    while (this.#closed.length > CLOSED_PROCESSES || this.#closedBytes > CLOSED_OUTPUT_BYTES) this.#forgetOldest();
+    this.#forgetTimer ??= this.#forgetLater();
+  }
+
+  #forgetLater(): NodeJS.Timeout {
+    const timer = setTimeout(() => {
+      const now = Date.now();
+      while (this.#closed[0] && this.#closed[0].forgetAt <= now) this.#forgetOldest();
+      this.#forgetTimer = this.#closed.length > 0 ? this.#forgetLater() : undefined;
+    }, Math.max(0, this.#closed[0]!.forgetAt - Date.now()));
+    return timer.unref();
+  }
+
+  #forgetOldest(): void {
+    const { processId } = this.#closed.shift()!;
+    this.#closedBytes -= this.#processes.get(processId)?.retainedBytes ?? 0;
+    this.#processes.delete(processId);
+    this.#repeatable.delete(processId);
+  }
+}
+
+function requestText({ startId: _, ...request }: StartParams): string {
+  return JSON.stringify(request);
+}
+
+/** Spawns, or says why not in the words of the reference. */
+function spawnOrExplain(options: SpawnOptions): ReturnType<typeof spawn> {
+  try {
+    return spawn(options);
+  } catch (cause) {
+    if (!(cause instanceof SpawnError)) throw cause;
+    throw new ExecError('internal', explain(options, cause), { cause });
+  }
+}
+
+function explain({ argv, env, io }: SpawnOptions, error: SpawnError): string {
+  if (io.type === 'pty' && error.step === 'exec' && error.code === 'ENOENT') {
+    return `Unable to spawn ${argv[0]} because:\nNo viable candidates found in PATH ${JSON.stringify(env.PATH ?? '')}`;
+  }
+  return osErrorText(error.errno);
+}

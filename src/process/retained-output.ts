@@ -1,0 +1,113 @@
+import type { OutputChunk, OutputStream } from '../os/index.ts';
+
+export interface RetainedChunk {
+  readonly seq: number;
+  readonly stream: OutputStream;
+  readonly chunk: OutputChunk;
+}
+
+export interface RetainedOutputLimits {
+  readonly bytes: number;
+  readonly chunks: number;
+}
+
+/**
+ * The newest output of a process, within limits. Old chunks make room for new ones, but only once the client has
+ * them: a chunk above `settledSeq` stays, and the process waits for room instead.
+ */
+export class RetainedOutput {
+  readonly #limits: RetainedOutputLimits;
+  #chunks: RetainedChunk[] = [];
+  #first = 0; // position of the oldest chunk; what lies before it was evicted and is cut off now and then
+  #bytes = 0;
+  #unsettledBytes = 0;
+  #unsettledFrom = 0; // position of the first unsettled chunk
+  #evictedSeq = 0;
+
+  constructor(limits: RetainedOutputLimits) {
+    this.#limits = limits;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Number of the newest chunk that was dropped, 0 if none was. */
+  get evictedSeq(): number {
+    return this.#evictedSeq;
+  }
+
+  get oldestSeq(): number | undefined {
+    return this.#chunks[this.#first]?.seq;
+  }
+
+  /** Whether a chunk of this size can be kept without dropping one the client has not got. */
+  hasRoom(byteLength: number): boolean {
+    const unsettledChunks = this.#chunks.length - this.#unsettledFrom;
+    if (unsettledChunks === 0) return true;
+    return this.#unsettledBytes + byteLength <= this.#limits.bytes && unsettledChunks < this.#limits.chunks;
+  }
+
+  add(retained: RetainedChunk): void {
+    this.#chunks.push(retained);
+    this.#bytes += retained.chunk.byteLength;
+    this.#unsettledBytes += retained.chunk.byteLength;
+    while (this.#overfull()) this.#evictOldest();
+    if (this.#first > 1024 && this.#first > this.#chunks.length / 2) this.#compact();
+  }
+
+  /** The client has everything up to this number. Returns whether that made a difference. */
+  settle(seq: number): boolean {
+    const before = this.#unsettledFrom;
+    for (let next = this.#chunks[before]; next && next.seq <= seq; next = this.#chunks[this.#unsettledFrom]) {
+      this.#unsettledBytes -= next.chunk.byteLength;
+      this.#unsettledFrom++;
+    }
+    return this.#unsettledFrom > before;
+  }
+
+  /** Chunks after a number: at least one if there is any, then as many as fit in `maxBytes`. */
+  after(seq: number, maxBytes = Number.POSITIVE_INFINITY): RetainedChunk[] {
+    const start = this.#positionAfter(seq);
+    if (maxBytes === Number.POSITIVE_INFINITY) return this.#chunks.slice(start);
+    const selected: RetainedChunk[] = [];
+    let total = 0;
+    for (let at = start; at < this.#chunks.length; at++) {
+      const candidate = this.#chunks[at]!;
+      total += candidate.chunk.byteLength;
+      if (selected.length > 0 && total > maxBytes) break;
+      selected.push(candidate);
+      if (total >= maxBytes) break;
+    }
+    return selected;
+  }
+
+  /** Binary search: numbers grow, with holes where exit and close took one. */
+  #positionAfter(seq: number): number {
+    let low = this.#first;
+    let high = this.#chunks.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#chunks[middle]!.seq <= seq) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #overfull(): boolean {
+    const chunks = this.#chunks.length - this.#first;
+    return (this.#bytes > this.#limits.bytes || chunks > this.#limits.chunks) && this.#first < this.#unsettledFrom;
+  }
+
+  #evictOldest(): void {
+    const oldest = this.#chunks[this.#first++]!;
+    this.#bytes -= oldest.chunk.byteLength;
+    this.#evictedSeq = oldest.seq;
+  }
+
+  #compact(): void {
+    this.#chunks = this.#chunks.slice(this.#first);
+    this.#unsettledFrom -= this.#first;
+    this.#first = 0;
+  }
+}

@@ -1,0 +1,70 @@
+import { userInfo } from 'node:os';
+import type { SpawnOptions } from '../os/index.ts';
+import { ExecError, type Params, type PathUri, type ProcessIo } from '../protocol/index.ts';
+import { childEnvironment } from './child-environment.ts';
+
+type StartParams = Params<'process/start'>;
+
+export interface StartGates {
+  readonly allowDirectExec: boolean;
+  readonly allowPreparedExec: boolean;
+}
+
+/** What exactly to spawn, worked out from what the client asked for. */
+export function resolveStart(
+  params: StartParams,
+  ownEnvironment: Readonly<Record<string, string>>,
+  gates: StartGates,
+): Omit<SpawnOptions, 'mark'> {
+  checkGate(params.mode === 'prepared' ? 'prepared' : 'direct', gates);
+  const request = params.mode === 'prepared' ? params.request : params;
+  if (request.argv.length === 0) throw new ExecError('invalidParams', 'argv must not be empty');
+  if (params.sandbox || params.networkProxy) {
+    throw new ExecError('invalidParams', 'sandbox intent cannot be enforced on this executor');
+  }
+  const io = resolveIo(params);
+  const policy = params.mode === 'prepared' ? undefined : params.envPolicy;
+  const env = childEnvironment(ownEnvironment, policy, request.env);
+  checkTexts([...request.argv, request.arg0 ?? ''], env);
+  if (request.argv[0] === '') throw new ExecError('internal', `missing program for ${io.type} spawn`);
+  return {
+    argv: request.argv,
+    ...(request.arg0 != null && { arg0: request.arg0 }),
+    cwd: nativeCwd(request.cwd),
+    env: io.type === 'pty' && env.SHELL === undefined ? { ...env, SHELL: userInfo().shell ?? '/bin/sh' } : env,
+    io,
+  };
+}
+
+function checkGate(mode: 'direct' | 'prepared', gates: StartGates): void {
+  const setting = mode === 'prepared' ? 'allowPreparedExec' : 'allowDirectExec';
+  if (gates[setting]) return;
+  throw new ExecError('invalidRequest', `${mode} process/start is switched off on this server (setting ${setting})`);
+}
+
+/** `io` says everything; without it `tty` and `pipeStdin` do. Both may be given as long as they agree. */
+function resolveIo({ io, tty, pipeStdin }: StartParams): ProcessIo {
+  if (!io) return tty ? { type: 'pty', rows: 24, cols: 80 } : { type: 'pipe', stdin: pipeStdin ? 'open' : 'closed' };
+  const contradicts =
+    (tty !== undefined && tty !== (io.type === 'pty')) ||
+    (io.type === 'pipe' && pipeStdin != null && pipeStdin !== (io.stdin === 'open'));
+  if (contradicts) throw new ExecError('invalidParams', 'io contradicts tty or pipeStdin; send only one of the two forms');
+  return io;
+}
+
+function checkTexts(argv: readonly string[], env: Readonly<Record<string, string>>): void {
+  if (argv.some((text) => text.includes('\0'))) throw new ExecError('internal', 'nul byte found in provided data');
+  if (Object.entries(env).some((pair) => pair.some((text) => text.includes('\0')))) {
+    throw new ExecError('internal', 'data provided contains a nul byte');
+  }
+}
+
+function nativeCwd(cwd: PathUri): string | Buffer {
+  try {
+    const path = cwd.toNative();
+    return typeof path === 'string' ? path : Buffer.from(path);
+  } catch (error) {
+    const reason = (error as ExecError).message;
+    throw new ExecError('invalidParams', `cwd URI \`${cwd}\` is not valid on this exec-server host: ${reason}`);
+  }
+}

@@ -1,0 +1,34 @@
+import * as z from 'zod/mini';
+import { method, optional, pathUri } from './schema.ts';
+import { sandbox } from './sandbox.ts';
+
+const family = 'capability discovery';
+const file = z.object({ path: pathUri, contents: z.string() });
+
+export const discoverRoots = method({
+  family,
+  params: z.object({ roots: z.array(z.object({ id: z.string(), path: pathUri, sandbox: optional(sandbox) })) }),
+  result: z.object({
+    roots: z.array(
+      z.object({
+        id: z.string(),
+        path: pathUri,
+        plugin: z.nullable(
+          z.object({ manifest: file, mcpConfig: z.nullable(file), appsConfig: z.nullable(file) }),
+        ),
+        skills: z.array(z.object({ instructions: file, metadata: z.nullable(file) })),
+        namespaceManifests: z.array(file),
+        warnings: z.array(z.string()),
+        error: z.nullable(z.string()),
+      }),
+    ),
+  }),
+});
+
+const anything = z.record(z.string(), z.unknown());
+
+export const discover = method({
+  family,
+  params: z.object({ cwd: pathUri, sandbox: optional(sandbox) }),
+  result: z.object({ plugins: z.array(anything), skills: z.array(anything), warnings: z.array(z.string()) }),
+});

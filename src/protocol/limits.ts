@@ -1,0 +1,27 @@
+/** Numbers both sides of the wire must agree on, and the bounds of everything that could grow. */
+export const limits = {
+  /** One incoming message, all fragments together. */
+  messageBytes: 64 * 1024 * 1024,
+  /** Scalars, arrays and objects in one message; keeps a small text from becoming a huge tree. */
+  valuesPerMessage: 262_144,
+  /** Output kept for `process/read`; also how much may be on its way to a client that has not confirmed it. */
+  retainedOutputBytes: 1024 * 1024,
+  /** Bounds the bookkeeping of a process that prints a byte at a time. */
+  retainedChunks: 50_000,
+  /** Write ids a process remembers, so that a repeated write is recognised. */
+  rememberedWriteIds: 4096,
+  /** How long a closed process stays readable and its id taken. */
+  closedProcessMs: 30_000,
+  /** How long a session without a connection waits to be resumed. */
+  detachedSessionMs: 30_000,
+  /** Two unanswered pings in a row end a connection. */
+  pingIntervalMs: 30_000,
+  /** Requests of one connection being worked on or waiting for a slot; above it the connection is not read. */
+  requestsInFlight: 4096,
+  /** Requests from the server to a client without an answer yet. */
+  serverRequestsInFlight: 256,
+  /** Bytes queued for a connection before senders wait. */
+  outboxBytes: 1024 * 1024,
+  /** Bytes queued for a child's stdin before writers wait. */
+  stdinQueueBytes: 1024 * 1024,
+} as const;

@@ -1,0 +1,210 @@
+import * as z from 'zod/mini';
+import { bytes, method, optional, pathUri, unsigned } from './schema.ts';
+import { sandbox } from './sandbox.ts';
+
+const family = 'exec';
+const environment = z.record(z.string(), z.string());
+const processId = z.string();
+
+export const outputStream = z.enum(['stdout', 'stderr', 'pty']);
+export type OutputStream = z.output<typeof outputStream>;
+
+const envPolicy = z.object({
+  inherit: z.enum(['all', 'core', 'none']),
+  ignoreDefaultExcludes: z.boolean(),
+  exclude: z.array(z.string()),
+  set: environment,
+  includeOnly: z.array(z.string()),
+});
+export type EnvPolicy = z.output<typeof envPolicy>;
+
+const terminalSide = z
+  .number()
+  .check(z.refine((side) => Number.isInteger(side) && side >= 1 && side <= 65_535, 'must be between 1 and 65535'));
+
+/** How a process is wired: a terminal, or pipes with or without a writable stdin. */
+const io = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('pty'), rows: terminalSide, cols: terminalSide }),
+  z.object({ type: z.literal('pipe'), stdin: z.enum(['open', 'closed']) }),
+]);
+export type ProcessIo = z.output<typeof io>;
+
+const uuid = z
+  .string()
+  .check(z.regex(/^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i, 'threadId must be a UUID'));
+
+const startOptions = {
+  processId,
+  metadata: optional(z.object({ threadId: optional(uuid), toolCallId: optional(z.string()) })),
+  shellSnapshot: optional(z.object({ scopeId: z.string(), shell: z.object({ name: z.string(), path: z.string() }) })),
+  tty: z.optional(z.boolean()),
+  pipeStdin: optional(z.boolean()),
+  io: optional(io),
+  sandbox: optional(sandbox),
+  enforceManagedNetwork: optional(z.boolean()),
+  managedNetwork: optional(
+    z.object({ loopbackPorts: optional(z.array(unsigned)), allowLocalBinding: optional(z.boolean()) }),
+  ),
+  networkProxy: optional(z.record(z.string(), z.unknown())),
+  /** Makes the start repeatable: the same id and request again get the first answer. */
+  startId: optional(z.string()),
+};
+
+const direct = z.object({
+  ...startOptions,
+  mode: optional(z.literal('direct')),
+  argv: z.array(z.string()),
+  cwd: pathUri,
+  envPolicy: optional(envPolicy),
+  env: environment,
+  arg0: optional(z.string()),
+});
+
+const prepared = z.object({
+  ...startOptions,
+  mode: z.literal('prepared'),
+  request: z.object({
+    argv: z.array(z.string()),
+    cwd: pathUri,
+    env: environment,
+    arg0: optional(z.string()),
+  }),
+});
+
+/** `tty` may only be left out by those who say `io`. */
+const wired = z.refine<{ tty?: boolean | undefined; io?: ProcessIo | null | undefined }>(
+  ({ tty, io }) => tty !== undefined || Boolean(io),
+  'missing field `tty`',
+);
+
+export const start = method({
+  family,
+  params: z.discriminatedUnion('mode', [direct, prepared]).check(wired),
+  result: z.object({ processId, sandboxType: z.optional(z.string()) }),
+});
+
+const chunk = z.object({ seq: unsigned, stream: outputStream, chunk: bytes });
+export type RetainedChunk = z.output<typeof chunk>;
+
+export const read = method({
+  family,
+  params: z.object({
+    processId,
+    afterSeq: optional(unsigned),
+    maxBytes: optional(unsigned),
+    waitMs: optional(unsigned),
+  }),
+  result: z.object({
+    chunks: z.array(chunk),
+    nextSeq: unsigned,
+    exited: z.boolean(),
+    exitCode: optional(z.number()),
+    closed: z.boolean(),
+    failure: optional(z.string()),
+    sandboxDenied: z.optional(z.boolean()),
+    /** Ours: output between `afterSeq` and the first chunk is gone. */
+    truncated: z.optional(z.boolean()),
+    /** Ours: number of the oldest chunk still kept. */
+    oldestSeq: z.optional(unsigned),
+  }),
+});
+
+const writeStatus = z.enum(['accepted', 'unknownProcess', 'stdinClosed', 'starting']);
+
+export const write = method({
+  family,
+  params: z.object({
+    processId,
+    chunk: bytes,
+    writeId: z.optional(z.string().check(z.minLength(1, 'writeId must not be empty'))),
+  }),
+  result: z.object({ status: writeStatus }),
+});
+
+export const closeStdin = method({
+  family,
+  params: z.object({ processId }),
+  result: z.object({ status: writeStatus }),
+});
+
+export const signal = method({
+  family,
+  params: z.object({
+    processId,
+    signal: z.enum(['interrupt', 'terminate', 'hangup', 'quit', 'kill', 'user1', 'user2', 'stop', 'continue']),
+  }),
+  result: z.object({}),
+});
+export type SignalName = z.output<typeof signal.params>['signal'];
+
+export const terminate = method({
+  family,
+  params: z.object({
+    processId,
+    mode: optional(
+      z.discriminatedUnion('type', [
+        z.object({ type: z.literal('graceful'), timeoutMs: unsigned }),
+        z.object({ type: z.literal('force') }),
+      ]),
+    ),
+  }),
+  result: z.object({ running: z.optional(z.boolean()) }),
+});
+
+export const resize = method({
+  family,
+  params: z.object({ processId, rows: terminalSide, cols: terminalSide }),
+  result: z.object({}),
+});
+
+export const wait = method({
+  family,
+  params: z.object({ processId, timeoutMs: optional(unsigned), until: optional(z.enum(['exited', 'closed'])) }),
+  result: z.object({
+    exited: z.boolean(),
+    exitCode: z.nullable(z.number()),
+    closed: z.boolean(),
+    sandboxDenied: z.boolean(),
+    timedOut: z.boolean(),
+  }),
+});
+
+export const snapshot = method({
+  family,
+  params: z.object({ processId }),
+  result: z.object({
+    stdout: bytes,
+    stderr: bytes,
+    terminal: bytes,
+    truncated: z.boolean(),
+    omittedBytes: z.object({ stdout: unsigned, stderr: unsigned, terminal: unsigned }),
+    exitCode: z.nullable(z.number()),
+    running: z.boolean(),
+  }),
+});
+
+export const processPhase = z.enum(['starting', 'running', 'draining', 'closed']);
+
+export const list = method({
+  family,
+  params: optional(z.object({})),
+  result: z.object({
+    processes: z.array(
+      z.object({
+        processId,
+        argv: z.array(z.string()),
+        tty: z.boolean(),
+        phase: processPhase,
+        exitCode: z.nullable(z.number()),
+        startedAtMs: unsigned,
+        nextSeq: unsigned,
+      }),
+    ),
+  }),
+});
+
+export const output = z.object({ processId, seq: unsigned, stream: outputStream, chunk: bytes });
+export const exited = z.object({ processId, seq: unsigned, exitCode: z.number(), sandboxDenied: z.optional(z.boolean()) });
+export const closed = z.object({ processId, seq: unsigned });
+export const started = z.object({ processId, startedAtMs: unsigned });
+export const failed = z.object({ processId, message: z.string() });

@@ -1,0 +1,54 @@
+import * as z from 'zod/mini';
+import { optional, pathUri } from './schema.ts';
+
+const network = z.enum(['restricted', 'enabled']);
+
+const special = z.union([
+  z.object({ kind: z.enum(['root', 'minimal', 'tmpdir', 'slash_tmp']) }),
+  z.object({ kind: z.enum(['project_roots', 'current_working_directory']), subpath: optional(z.string()) }),
+  z.object({ kind: z.literal('unknown'), path: z.string(), subpath: optional(z.string()) }),
+]);
+
+const entry = z.object({
+  path: z.discriminatedUnion('type', [
+    z.object({ type: z.literal('path'), path: pathUri }),
+    z.object({ type: z.literal('glob_pattern'), pattern: z.string() }),
+    z.object({ type: z.literal('special'), value: special }),
+  ]),
+  access: z.enum(['read', 'write', 'deny', 'none']),
+  missing_path_behavior: optional(z.enum(['skip'])),
+});
+
+const fileSystem = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('restricted'),
+    entries: z.array(entry),
+    glob_scan_max_depth: optional(z.number().check(z.gte(1))),
+  }),
+  z.object({ type: z.literal('unrestricted') }),
+]);
+
+/** What a command may touch. */
+export const permissionProfile = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('managed'), file_system: fileSystem, network }),
+  z.object({ type: z.literal('disabled') }),
+  z.object({ type: z.literal('external'), network }),
+]);
+export type PermissionProfile = z.output<typeof permissionProfile>;
+
+/** A permission profile and the directories its words refer to. */
+export const sandbox = z.object({
+  permissions: permissionProfile,
+  windowsSandboxLevel: z._default(z.enum(['disabled', 'restricted-token', 'elevated', 'mxc']), 'disabled'),
+  cwd: optional(pathUri),
+  workspaceRoots: z.optional(z.array(pathUri)),
+  sandboxOverride: z.optional(
+    z.enum(['noOverride', 'escalatedSandboxWithRestrictions', 'bypassSandboxFirstAttempt']),
+  ),
+  userHomeDir: optional(pathUri),
+  temporaryDirectories: optional(z.array(pathUri)),
+  windowsSandboxProxySettingsMode: optional(z.enum(['reconcile', 'preserve'])),
+  useLegacyLandlock: z.optional(z.boolean()),
+  policyContext: optional(z.object({ cwd: pathUri, workspaceRoots: z.array(pathUri) })),
+});
+export type Sandbox = z.output<typeof sandbox>;

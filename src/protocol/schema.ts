@@ -1,0 +1,111 @@
+import * as z from 'zod/mini';
+import { decodeBase64, encodeBase64 } from '../base/index.ts';
+import { ExecError } from './errors.ts';
+import { PathUri } from './path-uri.ts';
+
+/** One request: what it takes, what it gives, and the family that its state errors name. */
+export interface Method<P extends z.ZodMiniType = z.ZodMiniType, R extends z.ZodMiniType = z.ZodMiniType> {
+  readonly family: string;
+  readonly params: P;
+  readonly result: R;
+}
+
+export function method<P extends z.ZodMiniType, R extends z.ZodMiniType>(definition: Method<P, R>): Method<P, R> {
+  return definition;
+}
+
+/** Absent and `null` mean the same. */
+export const optional = z.nullish;
+
+/** An unsigned 64-bit integer; what JavaScript rounds is far above every limit. */
+export const unsigned = z
+  .number()
+  .check(z.refine((value) => Number.isInteger(value) && value >= 0 && value < 2 ** 64, 'invalid number'));
+
+/** Bytes: a `Uint8Array` in our code, base64 on the wire. Large ones arrive already decoded (rpc/envelope). */
+export const bytes = z.codec(
+  z.custom<string | Uint8Array>(
+    (value) => typeof value === 'string' || value instanceof Uint8Array,
+    'invalid type: expected a base64 string',
+  ),
+  z.custom<Uint8Array>((value) => value instanceof Uint8Array),
+  {
+    decode: (value, context) => refusing(context.issues, value, () => (typeof value === 'string' ? decodeBase64(value) : value)),
+    encode: (value) => encodeBase64(value),
+  },
+);
+
+/** A path: a `PathUri` in our code, a `file:` URI on the wire. */
+export const pathUri = z.codec(
+  z.string(),
+  z.custom<PathUri>((value) => value instanceof PathUri),
+  {
+    decode: (value, context) => refusing(context.issues, value, () => PathUri.parse(value)),
+    encode: (value) => value.href,
+  },
+);
+
+type Issues = { code: 'custom'; message: string; input: unknown }[];
+
+function refusing<T>(issues: unknown[], input: unknown, decode: () => T): T {
+  try {
+    return decode();
+  } catch (refusal) {
+    (issues as Issues).push({ code: 'custom', message: (refusal as Error).message, input });
+    return z.NEVER as T;
+  }
+}
+
+/** Decodes a value that came over the wire; the error reads like the reference's. */
+export function decode<S extends z.ZodMiniType>(schema: S, value: unknown): z.output<S> {
+  const outcome = z.safeParse(schema, value, { reportInput: true });
+  if (outcome.success) return outcome.data;
+  throw new ExecError('invalidParams', describe(outcome.error.issues[0]!));
+}
+
+/** The wire form of a value. */
+export function encode<S extends z.ZodMiniType>(schema: S, value: z.output<S>): z.input<S> {
+  return z.encode(schema, value);
+}
+
+const expectations: Readonly<Record<string, string>> = {
+  string: 'a string',
+  boolean: 'a boolean',
+  number: 'a number',
+  array: 'a sequence',
+  record: 'a map',
+  object: 'a map',
+};
+
+function describe(issue: z.core.$ZodIssue): string {
+  const field = issue.path.at(-1);
+  if (issue.input === undefined && typeof field === 'string') return `missing field \`${field}\``;
+  if (issue.code === 'invalid_type') {
+    return `invalid type: ${nameOf(issue.input)}, expected ${expectations[issue.expected] ?? issue.expected}`;
+  }
+  if (issue.code === 'invalid_value') return unknownVariant(issue.input, issue.values.map(String));
+  if (issue.code === 'unrecognized_keys') return 'invalid type: map, expected unit';
+  if (issue.code === 'invalid_union') return describeUnion(issue);
+  return typeof field === 'string' && issue.message.startsWith('must ') ? `${field} ${issue.message}` : issue.message;
+}
+
+function describeUnion(issue: z.core.$ZodIssueInvalidUnion): string {
+  if (issue.discriminator !== undefined) return `unknown or missing \`${issue.discriminator}\``;
+  const first = issue.errors[0]?.[0];
+  return first ? describe(first) : 'data did not match any variant';
+}
+
+function unknownVariant(input: unknown, known: readonly string[]): string {
+  if (typeof input !== 'string') return `invalid type: ${nameOf(input)}, expected a string`;
+  const quoted = known.map((name) => `\`${name}\``);
+  const expected = quoted.length < 3 ? quoted.join(' or ') : `one of ${quoted.join(', ')}`;
+  return `unknown variant \`${input}\`, expected ${expected}`;
+}
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'sequence';
+  if (typeof value === 'string') return `string ${JSON.stringify(value.length > 200 ? `${value.slice(0, 200)}…` : value)}`;
+  if (typeof value === 'boolean') return `boolean \`${value}\``;
+  return typeof value === 'object' ? 'map' : typeof value;
+}

@@ -1,0 +1,183 @@
+import { decodeBase64, decodeLatin1, decodeUtf8, indexOfAscii } from '../base/index.ts';
+import { limits, type WireError } from '../protocol/index.ts';
+import { duplicateKey, topLevelToken } from './json-tokens.ts';
+
+/** The JSON text of an id, kept as written: integers of 64 bits do not survive a JavaScript number. */
+export type RequestId = string;
+
+export type Message =
+  | { readonly type: 'request'; readonly id: RequestId; readonly method: string; readonly params: unknown }
+  | { readonly type: 'notification'; readonly method: string; readonly params: unknown }
+  | { readonly type: 'result'; readonly id: RequestId; readonly result: unknown }
+  | { readonly type: 'error'; readonly id: RequestId; readonly error: WireError };
+
+/** Text that is no message; the reason goes back to whoever sent it. */
+export class MalformedMessage extends Error {}
+
+export function parseMessage(bytes: Uint8Array): Message {
+  return classify(bytes.length < BULK_BYTES ? parse(textOf(bytes)) : parseBulk(bytes));
+}
+
+interface Parsed {
+  readonly text: string;
+  readonly value: unknown;
+  /** Whether some number is written with a point or exponent, which no integer of the protocol may be. */
+  readonly floats: boolean;
+}
+
+/** Below this, looking for a payload costs more than it saves. */
+const BULK_BYTES = 4096;
+/** Payloads start this early in every message a client writes; others take the ordinary way. */
+const BULK_SEARCH_BYTES = 65_536;
+const payloadKeys = ['chunk', 'dataBase64', 'deltaBase64', 'bodyBase64'] as const;
+/** Stands in for the payload while the rest is parsed. Random, so that no peer can send it. */
+const STAND_IN = `cut-${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}`;
+
+/**
+ * Parses a large message without making a string of its payload: the base64 text is cut out and decoded from the
+ * bytes, what is left is parsed as usual. Whatever does not fit this picture is parsed whole.
+ */
+function parseBulk(bytes: Uint8Array): Parsed {
+  const head = bytes.subarray(0, BULK_SEARCH_BYTES);
+  for (const key of payloadKeys) {
+    const opening = `"${key}":"`;
+    const at = indexOfAscii(head, opening);
+    // A quote after a backslash belongs to a longer key that merely ends like ours.
+    if (at < 1 || bytes[at - 1] === BACKSLASH) continue;
+    const start = at + opening.length;
+    const end = bytes.indexOf(QUOTE, start);
+    if (end < 0) break;
+    const rest = parse(`${textOf(bytes.subarray(0, start))}${STAND_IN}${textOf(bytes.subarray(end))}`);
+    const holder = payloadHolder(rest.value, key);
+    if (!holder) break;
+    try {
+      holder[key] = decodeBase64(decodeLatin1(bytes, start, end));
+      return rest;
+    } catch {
+      break; // not base64: the schema says so in its own words
+    }
+  }
+  return parse(textOf(bytes));
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+function payloadHolder(value: unknown, key: string): Record<string, unknown> | undefined {
+  const { params, result } = (value ?? {}) as Record<string, Record<string, unknown> | null>;
+  return [params, result].find((holder) => holder?.[key] === STAND_IN) ?? undefined;
+}
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return decodeUtf8(bytes);
+  } catch {
+    throw new MalformedMessage('the message is not UTF-8');
+  }
+}
+
+function parse(text: string): Parsed {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new MalformedMessage((error as SyntaxError).message);
+  }
+  const { members, floats } = inspect(text);
+  const counted = count(value);
+  if (counted.values > limits.valuesPerMessage) {
+    throw new MalformedMessage(`JSON-RPC message exceeds the limit of ${limits.valuesPerMessage} JSON values`);
+  }
+  // The parser keeps one of several members with one name: then there are more colons than members.
+  if (counted.members !== members) throw new MalformedMessage(`duplicate JSON object key \`${duplicateKey(text)}\``);
+  return { text, value, floats };
+}
+
+/** Counts the colons outside strings and notices numbers in float notation. */
+function inspect(text: string): { members: number; floats: boolean } {
+  let members = 0;
+  let floats = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = closingQuote(text, at);
+    else if (code === 0x3a) members++;
+    else if (code === 0x2e || ((code | 0x20) === 0x65 && isDigit(text.charCodeAt(at - 1)))) floats = true;
+  }
+  return { members, floats };
+}
+
+function closingQuote(text: string, opening: number): number {
+  for (let at = text.indexOf('"', opening + 1); ; at = text.indexOf('"', at + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return at;
+  }
+}
+
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
+
+function count(root: unknown): { values: number; members: number } {
+  let values = 0;
+  let members = 0;
+  const open: unknown[] = [root];
+  while (open.length > 0) {
+    const value = open.pop();
+    values++;
+    if (typeof value !== 'object' || value === null || value instanceof Uint8Array) continue;
+    const inner = Array.isArray(value) ? value : Object.values(value);
+    if (inner !== value) members += inner.length;
+    for (const item of inner) open.push(item);
+  }
+  return { values, members };
+}
+
+function classify(parsed: Parsed): Message {
+  const { value } = parsed;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new MalformedMessage('expected a JSON-RPC object');
+  }
+  const message = value as Record<string, unknown>;
+  if ('method' in message) {
+    const { method, params } = message;
+    if (typeof method !== 'string') throw new MalformedMessage(`invalid type: ${typeof method}, expected a string`);
+    if (!('id' in message)) return { type: 'notification', method, params };
+    checkTrace(message.trace);
+    return { type: 'request', id: requestId(parsed, message.id), method, params: strictNumbers(parsed, params) };
+  }
+  if ('result' in message) return { type: 'result', id: requestId(parsed, message.id), result: message.result };
+  return { type: 'error', id: requestId(parsed, message.id), error: wireError(message.error) };
+}
+
+function requestId(parsed: Parsed, id: unknown): RequestId {
+  if (typeof id === 'string') return JSON.stringify(id);
+  if (Number.isSafeInteger(id) && !parsed.floats) return String(id);
+  const token = typeof id === 'number' ? topLevelToken(parsed.text, 'id') : undefined;
+  if (token && /^-?\d+$/.test(token) && BigInt.asIntN(64, BigInt(token)) === BigInt(token)) return token;
+  throw new MalformedMessage('data did not match any variant of untagged enum RequestId');
+}
+
+/** `1.0` is no integer, but reaches us as one; since no member of the protocol is a fraction, any will do to refuse it. */
+function strictNumbers(parsed: Parsed, params: unknown): unknown {
+  if (!parsed.floats) return params;
+  const marked = parsed.text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, (token) =>
+    !token.startsWith('"') && /[.eE]/.test(token) ? '0.5' : token,
+  );
+  return (JSON.parse(marked) as { params?: unknown }).params;
+}
+
+function checkTrace(trace: unknown): void {
+  if (trace === undefined || trace === null) return;
+  const { traceparent, tracestate } = Object(trace) as Record<string, unknown>;
+  const texts = [traceparent, tracestate].every((field) => field === undefined || field === null || typeof field === 'string');
+  if (typeof trace !== 'object' || Array.isArray(trace) || !texts) {
+    throw new MalformedMessage('invalid type of trace, expected {traceparent?, tracestate?}');
+  }
+}
+
+function wireError(error: unknown): WireError {
+  if (typeof error !== 'object' || error === null) throw new MalformedMessage('missing field `error`');
+  const { code, message } = error as Partial<WireError>;
+  if (typeof code !== 'number') throw new MalformedMessage('missing field `code`');
+  if (typeof message !== 'string') throw new MalformedMessage('missing field `message`');
+  return { code, message };
+}

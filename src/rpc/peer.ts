@@ -1,0 +1,141 @@
+import { concatBytes, type Deferred, deferred, encodeUtf8 } from '../base/index.ts';
+import { ExecError, limits } from '../protocol/index.ts';
+import { MalformedMessage, type Message, parseMessage, type RequestId } from './envelope.ts';
+import { type Lane, Lanes } from './lanes.ts';
+import type { Link } from './link.ts';
+
+/** A result whose JSON text was written by hand. */
+export class EncodedResult {
+  readonly parts: readonly Uint8Array[];
+  /** Called when the peer has received the result. */
+  readonly onDelivered: (() => void) | undefined;
+
+  constructor(parts: readonly Uint8Array[], onDelivered?: () => void) {
+    this.parts = parts;
+    this.onDelivered = onDelivered;
+  }
+}
+
+/** What one side of a connection does with what the other side sends. */
+export interface Service {
+  lane(method: string): Lane;
+  /** Answers with the wire form of the result; throws what becomes the error answer. */
+  request(method: string, params: unknown, signal: AbortSignal): unknown;
+  /** Throwing is a violation; while a returned promise is pending nothing more is read from the connection. */
+  notification(method: string, params: unknown): void | Promise<void>;
+  /** Called before the connection goes on (after text that is no message) or ends (after the other two). */
+  violation(kind: Violation, error: Error): void;
+}
+
+/** What a peer must not send: text that is no message, a notification or an answer that is out of place. */
+export type Violation = 'malformed' | 'notification' | 'answer';
+
+export interface PeerOptions {
+  /** Requests worked on at a time per lane; 1 means strictly in order. */
+  readonly concurrentRequests?: number;
+}
+
+/** The connection ended before the answer came. */
+export class ConnectionLost extends Error {
+  override readonly name = 'ConnectionLost';
+}
+
+/** One end of a JSON-RPC conversation, in the dialect of the exec-server: no version member, ids kept as written. */
+export class Peer {
+  readonly link: Link;
+  readonly #service: Service;
+  readonly #lanes: Lanes;
+  readonly #pending = new Map<RequestId, Deferred<unknown>>();
+  readonly #ended = new AbortController();
+  #nextId = 1;
+
+  constructor(link: Link, service: Service, options: PeerOptions = {}) {
+    this.link = link;
+    this.#service = service;
+    this.#lanes = new Lanes(options.concurrentRequests ?? limits.requestsInFlight, limits.requestsInFlight);
+    void link.closed.then(() => this.#end());
+    link.open((bytes) => this.#receive(bytes));
+  }
+
+  /** Sends a request; the result is the wire form, the error is an `ExecError` or `ConnectionLost`. */
+  call(method: string, params: unknown): Promise<unknown> {
+    if (this.#ended.signal.aborted) return Promise.reject(new ConnectionLost('the connection is closed'));
+    const id = String(this.#nextId++);
+    const answer = deferred<unknown>();
+    this.#pending.set(id, answer);
+    void this.link.send(`{"id":${id},"method":${JSON.stringify(method)},"params":${JSON.stringify(params) ?? 'null'}}`);
+    return answer.promise;
+  }
+
+  /** Sends a notification; the promise, if any, resolves once there is room for more. */
+  notify(method: string, params: unknown): void | Promise<void> {
+    return this.link.send(`{"method":${JSON.stringify(method)},"params":${JSON.stringify(params)}}`);
+  }
+
+  #receive(bytes: Uint8Array): void | Promise<void> {
+    let message: Message;
+    try {
+      message = parseMessage(bytes);
+    } catch (error) {
+      if (!(error instanceof MalformedMessage)) throw error;
+      const text = `failed to parse ${this.link.source}: ${error.message}`;
+      return this.#service.violation('malformed', new ExecError('invalidRequest', text));
+    }
+    if (message.type === 'request') return this.#admit(message);
+    try {
+      if (message.type === 'notification') return this.#service.notification(message.method, message.params);
+      this.#settle(message);
+    } catch (error) {
+      this.#service.violation(message.type === 'notification' ? 'notification' : 'answer', error as Error);
+      this.link.destroy();
+    }
+  }
+
+  #admit({ id, method, params }: Message & { type: 'request' }): void | Promise<void> {
+    return this.#lanes.run(this.#service.lane(method), () => this.#answer(id, method, params));
+  }
+
+  #answer(id: RequestId, method: string, params: unknown): void | Promise<void> {
+    if (this.#ended.signal.aborted) return;
+    let result: unknown;
+    try {
+      result = this.#service.request(method, params, this.#ended.signal);
+    } catch (error) {
+      return this.#refuse(id, error);
+    }
+    if (!(result instanceof Promise)) return this.#respond(id, result);
+    return result.then(
+      (settled) => this.#respond(id, settled),
+      (error) => this.#refuse(id, error),
+    );
+  }
+
+  #respond(id: RequestId, result: unknown): void | Promise<void> {
+    if (result instanceof EncodedResult) {
+      const { parts, onDelivered } = result;
+      const whole = concatBytes([encodeUtf8(`{"id":${id},"result":`), ...parts, CLOSING_BRACE]);
+      return this.link.send(whole, onDelivered);
+    }
+    return this.link.send(`{"id":${id},"result":${JSON.stringify(result)}}`);
+  }
+
+  #refuse(id: RequestId, error: unknown): void | Promise<void> {
+    return this.link.send(`{"id":${id},"error":${JSON.stringify(ExecError.from(error).toWire())}}`);
+  }
+
+  #settle(message: Message & { type: 'result' | 'error' }): void {
+    const pending = this.#pending.get(message.id);
+    if (!pending) throw new ExecError('invalidRequest', `unexpected answer to request ${message.id}`);
+    this.#pending.delete(message.id);
+    if (message.type === 'result') pending.resolve(message.result);
+    else pending.reject(ExecError.fromWire(message.error));
+  }
+
+  #end(): void {
+    this.#ended.abort();
+    for (const pending of this.#pending.values()) pending.reject(new ConnectionLost('the connection was lost'));
+    this.#pending.clear();
+  }
+}
+
+const CLOSING_BRACE = encodeUtf8('}');

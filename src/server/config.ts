@@ -1,0 +1,31 @@
+import { limits } from '../protocol/index.ts';
+
+/** What an operator can set. */
+export interface ExecServerConfig {
+  /** How long processes may take to end on SIGTERM when the server stops, before they are killed. */
+  readonly shutdownGracePeriodMs: number;
+  /** Processes one session may have running at a time. */
+  readonly maxProcessesPerConnection: number;
+  /** Output kept per process; also how much a client may leave unconfirmed before the process waits. */
+  readonly retainedOutputBytesPerProcess: number;
+  /** Whether `process/start` takes the flat form, in which the server works out the environment. */
+  readonly allowDirectExec: boolean;
+  /** Whether `process/start` takes a prepared spawn request. */
+  readonly allowPreparedExec: boolean;
+  readonly maxConnections: number;
+  /** How long a session waits to be resumed; 0 ends its processes with its connection. */
+  readonly detachedSessionTtlMs: number;
+  /** Requests of one connection worked on at a time, per lane; 1 answers strictly in order. */
+  readonly concurrentRequests: number;
+}
+
+export const defaultConfig: ExecServerConfig = {
+  shutdownGracePeriodMs: 2000,
+  maxProcessesPerConnection: 4096,
+  retainedOutputBytesPerProcess: limits.retainedOutputBytes,
+  allowDirectExec: true,
+  allowPreparedExec: true,
+  maxConnections: 1024,
+  detachedSessionTtlMs: limits.detachedSessionMs,
+  concurrentRequests: limits.requestsInFlight,
+};

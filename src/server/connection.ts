@@ -1,0 +1,121 @@
+import type { Logger } from '../base/index.ts';
+import { decode, type EnvironmentInfo, encode, ExecError, isMethodName, type MethodName, methods, type Params } from '../protocol/index.ts';
+import { EncodedResult, type Lane, type Link, Peer, type Service, type Violation } from '../rpc/index.ts';
+import type { ExecServerConfig } from './config.ts';
+import { environmentHandlers } from './environment-handlers.ts';
+import type { Handlers, RequestContext } from './handlers.ts';
+import { processHandlers } from './process-handlers.ts';
+import type { Session } from './session.ts';
+import type { Sessions } from './sessions.ts';
+
+/** How far the handshake has come. */
+type Handshake =
+  | { readonly phase: 'new' }
+  | { readonly phase: 'initialized'; readonly session: Session }
+  | { readonly phase: 'ready'; readonly session: Session };
+
+export interface ConnectionOptions {
+  readonly config: ExecServerConfig;
+  readonly sessions: Sessions;
+  readonly info: EnvironmentInfo;
+  readonly log: Logger;
+  /** Whether a client that lost this connection could come back on another. */
+  readonly resumable: boolean;
+}
+
+const controlMethods = new Set([
+  'environment/info',
+  'environment/status',
+  'process/signal',
+  'process/terminate',
+  'fs/close',
+]);
+
+/** One client: takes it through the handshake and passes its requests to the handlers. */
+export class Connection implements Service {
+  readonly #options: ConnectionOptions;
+  readonly #handlers: Handlers;
+  readonly #link: Link;
+  #handshake: Handshake = { phase: 'new' };
+
+  constructor(link: Link, options: ConnectionOptions) {
+    this.#options = options;
+    this.#link = link;
+    this.#handlers = { ...environmentHandlers(options.info), ...processHandlers };
+    void link.closed.then(() => this.#release());
+    new Peer(link, this, { concurrentRequests: options.config.concurrentRequests });
+  }
+
+  lane(method: string): Lane {
+    return controlMethods.has(method) ? 'control' : 'ordinary';
+  }
+
+  request(method: string, wireParams: unknown, signal: AbortSignal): unknown {
+    if (!isMethodName(method)) throw notImplemented(method);
+    const params = decode(methods[method].params, wireParams ?? null);
+    if (method === 'initialize') return this.#initialize(params as Params<'initialize'>);
+    const session = this.#session(methods[method].family);
+    const handler = this.#handlers[method] as ((params: unknown, context: RequestContext) => unknown) | undefined;
+    if (!handler) throw notImplemented(method);
+    try {
+      const result = handler(params, { session, signal, log: this.#options.log });
+      if (!(result instanceof Promise)) return wireResult(method, result);
+      return result.then((settled) => wireResult(method, settled)).catch((error) => this.#failed(method, error));
+    } catch (error) {
+      return this.#failed(method, error);
+    }
+  }
+
+  notification(method: string): void {
+    if (method !== 'initialized') throw new ExecError('invalidRequest', `unexpected notification ${method}`);
+    if (this.#handshake.phase === 'new') throw new ExecError('invalidRequest', 'initialized before initialize');
+    this.#handshake = { phase: 'ready', session: this.#handshake.session };
+  }
+
+  violation(kind: Violation, error: Error): void {
+    this.#options.log.debug('message.refused', { kind, reason: error.message });
+    if (kind === 'answer') return;
+    void this.#link.send(`{"error":${JSON.stringify(ExecError.from(error).toWire())},"id":-1}`);
+  }
+
+  #initialize({ clientName, resumeSessionId, events }: Params<'initialize'>): unknown {
+    if (this.#handshake.phase !== 'new') {
+      throw new ExecError('invalidRequest', 'initialize may only be sent once per connection');
+    }
+    const { sessions, info, log } = this.#options;
+    const session =
+      resumeSessionId == null
+        ? sessions.create(this.#link, events ?? [])
+        : sessions.resume(resumeSessionId, this.#link, events ?? []);
+    this.#handshake = { phase: 'initialized', session };
+    log.debug('session.attached', { sessionId: session.id, clientName, resumed: resumeSessionId != null });
+    return encode(methods.initialize.result, { sessionId: session.id, environmentInfo: info });
+  }
+
+  #session(family: string): Session {
+    const { phase } = this.#handshake;
+    if (phase === 'ready') return this.#handshake.session;
+    const missing = phase === 'new' ? 'call initialize' : 'send initialized';
+    throw new ExecError('invalidRequest', `client must ${missing} before using ${family} methods`);
+  }
+
+  #failed(method: MethodName, thrown: unknown): never {
+    const error = ExecError.from(thrown);
+    if (error !== thrown) this.#options.log.warn('request.failed', { method, error: String(thrown) });
+    throw error;
+  }
+
+  #release(): void {
+    if (this.#handshake.phase === 'new') return;
+    this.#options.sessions.release(this.#handshake.session, this.#options.resumable);
+    this.#handshake = { phase: 'new' };
+  }
+}
+
+function notImplemented(method: string): ExecError {
+  return new ExecError('methodNotFound', `exec-server stub does not implement \`${method}\` yet`);
+}
+
+function wireResult(method: MethodName, result: unknown): unknown {
+  return result instanceof EncodedResult ? result : encode(methods[method].result, result as never);
+}

@@ -1,0 +1,22 @@
+import type { Logger } from '../base/index.ts';
+import type { MethodName, Params, Result } from '../protocol/index.ts';
+import type { EncodedResult } from '../rpc/index.ts';
+import type { Session } from './session.ts';
+
+/** What a handler knows besides its parameters. */
+export interface RequestContext {
+  readonly session: Session;
+  /** Aborts when the connection is gone. */
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+}
+
+type Reply<M extends MethodName> = Result<M> | EncodedResult;
+
+/** One function per method; a method without one is known but not served. */
+export type Handlers = {
+  readonly [M in Exclude<MethodName, 'initialize'>]?: (
+    params: Params<M>,
+    context: RequestContext,
+  ) => Reply<M> | Promise<Reply<M>>;
+};

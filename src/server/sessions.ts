@@ -1,0 +1,80 @@
+import { randomInt } from 'node:crypto';
+import type { Logger } from '../base/index.ts';
+import { familyMark, SERVER_MASK, startGuardian } from '../os/index.ts';
+import { ExecError } from '../protocol/index.ts';
+import type { Link } from '../rpc/index.ts';
+import type { ExecServerConfig } from './config.ts';
+import { Session } from './session.ts';
+
+/** All sessions of a server, attached or waiting to be resumed. */
+export class Sessions implements AsyncDisposable {
+  readonly #config: ExecServerConfig;
+  readonly #log: Logger;
+  readonly #server = randomInt(2 ** 22);
+  readonly #sessions = new Map<string, Session>();
+  readonly #expiries = new Map<Session, NodeJS.Timeout>();
+  readonly #guardian: Promise<AsyncDisposable>;
+  readonly #ending = new Set<Promise<void>>();
+  #created = 0;
+
+  constructor(config: ExecServerConfig, log: Logger) {
+    this.#config = config;
+    this.#log = log;
+    this.#guardian = startGuardian(familyMark(this.#server, 0, 0), SERVER_MASK);
+    this.#guardian.catch((error) => log.error('guardian.failed', { error: String(error) }));
+  }
+
+  create(link: Link, events: readonly string[]): Session {
+    const session = new Session(this.#config, this.#server, this.#created++);
+    this.#sessions.set(session.id, session);
+    session.attach(link, events);
+    return session;
+  }
+
+  resume(id: string, link: Link, events: readonly string[]): Session {
+    const session = this.#sessions.get(id);
+    if (!session) throw new ExecError('invalidRequest', `unknown session id ${id}`);
+    if (session.attached) {
+      throw new ExecError('sessionAttached', `session ${id} is already attached to another connection`);
+    }
+    clearTimeout(this.#expiries.get(session));
+    this.#expiries.delete(session);
+    session.attach(link, events);
+    return session;
+  }
+
+  /** The connection of a session is gone: keep it for a while, or end it at once where nobody can come back. */
+  release(session: Session, resumable: boolean): void {
+    session.detach();
+    const ttlMs = resumable ? this.#config.detachedSessionTtlMs : 0;
+    if (ttlMs === 0) return this.#end(session);
+    this.#log.debug('session.detached', { sessionId: session.id, ttlMs });
+    this.#expiries.set(
+      session,
+      setTimeout(() => this.#end(session), ttlMs),
+    );
+  }
+
+  /** Ends every session: processes are asked to end, and killed when the grace is over. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const timer of this.#expiries.values()) clearTimeout(timer);
+    const sessions = [...this.#sessions.values()];
+    const grace = AbortSignal.timeout(this.#config.shutdownGracePeriodMs);
+    for (const session of sessions) session.processes.askToEnd();
+    await Promise.all(sessions.map((session) => session.processes.allClosed(grace)));
+    for (const session of sessions) this.#end(session);
+    await Promise.all(this.#ending);
+    const guardian = await this.#guardian.catch(() => undefined); // reported when it failed
+    await guardian?.[Symbol.asyncDispose]();
+  }
+
+  #end(session: Session): void {
+    this.#expiries.delete(session);
+    this.#sessions.delete(session.id);
+    const ended = session[Symbol.asyncDispose]().then(() => {
+      this.#ending.delete(ended);
+      this.#log.debug('session.ended', { sessionId: session.id });
+    });
+    this.#ending.add(ended);
+  }
+}

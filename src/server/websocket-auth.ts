@@ -1,0 +1,53 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+
+/** How a client proves itself on the upgrade request. */
+export type WebSocketAuth =
+  | { readonly type: 'none' }
+  | { readonly type: 'capability-token'; readonly sha256: Buffer }
+  | {
+      readonly type: 'signed-bearer-token';
+      readonly secret: Uint8Array;
+      readonly issuer?: string;
+      readonly audience?: string;
+      readonly maxClockSkewSeconds: number;
+    };
+
+/** Returns why the request is refused, or nothing. */
+export async function refusal(auth: WebSocketAuth, authorization: string | undefined): Promise<string | undefined> {
+  if (auth.type === 'none') return undefined;
+  if (authorization === undefined) return 'missing websocket bearer token';
+  const token = /^bearer\s+(\S.*?)\s*$/i.exec(authorization.trim())?.[1];
+  if (!token) return 'invalid authorization header';
+  if (auth.type === 'signed-bearer-token') return jwtRefusal(auth, token);
+  return timingSafeEqual(sha256(token), auth.sha256) ? undefined : 'invalid websocket bearer token';
+}
+
+export function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+async function jwtRefusal(auth: WebSocketAuth & { type: 'signed-bearer-token' }, token: string): Promise<string | undefined> {
+  const claims = await verifiedClaims(auth.secret, token);
+  if (!claims || !Number.isInteger(claims.exp)) return 'invalid websocket jwt';
+  if (claims.nbf !== undefined && !Number.isInteger(claims.nbf)) return 'invalid websocket jwt';
+  const now = Math.floor(Date.now() / 1000);
+  const skew = auth.maxClockSkewSeconds;
+  if (now > (claims.exp as number) + skew) return 'expired websocket jwt';
+  if (claims.nbf !== undefined && now < (claims.nbf as number) - skew) return 'websocket jwt is not valid yet';
+  if (auth.issuer !== undefined && claims.iss !== auth.issuer) return 'websocket jwt issuer mismatch';
+  if (auth.audience !== undefined && ![claims.aud].flat().includes(auth.audience)) {
+    return 'websocket jwt audience mismatch';
+  }
+  return undefined;
+}
+
+async function verifiedClaims(secret: Uint8Array, token: string): Promise<Record<string, unknown> | undefined> {
+  const { compactVerify } = await import('jose'); // only servers with this kind of authentication pay for it
+  try {
+    const { payload } = await compactVerify(token, secret, { algorithms: ['HS256'] });
+    const claims: unknown = JSON.parse(new TextDecoder().decode(payload));
+    return typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined; // whatever is wrong with it, the client is told only that it is invalid
+  }
+}

@@ -1,0 +1,123 @@
+import { createServer, type IncomingMessage, STATUS_CODES, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import { WebSocketLink } from '../link/index.ts';
+import { limits } from '../protocol/index.ts';
+import type { Link } from '../rpc/index.ts';
+import { refusal, type WebSocketAuth } from './websocket-auth.ts';
+
+export interface WebSocketListenerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly auth: WebSocketAuth;
+  readonly maxConnections: number;
+  readonly onLink: (link: Link) => void;
+}
+
+interface HttpAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Accepts WebSocket connections on `/` and answers readiness probes on `/readyz`. */
+export class WebSocketListener implements AsyncDisposable {
+  readonly #options: WebSocketListenerOptions;
+  readonly #http: Server;
+  readonly #sockets = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: limits.messageBytes,
+    skipUTF8Validation: true, // the parser does it, and answers instead of hanging up
+    handleProtocols: () => false,
+  });
+  readonly #links = new Set<Link>();
+
+  private constructor(options: WebSocketListenerOptions) {
+    this.#options = options;
+    this.#http = createServer({ noDelay: true });
+    this.#http.maxConnections = options.maxConnections;
+    this.#http.on('request', (request, response) => {
+      const { status, body } = answerTo(request, false) ?? { status: 404, body: '' };
+      response.writeHead(status, { 'content-type': 'text/plain', 'content-length': body.length, connection: 'close' });
+      response.end(body);
+    });
+    this.#http.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head));
+  }
+
+  static async listen(options: WebSocketListenerOptions): Promise<WebSocketListener> {
+    const listener = new WebSocketListener(options);
+    await new Promise<void>((resolve, reject) => {
+      listener.#http.once('error', reject);
+      listener.#http.listen({ host: options.host, port: options.port, backlog: 1024 }, resolve);
+    });
+    return listener;
+  }
+
+  get url(): string {
+    const { address, port, family } = this.#http.address() as AddressInfo;
+    return `ws://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  }
+
+  /** Stops accepting and says goodbye to everyone connected. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise((resolve) => this.#http.close(resolve));
+    for (const link of this.#links) link.close();
+    this.#http.closeIdleConnections();
+    const patience = setTimeout(() => {
+      for (const link of this.#links) link.destroy();
+      this.#http.closeAllConnections();
+    }, GOODBYE_MS);
+    await closed;
+    clearTimeout(patience);
+  }
+
+  async #upgrade(request: IncomingMessage, duplex: Duplex, head: Buffer): Promise<void> {
+    const socket = duplex as Socket;
+    socket.on('error', () => socket.destroy()); // a client that hangs up during the handshake
+    const answer = answerTo(request, true) ?? (await this.#unauthorized(request));
+    if (answer) return refuse(socket, answer);
+    this.#sockets.handleUpgrade(request, socket, head, (ws) => {
+      const peer = `${socket.remoteAddress}:${socket.remotePort}`;
+      const link = new WebSocketLink(ws, { peer, socket, pingIntervalMs: limits.pingIntervalMs });
+      this.#links.add(link);
+      void link.closed.then(() => this.#links.delete(link));
+      this.#options.onLink(link);
+    });
+  }
+
+  async #unauthorized(request: IncomingMessage): Promise<HttpAnswer | undefined> {
+    const body = await refusal(this.#options.auth, request.headers.authorization);
+    return body === undefined ? undefined : { status: 401, body };
+  }
+}
+
+/** How long connected clients may take to answer a close frame. */
+const GOODBYE_MS = 500;
+
+/** The plain HTTP answer a request gets, or nothing if it may go on to become a WebSocket. */
+function answerTo(request: IncomingMessage, upgrading: boolean): HttpAnswer | undefined {
+  const { headers, method, url = '/' } = request;
+  const path = url.split('?', 1)[0];
+  // Browsers always send Origin; a page must not reach a shell.
+  if (headers.origin !== undefined) return { status: 403, body: '' };
+  if (path === '/readyz') return method === 'GET' ? { status: 200, body: '' } : { status: 405, body: '' };
+  if (path !== '/') return { status: 404, body: '' };
+  if (method !== 'GET') return { status: 405, body: '' };
+  if (!upgrading) return { status: 400, body: "Connection header did not include 'upgrade'" };
+  if (headers.upgrade?.toLowerCase() !== 'websocket') {
+    return { status: 400, body: "`Upgrade` header did not include 'websocket'" };
+  }
+  if (headers['sec-websocket-version'] !== '13') {
+    return { status: 400, body: "`Sec-WebSocket-Version` header did not include '13'" };
+  }
+  if (!headers['sec-websocket-key']) return { status: 400, body: '`Sec-WebSocket-Key` header missing' };
+  return undefined;
+}
+
+function refuse(socket: Socket, { status, body }: HttpAnswer): void {
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-type: text/plain\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+}

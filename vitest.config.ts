@@ -1,0 +1,19 @@
+import { defineConfig } from 'vitest/config';
+
+/** One project per kind of test; `npm test` runs unit, conformance and system. */
+const project = (name: string, include: string | string[], testTimeout: number) => ({
+  test: { name, include: [include].flat(), testTimeout, hookTimeout: testTimeout, pool: 'forks' as const },
+});
+
+export default defineConfig({
+  test: {
+    projects: [
+      project('unit', ['src/**/*.test.ts', 'test/*.test.ts'], 20_000),
+      project('conformance', 'test/conformance/**/*.test.ts', 60_000),
+      project('system', 'test/system/**/*.test.ts', 60_000),
+      project('interop', 'test/interop/**/*.test.ts', 300_000),
+      project('soak', 'test/soak/**/*.test.ts', 1_800_000),
+      project('fuzz', 'test/fuzz/**/*.test.ts', 1_800_000),
+    ],
+  },
+});
