@@ -60,11 +60,14 @@ export function decodeBase64(text: string): Uint8Array {
   // Lenient decoders skip what they do not know: the length they arrive at gives that away, except for the last group.
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   if (text.length % 4 !== 0 || bytes.length !== (text.length / 4) * 3 - padding) throw base64Error(text);
-  if (text.includes('-') || text.includes('_') || (padding > 0 && encodeBase64(bytes.subarray(-(3 - padding))) !== text.slice(-4))) {
+  if (text.includes('-') || text.includes('_') || WIDE.test(text) || (padding > 0 && encodeBase64(bytes.subarray(-(3 - padding))) !== text.slice(-4))) {
     throw base64Error(text);
   }
   return bytes;
 }
+
+/** Of a character wider than a byte Node looks at the low byte alone. */
+const WIDE = /[\u0100-\uffff]/;
 
 function decodePortable(text: string): Uint8Array {
   try {

@@ -1,4 +1,3 @@
-import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { UsageError } from './usage-error.ts';
 
 export interface OptionHelp {
@@ -15,25 +14,51 @@ export type Values<T extends OptionTable> = {
   readonly [K in keyof T]?: T[K]['type'] extends 'boolean' ? boolean : string;
 };
 
-/** Parses options and positionals; anything unknown is a usage error that names it. */
+/**
+ * Parses options and positionals; anything unknown is a usage error that names it. Written by hand because loading
+ * `util.parseArgs` costs a fifth of the time to start.
+ */
 export function parseOptions<T extends OptionTable>(
   argv: readonly string[],
   options: T,
-  allowPositionals = false,
 ): { values: Values<T>; positionals: string[] } {
-  try {
-    const config = { args: [...argv], options: withoutHelp(options), allowPositionals, strict: true } as const;
-    const { values, positionals } = parseArgs(config);
-    return { values: values as Values<T>, positionals };
-  } catch (error) {
-    throw new UsageError((error as Error).message.split('. ')[0]!.replace(/^U/, 'u'));
+  const values: Record<string, string | boolean> = {};
+  const positionals: string[] = [];
+  const rest = [...argv];
+  for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
+    if (argument === '--') {
+      positionals.push(...rest.splice(0));
+    } else if (!argument.startsWith('-') || argument === '-') {
+      positionals.push(argument);
+    } else {
+      const [flag, inline] = splitFlag(argument);
+      const name = nameOf(flag, options);
+      values[name] = options[name]!.type === 'boolean' ? switchedOn(flag, inline) : (inline ?? next(flag, rest));
+    }
   }
+  return { values: values as Values<T>, positionals };
 }
 
-function withoutHelp(options: OptionTable): NonNullable<ParseArgsConfig['options']> {
-  return Object.fromEntries(
-    Object.entries(options).map(([name, { type, short }]) => [name, short ? { type, short } : { type }]),
-  );
+function splitFlag(argument: string): [flag: string, value: string | undefined] {
+  const at = argument.startsWith('--') ? argument.indexOf('=') : -1;
+  return at < 0 ? [argument, undefined] : [argument.slice(0, at), argument.slice(at + 1)];
+}
+
+function nameOf(flag: string, options: OptionTable): string {
+  const known = Object.entries(options).find(([name, { short }]) => flag === `--${name}` || flag === `-${short}`);
+  if (!known) throw new UsageError(`unexpected argument '${flag}'`);
+  return known[0];
+}
+
+function switchedOn(flag: string, inline: string | undefined): true {
+  if (inline !== undefined) throw new UsageError(`${flag} takes no value`);
+  return true;
+}
+
+function next(flag: string, rest: string[]): string {
+  const value = rest.shift();
+  if (value === undefined) throw new UsageError(`a value is required for '${flag}'`);
+  return value;
 }
 
 /** The option section of a help text. */

@@ -1,3 +1,36 @@
-export async function doctorCommand(_argv: readonly string[]): Promise<number> {
-  throw new Error('not yet');
+import { describeOptions, parseOptions } from './arguments.ts';
+import { type Check, examine } from './checks.ts';
+
+const options = {
+  json: { type: 'boolean', help: 'print the findings as JSON' },
+  help: { type: 'boolean', short: 'h', help: 'show this text' },
+} as const;
+
+const help = (): string => `Says what this machine can do for exec-server, and how to mend what it cannot.
+
+Usage: exec-server doctor [--json]
+
+Options:
+${describeOptions(options)}
+
+Exit codes: 0 everything needed to serve is there (warnings may remain), 1 something is missing.
+`;
+
+export async function doctorCommand(argv: readonly string[]): Promise<number> {
+  const { values } = parseOptions(argv, options);
+  if (values.help) {
+    process.stdout.write(help());
+    return 0;
+  }
+  const checks = await examine();
+  process.stdout.write(values.json ? `${JSON.stringify({ checks }, null, 2)}\n` : `${checks.map(line).join('\n')}\n`);
+  return checks.some(({ verdict }) => verdict === 'missing') ? 1 : 0;
+}
+
+const marks = { ok: ['✔', 32], warning: ['!', 33], missing: ['✘', 31] } as const;
+
+function line({ name, verdict, finding, remedy }: Check): string {
+  const [mark, colour] = marks[verdict];
+  const shown = process.stdout.isTTY ? `\u001b[${colour}m${mark}\u001b[0m` : mark;
+  return `${shown} ${name}: ${finding}${remedy === undefined ? '' : `\n    to mend it: ${remedy}`}`;
 }

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { version } from '../environment/index.ts';
 import { serveCommand, serveOptionsHelp } from './serve-command.ts';
 import { UsageError } from './usage-error.ts';
@@ -49,6 +48,4 @@ function print(text: string): number {
 
 void runMain(process.argv.slice(2)).then((code) => {
   process.exitCode = code;
-  // A stopped server has let go of everything it owns; what remains is a client that keeps its end of stdin open.
-  process.stdin.unref?.();
 });

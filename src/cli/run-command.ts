@@ -1,3 +1,146 @@
-export async function runCommand(_argv: readonly string[]): Promise<number> {
-  throw new Error('not yet');
+import { readFileSync } from 'node:fs';
+import { silentLogger } from '../base/index.ts';
+import { type Connector, ExecServerClient, type RemoteProcess, type StartOptions } from '../client/index.ts';
+import { memoryLinkPair, webSocket } from '../link/index.ts';
+import type { SignalName } from '../protocol/index.ts';
+import { ConnectionPoint } from '../server/index.ts';
+import { describeOptions, parseOptions, type Values } from './arguments.ts';
+import { Terminal } from './terminal.ts';
+import { UsageError } from './usage-error.ts';
+
+const options = {
+  connect: { type: 'string', value: 'URL', help: 'server to run on, ws://HOST:PORT or wss://…; without it the command runs here' },
+  'token-file': {
+    type: 'string',
+    value: 'PATH',
+    help: 'file with the bearer token to present [env: EXEC_SERVER_TOKEN holds the token itself]',
+  },
+  tty: { type: 'boolean', short: 't', help: 'run in a terminal of the size of this one' },
+  cwd: { type: 'string', short: 'C', value: 'DIR', help: 'absolute directory to run in [default: where the server was started]' },
+  env: { type: 'string', short: 'e', value: 'NAME=VALUE,…', help: 'variables to set, separated by commas' },
+  help: { type: 'boolean', short: 'h', help: 'show this text' },
+} as const;
+
+const help = (): string => `Runs one command on a server. Streams, signals, terminal size and exit code pass through.
+
+Usage: exec-server run [OPTIONS] -- CMD [ARGS…]
+
+Options:
+${describeOptions(options)}
+
+Exit codes: that of the command (128+n if signal n ended it), 2 wrong usage, 255 the server could not be
+reached or the command could not be started.
+`;
+
+/** What ssh answers when the fault is not the command's. */
+const CONNECTION_FAILED = 255;
+
+export async function runCommand(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseOptions(argv, options);
+  if (values.help) {
+    process.stdout.write(help());
+    return 0;
+  }
+  if (positionals.length === 0) throw new UsageError('a command is required after --');
+  try {
+    await using target = openTarget(values);
+    await using client = await ExecServerClient.connect(target.connector, { clientName: 'exec-server run' });
+    return await follow(client, startOptions(positionals, values), values.tty === true);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    process.stderr.write(`Error: ${(error as Error).message}\n`);
+    return CONNECTION_FAILED;
+  }
+}
+
+interface Target extends AsyncDisposable {
+  readonly connector: Connector;
+}
+
+/** A server elsewhere, or one inside this process. */
+function openTarget(values: Values<typeof options>): Target {
+  if (values.connect !== undefined) {
+    const token = values['token-file'] === undefined ? process.env.EXEC_SERVER_TOKEN : readToken(values['token-file']);
+    const connector = webSocket(values.connect, token === undefined ? {} : { token });
+    return { connector, [Symbol.asyncDispose]: async () => {} };
+  }
+  const server = new ConnectionPoint({ log: silentLogger });
+  const connector: Connector = async () => {
+    const [ours, theirs] = memoryLinkPair();
+    server.connect(theirs, { resumable: false });
+    return ours;
+  };
+  return { connector, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
+
+function readToken(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    throw new UsageError(`cannot read the token file ${path}: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}
+
+function startOptions(argv: readonly string[], { tty, cwd, env }: Values<typeof options>): StartOptions {
+  const terminal = tty ? { TERM: process.env.TERM ?? 'xterm' } : {};
+  return {
+    argv,
+    ...(cwd !== undefined && { cwd }),
+    env: { ...terminal, ...variables(env) },
+    envPolicy: { inherit: 'all', ignoreDefaultExcludes: false, exclude: [], set: {}, includeOnly: [] },
+    io: tty ? { type: 'pty', ...Terminal.size() } : { type: 'pipe', stdin: 'open' },
+  };
+}
+
+function variables(list: string | undefined): Record<string, string> {
+  return Object.fromEntries(
+    (list?.split(',') ?? []).map((pair) => {
+      const at = pair.indexOf('=');
+      if (at < 1) throw new UsageError(`invalid value '${pair}' for --env: expected NAME=VALUE`);
+      return [pair.slice(0, at), pair.slice(at + 1)];
+    }),
+  );
+}
+
+async function follow(client: ExecServerClient, start: StartOptions, tty: boolean): Promise<number> {
+  const remote = await client.start(start);
+  using _signals = passSignals(remote);
+  using _terminal = tty ? new Terminal((rows, cols) => void remote.resize(rows, cols).catch(() => {})) : undefined; // a lost resize harms nothing
+  void feedStdin(remote, tty);
+  for await (const { stream, bytes } of remote.output) await print(stream === 'stderr' ? process.stderr : process.stdout, bytes);
+  const { exitCode } = await remote.wait();
+  process.stdin.destroy();
+  return exitCode ?? CONNECTION_FAILED;
+}
+
+const passedSignals: Readonly<Partial<Record<NodeJS.Signals, SignalName>>> = {
+  SIGINT: 'interrupt',
+  SIGTERM: 'terminate',
+  SIGHUP: 'hangup',
+  SIGQUIT: 'quit',
+  SIGUSR1: 'user1',
+  SIGUSR2: 'user2',
+};
+
+function passSignals(remote: RemoteProcess): Disposable {
+  const listeners = Object.entries(passedSignals).map(([signal, name]) => {
+    const listener = () => void remote.signal(name).catch(() => {}); // the process is gone, and so is the need
+    process.on(signal, listener);
+    return { signal, listener };
+  });
+  return { [Symbol.dispose]: () => listeners.forEach(({ signal, listener }) => process.off(signal, listener)) };
+}
+
+/** Passes stdin on until it ends; a command that has ended no longer cares. */
+async function feedStdin(remote: RemoteProcess, tty: boolean): Promise<void> {
+  try {
+    for await (const bytes of process.stdin as AsyncIterable<Uint8Array>) await remote.write(bytes);
+    if (!tty) await remote.closeStdin();
+  } catch {
+    process.stdin.destroy(); // nobody reads any more
+  }
+}
+
+function print(stream: NodeJS.WriteStream, bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve) => stream.write(bytes, () => resolve()));
 }

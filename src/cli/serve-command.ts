@@ -4,6 +4,7 @@ import { describeOptions, parseOptions } from './arguments.ts';
 import { authOptions, readAuth } from './auth-options.ts';
 import { readSettings, settingOptions } from './settings.ts';
 import { stderrLogger } from './stderr-logger.ts';
+import { UsageError } from './usage-error.ts';
 
 const options = {
   listen: {
@@ -25,7 +26,8 @@ export const serveOptionsHelp = (): string => describeOptions({ ...options, ...s
 
 /** Serves until SIGTERM or SIGINT, or on stdio until the input ends. */
 export async function serveCommand(argv: readonly string[]): Promise<number> {
-  const { values } = parseOptions(argv, { ...options, ...settingOptions });
+  const { values, positionals } = parseOptions(argv, { ...options, ...settingOptions });
+  if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
   const settings = await readSettings(values, process.env, values.config as string | undefined);
   const address = parseListenUrl((values.listen as string | undefined) ?? DEFAULT_LISTEN_URL);
   const auth = readAuth(values as Parameters<typeof readAuth>[0]);

@@ -4,16 +4,14 @@ import { EventOrder } from './event-order.ts';
 import type { ProcessEvent } from './process-event.ts';
 
 /** A life of `outputs` chunks with the exit somewhere among them and the close at the end. */
-const life = fc
-  .record({ outputs: fc.integer({ min: 0, max: 40 }), exitAt: fc.nat() })
-  .map(({ outputs, exitAt }) =>
-    Array.from({ length: outputs + 2 }, (_, index): ProcessEvent => {
-      const seq = index + 1;
-      if (seq === outputs + 2) return { type: 'closed', seq };
-      if (index === exitAt % (outputs + 1)) return { type: 'exited', seq, exitCode: 3, sandboxDenied: true };
-      return { type: 'output', seq, stream: 'stdout', bytes: Uint8Array.of(seq) };
-    }),
-  );
+const life = fc.record({ outputs: fc.integer({ min: 0, max: 40 }), exitAt: fc.nat() }).map(({ outputs, exitAt }) =>
+  Array.from({ length: outputs + 2 }, (_, index): ProcessEvent => {
+    const seq = index + 1;
+    if (seq === outputs + 2) return { type: 'closed', seq };
+    if (index === exitAt % (outputs + 1)) return { type: 'exited', seq, exitCode: 3, sandboxDenied: true };
+    return { type: 'output', seq, stream: 'stdout', bytes: Uint8Array.of(seq) };
+  }),
+);
 
 const arrivals = life.chain((events) =>
   fc.record({
@@ -94,7 +92,8 @@ describe('the order of the events of a process', () => {
     const closed = new EventOrder();
     closed.offer({ type: 'closed', seq: 2 });
     const flooded = new EventOrder();
-    for (let seq = 2; seq <= 257; seq++) flooded.offer({ type: 'output', seq, stream: 'stdout', bytes: Uint8Array.of(1) });
+    for (let seq = 2; seq <= 257; seq++)
+      flooded.offer({ type: 'output', seq, stream: 'stdout', bytes: Uint8Array.of(1) });
     const before = flooded.isStuck;
     flooded.offer({ type: 'output', seq: 258, stream: 'stdout', bytes: Uint8Array.of(1) });
 

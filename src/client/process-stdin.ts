@@ -21,6 +21,10 @@ export class ProcessStdin {
     this.#calls = calls;
   }
 
+  get canClosePipe(): boolean {
+    return this.kind === 'pipe' && this.#calls.supports(CAPABILITY);
+  }
+
   /** Resolves when the server has taken all of it. */
   write(data: Uint8Array | string, signal?: AbortSignal): Promise<void> {
     const bytes = typeof data === 'string' ? encodeUtf8(data) : data;
@@ -35,17 +39,22 @@ export class ProcessStdin {
   /** Throws when `close` has no way to work. */
   requireCloseable(): void {
     if (this.kind === 'none') throw new ExecError('invalidRequest', `process ${this.#processId} has no stdin`);
-    if (this.kind === 'pipe' && !this.#canClose()) throw new UnsupportedError('close stdin', CAPABILITY);
+    if (this.kind === 'pipe' && !this.canClosePipe) throw new UnsupportedError('close stdin', CAPABILITY);
   }
 
   async #writeEnd(signal: AbortSignal | undefined): Promise<void> {
     this.requireCloseable();
-    if (this.#canClose()) {
-      const { status } = await this.#calls.request('process/closeStdin', { processId: this.#processId }, signal);
-      return this.#check(status);
-    }
-    // In the middle of a line the character only hands over the line; the second one finds nothing and ends the input.
-    await this.#writePart(this.#lineIsOpen ? Uint8Array.of(EOT, EOT) : Uint8Array.of(EOT), signal);
+    if (this.kind === 'terminal') return this.#writePart(this.#endOfInput(), signal);
+    const { status } = await this.#calls.request('process/closeStdin', { processId: this.#processId }, signal);
+    if (status !== 'stdinClosed') this.#check(status);
+  }
+
+  /**
+   * Typed rather than asked for: a write is carried out once even if it has to be repeated, and a second end of
+   * input would reach the program behind. In the middle of a line the first character only hands over the line.
+   */
+  #endOfInput(): Uint8Array {
+    return this.#lineIsOpen ? Uint8Array.of(EOT, EOT) : Uint8Array.of(EOT);
   }
 
   async #writeParts(bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
@@ -59,17 +68,17 @@ export class ProcessStdin {
 
   async #writePart(chunk: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
     const writeId = String(++this.#writes);
-    const { status } = await this.#calls.request('process/write', { processId: this.#processId, writeId, chunk }, signal);
+    const { status } = await this.#calls.request(
+      'process/write',
+      { processId: this.#processId, writeId, chunk },
+      signal,
+    );
     this.#check(status);
     if (chunk.length > 0) this.#lineIsOpen = chunk.at(-1) !== NEWLINE && chunk.at(-1) !== EOT;
   }
 
   #check(status: 'accepted' | 'unknownProcess' | 'stdinClosed' | 'starting'): void {
     if (status !== 'accepted') throw new ExecError('invalidRequest', `process ${this.#processId} ${refusals[status]}`);
-  }
-
-  #canClose(): boolean {
-    return this.#calls.supports(CAPABILITY);
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {

@@ -46,11 +46,16 @@ export interface Collected {
   readonly failure: Error | null;
 }
 
+export interface RemoteProcessOptions {
+  readonly start: Pick<Params<'process/start'>, 'processId' | 'tty' | 'pipeStdin'>;
+  readonly calls: Calls;
+  readonly demand: Demand;
+  readonly onOver: () => void;
+}
+
 /** A process on the server. Disposing it ends it. */
 export class RemoteProcess implements AsyncDisposable {
   readonly processId: string;
-  /** How the server confines it, once started; older servers do not say. */
-  sandboxType: string | undefined;
   readonly #calls: Calls;
   readonly #demand: Demand;
   readonly #stdin: ProcessStdin;
@@ -58,14 +63,17 @@ export class RemoteProcess implements AsyncDisposable {
   readonly #feed: ProcessFeed;
   readonly #changes = new Changes();
   readonly #printedBytes: Record<OutputStream, number> = { stdout: 0, stderr: 0, pty: 0 };
+  readonly #onOver: () => void;
+  #started: { readonly sandboxType: string | undefined } | undefined;
   #lastSeq = 0;
   #state: ProcessState = { phase: 'running' };
 
-  constructor(start: Pick<Params<'process/start'>, 'processId' | 'tty' | 'pipeStdin'>, calls: Calls, demand: Demand) {
+  constructor({ start, calls, demand, onOver }: RemoteProcessOptions) {
     const { processId, tty, pipeStdin } = start;
     this.processId = processId;
     this.#calls = calls;
     this.#demand = demand;
+    this.#onOver = onOver;
     this.#stdin = new ProcessStdin(processId, tty ? 'terminal' : pipeStdin ? 'pipe' : 'none', calls);
     this.#output = new OutputBuffer(processId, demand);
     const read = (afterSeq: number) => calls.request('process/read', { processId, afterSeq, waitMs: 0 });
@@ -79,9 +87,27 @@ export class RemoteProcess implements AsyncDisposable {
     return this.#state;
   }
 
+  get isOver(): boolean {
+    return isOver(this.#state);
+  }
+
+  get isStarted(): boolean {
+    return this.#started !== undefined;
+  }
+
+  /** How the server confines it; older servers do not say. */
+  get sandboxType(): string | undefined {
+    return this.#started?.sandboxType;
+  }
+
   /** Everything it prints, piece by piece; see `OutputBuffer` for what happens while nobody iterates. */
   get output(): AsyncIterable<{ stream: OutputStream; bytes: Uint8Array }> {
     return this.#output;
+  }
+
+  /** The server has answered that it runs. */
+  started(sandboxType: string | undefined): void {
+    this.#started = { sandboxType };
   }
 
   /** Takes an event from the connection; pending while whoever reads the output has to catch up. */
@@ -99,12 +125,7 @@ export class RemoteProcess implements AsyncDisposable {
   fail(failure: Error): void {
     if (this.isOver) return;
     this.#state = { phase: 'failed', failure };
-    this.#output.finish(failure);
-    this.#changes.notify();
-  }
-
-  get isOver(): boolean {
-    return isOver(this.#state);
+    this.#finish(failure);
   }
 
   /** Rejects when the process can no longer be followed. */
@@ -205,16 +226,24 @@ export class RemoteProcess implements AsyncDisposable {
     if (this.isOver) return;
     try {
       this.#state = nextProcessState(this.#state, event);
+      this.#lastSeq = event.seq;
+      if (event.type === 'output') this.#print(event);
+      else if (event.type === 'closed') this.#finish();
+      else this.#changes.notify();
     } catch (failure) {
-      return this.fail(failure as Error);
+      this.fail(failure as Error); // a history that cannot be: no reason to give up the connection
     }
-    this.#lastSeq = event.seq;
-    if (event.type === 'output') {
-      this.#printedBytes[event.stream] += event.bytes.length;
-      return this.#output.add(event);
-    }
-    if (event.type === 'closed') this.#output.finish();
+  }
+
+  #print(event: ProcessEvent & { type: 'output' }): void {
+    this.#printedBytes[event.stream] += event.bytes.length;
+    this.#output.add(event);
+  }
+
+  #finish(failure?: Error): void {
+    this.#output.finish(failure);
     this.#changes.notify();
+    this.#onOver();
   }
 
   async #readAll(signal: AbortSignal | undefined): Promise<Pick<Communicated, 'stdout' | 'stderr' | 'terminal'>> {
@@ -225,8 +254,7 @@ export class RemoteProcess implements AsyncDisposable {
   }
 
   async #feedAll(input: Uint8Array | string | undefined, signal: AbortSignal | undefined): Promise<void> {
-    const hasEnd = input !== undefined || (this.#stdin.kind === 'pipe' && this.#calls.supports('processCloseStdin'));
-    if (!hasEnd) return;
+    if (input === undefined && !this.#stdin.canClosePipe) return;
     try {
       if (input !== undefined) await this.write(input, signal);
       await this.closeStdin(signal);

@@ -1,3 +1,5 @@
+export { stdio, type StdioConnectOptions } from './connect-stdio.ts';
+export { type WebSocketConnectOptions, webSocket } from './connect-websocket.ts';
 export { memoryLinkPair } from './memory-link.ts';
 export { StdioLink } from './stdio-link.ts';
 export { WebSocketLink, type WebSocketLinkOptions } from './websocket-link.ts';

@@ -42,6 +42,8 @@ export interface Addon {
   closeOutputs(child: number): void;
   /** Whether the child keeps this process alive until it is released; it does from the start. */
   hold(child: number, held: boolean): void;
+  /** Frees the memory of a chunk; the array buffer is empty afterwards. */
+  release(memory: ArrayBufferLike): void;
   /** Takes mark, mask, mark, mask, …; resolves with the number of processes killed for each pair. */
   sweep(pairs: BigUint64Array): Promise<Uint32Array>;
 }

@@ -1,3 +1,5 @@
+import { addon } from './addon.ts';
+
 /** Free bytes before the base64 text of a chunk: room for the head of a JSON message. */
 export const HEADROOM = 192;
 
@@ -14,6 +16,15 @@ export interface OutputChunk {
   readonly byteLength: number;
 }
 
+/** Wraps what the addon delivers. */
 export function outputChunk(buffer: Buffer, byteLength: number): OutputChunk {
   return { buffer, start: HEADROOM, end: HEADROOM + Math.ceil(byteLength / 3) * 4, byteLength };
+}
+
+/**
+ * Frees the memory of a chunk at once: left to the garbage collector, a flood of output keeps some 64 MiB.
+ * Its buffer is empty afterwards, so nothing may still be reading it, a socket that is being written to included.
+ */
+export function releaseChunk(chunk: OutputChunk): void {
+  addon().release(chunk.buffer.buffer);
 }

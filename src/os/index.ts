@@ -1,6 +1,6 @@
 export { nativeStatus } from './addon.ts';
 export type { Child, ChildEvent, ChildInput, ExitStatus, OutputChunk, OutputStream } from './child.ts';
-export { HEADROOM, TAILROOM } from './chunk.ts';
+export { HEADROOM, releaseChunk, TAILROOM } from './chunk.ts';
 export { osErrorText } from './error-text.ts';
 export { familyMark, killFamily, PROCESS_MASK, SERVER_MASK, SESSION_MASK } from './family.ts';
 export { startGuardian } from './guardian.ts';

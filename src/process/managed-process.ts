@@ -100,18 +100,22 @@ export class ManagedProcess implements AsyncDisposable {
     await this.#audience.send(this.#frames.notification(seq, stream, chunk), () => this.settle(seq));
   }
 
+  /** Numbers are taken together with the change of state, so that no reader sees the one without the other. */
   async #apply(event: ProcessEvent): Promise<void> {
     this.#state = next(this.#state, event);
-    if (event.type === 'exited') await this.#announce('process/exited', { exitCode: event.exitCode, sandboxDenied: false });
-    if (this.#state.phase !== 'closed') return this.#changes.notify();
-    await this.#announce('process/closed', {});
-    this.#onClosed();
+    const announcements: string[] = [];
+    if (event.type === 'exited') {
+      announcements.push(this.#announcement('process/exited', { exitCode: event.exitCode, sandboxDenied: false }));
+    }
+    if (this.#state.phase === 'closed') announcements.push(this.#announcement('process/closed', {}));
+    this.#changes.notify();
+    for (const announcement of announcements) await this.#audience.send(announcement);
+    if (this.#state.phase === 'closed') this.#onClosed();
   }
 
-  #announce(method: string, facts: Readonly<Record<string, unknown>>): void | Promise<void> {
+  #announcement(method: string, facts: Readonly<Record<string, unknown>>): string {
     const params = { processId: this.processId, seq: this.#nextSeq++, ...facts };
-    this.#changes.notify();
-    return this.#audience.send(`{"method":"${method}","params":${JSON.stringify(params)}}`);
+    return `{"method":"${method}","params":${JSON.stringify(params)}}`;
   }
 
   /** The reference reports death by signal as 128+n behind pipes and as 1 behind a terminal. */

@@ -1,4 +1,4 @@
-import { decodeBase64, encodeBase64, encodeUtf8 } from '../base/index.ts';
+import { decodeBase64, decodeLatin1, encodeBase64, encodeUtf8 } from '../base/index.ts';
 import { ExecError } from './errors.ts';
 
 /** A native path: text where its bytes are UTF-8, the bytes otherwise. */
@@ -22,18 +22,19 @@ export class PathUri {
     if (text.startsWith('/')) return PathUri.fromNative(text);
     const url = parseUrl(text);
     if (url.protocol !== 'file:') throw invalid(`unsupported path URI scheme \`${url.protocol.slice(0, -1)}\``);
-    if (url.href.includes('#')) throw invalid('fragments are not allowed in path URIs');
-    if (url.href.includes('?')) throw invalid('query parameters are not allowed in path URIs');
-    if (/%00/.test(url.pathname) && !url.pathname.startsWith(OPAQUE)) throw invalid("'URI' is invalid on 'linux'");
+    const [beforeFragment, fragment] = url.href.split('#', 2);
+    if (beforeFragment!.includes('?')) throw invalid('query parameters are not allowed in path URIs');
+    if (fragment !== undefined) throw invalid('fragments are not allowed in path URIs');
+    if (url.pathname.includes('%00') && !url.pathname.startsWith(OPAQUE)) throw invalid(`'${url.href}' is invalid on 'linux'`);
     if (/^\/[a-z]:(\/|$)/.test(url.pathname)) url.pathname = url.pathname.slice(0, 2).toUpperCase() + url.pathname.slice(2);
     return new PathUri(url);
   }
 
   static fromNative(path: NativePath): PathUri {
-    const ordinary = new URL(`file://${escapePath(path)}`);
-    if (!needsOpaqueSpelling(path)) return new PathUri(ordinary);
-    const encoded = encodeBase64(typeof path === 'string' ? encodeUtf8(path) : path);
-    return new PathUri(new URL(`file://${OPAQUE}${encoded.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`));
+    const url = new URL('file:///');
+    // Set as a member: the parser of whole URLs drops blanks and control characters at the end.
+    url.pathname = needsOpaqueSpelling(path) ? `${OPAQUE}${encodeBase64Url(path)}` : escapePath(path);
+    return new PathUri(url);
   }
 
   /** The path this URI names on Linux. */
@@ -61,7 +62,8 @@ export class PathUri {
       throw this.#foreign(); // not base64: nothing this host could have written
     }
     const canonical = needsOpaqueSpelling(path) && PathUri.fromNative(path).href === this.href;
-    if (!canonical || hasNul(path)) throw this.#foreign();
+    if (!canonical) throw this.#foreign();
+    if (hasNul(path)) throw new ExecError('invalidRequest', 'file name contained an unexpected NUL byte');
     return path;
   }
 
@@ -89,18 +91,26 @@ const isDrivePath = (pathname: string): boolean => /^\/[A-Za-z]:(\/|$)/.test(pat
 const hasNul = (path: NativePath): boolean => (typeof path === 'string' ? path.includes('\0') : path.includes(0));
 
 function needsOpaqueSpelling(path: NativePath): boolean {
-  return hasNul(path) || (typeof path === 'string' && isDrivePath(path));
+  return hasNul(path) || isDrivePath(asciiText(path));
 }
 
-/** Percent-encodes what URL syntax would swallow; the URL parser does the rest. */
+/** The text of a path, right in its ASCII characters. */
+const asciiText = (path: NativePath): string => (typeof path === 'string' ? path : decodeLatin1(path));
+
+function encodeBase64Url(path: NativePath): string {
+  const encoded = encodeBase64(typeof path === 'string' ? encodeUtf8(path) : path);
+  return encoded.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+}
+
+/** Percent-encodes what URL syntax would swallow or take for a Windows drive; the URL parser does the rest. */
 function escapePath(path: NativePath): string {
-  if (typeof path !== 'string') {
-    return Array.from(path, (byte) => (byte < 0x80 ? escapePath(String.fromCharCode(byte)) : percent(byte))).join('');
-  }
-  return path.replace(/[%?#\\\n\r\t\0]/g, (character) => percent(character.charCodeAt(0)));
+  const escaped = asciiText(path)
+    .replace(/[%?#\\\n\r\t\0]/g, percent)
+    .replace(/^(\/[A-Za-z])\|(?=\/|$)/, '$1%7C');
+  return typeof path === 'string' ? escaped : escaped.replace(/[\x80-\xff]/g, percent);
 }
 
-const percent = (byte: number): string => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+const percent = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
 
 function unescapePath(pathname: string): Uint8Array {
   const bytes: number[] = [];

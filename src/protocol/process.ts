@@ -116,7 +116,7 @@ export const write = method({
   params: z.object({
     processId,
     chunk: bytes,
-    writeId: z.optional(z.string().check(z.minLength(1, 'writeId must not be empty'))),
+    writeId: optional(z.string().check(z.minLength(1, 'writeId must not be empty'))),
   }),
   result: z.object({ status: writeStatus }),
 });

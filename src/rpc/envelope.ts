@@ -1,6 +1,6 @@
 import { decodeBase64, decodeLatin1, decodeUtf8, indexOfAscii } from '../base/index.ts';
 import { limits, type WireError } from '../protocol/index.ts';
-import { duplicateKey, topLevelToken } from './json-tokens.ts';
+import { closingQuote, duplicateKey, replaceFloats, topLevelToken } from './json-tokens.ts';
 
 /** The JSON text of an id, kept as written: integers of 64 bits do not survive a JavaScript number. */
 export type RequestId = string;
@@ -49,7 +49,7 @@ function parseBulk(bytes: Uint8Array): Parsed {
     if (end < 0) break;
     const rest = parse(`${textOf(bytes.subarray(0, start))}${STAND_IN}${textOf(bytes.subarray(end))}`);
     const holder = payloadHolder(rest.value, key);
-    if (!holder) break;
+    if (!holder || rest.floats) break; // numbers in float notation are looked for in the whole text
     try {
       holder[key] = decodeBase64(decodeLatin1(bytes, start, end));
       return rest;
@@ -106,14 +106,6 @@ function inspect(text: string): { members: number; floats: boolean } {
   return { members, floats };
 }
 
-function closingQuote(text: string, opening: number): number {
-  for (let at = text.indexOf('"', opening + 1); ; at = text.indexOf('"', at + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++;
-    if (backslashes % 2 === 0) return at;
-  }
-}
-
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
 function count(root: unknown): { values: number; members: number } {
@@ -152,16 +144,14 @@ function requestId(parsed: Parsed, id: unknown): RequestId {
   if (typeof id === 'string') return JSON.stringify(id);
   if (Number.isSafeInteger(id) && !parsed.floats) return String(id);
   const token = typeof id === 'number' ? topLevelToken(parsed.text, 'id') : undefined;
-  if (token && /^-?\d+$/.test(token) && BigInt.asIntN(64, BigInt(token)) === BigInt(token)) return token;
+  if (token && /^-?\d{1,19}$/.test(token) && BigInt.asIntN(64, BigInt(token)) === BigInt(token)) return token;
   throw new MalformedMessage('data did not match any variant of untagged enum RequestId');
 }
 
 /** `1.0` is no integer, but reaches us as one; since no member of the protocol is a fraction, any will do to refuse it. */
 function strictNumbers(parsed: Parsed, params: unknown): unknown {
   if (!parsed.floats) return params;
-  const marked = parsed.text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, (token) =>
-    !token.startsWith('"') && /[.eE]/.test(token) ? '0.5' : token,
-  );
+  const marked = replaceFloats(parsed.text, '0.5');
   return (JSON.parse(marked) as { params?: unknown }).params;
 }
 

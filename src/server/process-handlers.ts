@@ -25,7 +25,7 @@ export const processHandlers: Handlers = {
   },
 
   'process/write': ({ processId, writeId, chunk }, { session }) =>
-    session.processes.get(processId)?.write(writeId, chunk) ?? { status: 'unknownProcess' },
+    session.processes.get(processId)?.write(writeId ?? undefined, chunk) ?? { status: 'unknownProcess' },
 
   'process/closeStdin': ({ processId }, { session }) =>
     session.processes.get(processId)?.closeStdin() ?? { status: 'unknownProcess' },

@@ -46,6 +46,7 @@ export class Sessions implements AsyncDisposable {
   /** The connection of a session is gone: keep it for a while, or end it at once where nobody can come back. */
   release(session: Session, resumable: boolean): void {
     session.detach();
+    if (!this.#sessions.has(session.id)) return; // ended with the server
     const ttlMs = resumable ? this.#config.detachedSessionTtlMs : 0;
     if (ttlMs === 0) return this.#end(session);
     this.#log.debug('session.detached', { sessionId: session.id, ttlMs });
@@ -69,6 +70,7 @@ export class Sessions implements AsyncDisposable {
   }
 
   #end(session: Session): void {
+    clearTimeout(this.#expiries.get(session));
     this.#expiries.delete(session);
     this.#sessions.delete(session.id);
     const ended = session[Symbol.asyncDispose]().then(() => {

@@ -1,0 +1,39 @@
+// Starts the bundled server once, lets it do a little of everything, and saves what V8 compiled on the way.
+'use strict';
+const { writeFileSync } = require('node:fs');
+const { join } = require('node:path');
+const { WebSocket } = require('ws');
+
+const folder = join(__dirname, '..', 'dist', 'bin');
+const write = process.stdout.write;
+process.stdout.write = (line) => {
+  process.stdout.write = write;
+  exercise(String(line).trim()).then(save);
+  return true;
+};
+process.argv.splice(1, 2, join(folder, 'exec-server.cjs'));
+const script = require(join(folder, 'exec-server.cjs'));
+
+async function exercise(url) {
+  const socket = new WebSocket(url);
+  await new Promise((resolve) => socket.on('open', resolve));
+  const send = (message) => socket.send(JSON.stringify(message));
+  const closed = new Promise((resolve) => {
+    socket.on('message', (message) => String(message).includes('process/closed') && resolve());
+  });
+  send({ id: 1, method: 'initialize', params: { clientName: 'build' } });
+  send({ method: 'initialized', params: {} });
+  send({ id: 2, method: 'environment/status', params: {} });
+  const start = { processId: 'p', argv: ['/bin/cat'], cwd: 'file:///', env: {}, tty: false, pipeStdin: true };
+  send({ id: 3, method: 'process/start', params: start });
+  send({ id: 4, method: 'process/write', params: { processId: 'p', chunk: 'aGkK', writeId: '1' } });
+  send({ id: 5, method: 'process/closeStdin', params: { processId: 'p' } });
+  send({ id: 6, method: 'process/read', params: { processId: 'p', waitMs: 1000 } });
+  await closed;
+  socket.terminate();
+}
+
+function save() {
+  writeFileSync(join(folder, 'main.cache'), script.createCachedData());
+  process.kill(process.pid, 'SIGTERM');
+}

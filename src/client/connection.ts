@@ -1,0 +1,92 @@
+import { decode, type EnvironmentInfo, ExecError, encode, methods } from '../protocol/index.ts';
+import { ConnectionLost, type Link, Peer } from '../rpc/index.ts';
+
+/** Opens a link to a server. */
+export interface Connector {
+  (signal: AbortSignal): Promise<Link>;
+  /** False where a second link would reach another server, so that there is nothing to resume. */
+  readonly resumable?: boolean;
+}
+
+/** One physical connection, past the handshake. */
+export interface Connection {
+  readonly peer: Peer;
+  readonly sessionId: string | undefined;
+  readonly environmentInfo: EnvironmentInfo | undefined;
+}
+
+/** Who takes what the server sends of its own accord. */
+export interface Incoming {
+  request(method: string, params: unknown, signal: AbortSignal): unknown;
+  notification(method: string, params: unknown): void | Promise<void>;
+  violated(error: Error): void;
+}
+
+export interface Greeting {
+  readonly clientName: string;
+  readonly resumeSessionId: string | undefined;
+  readonly events: readonly string[] | undefined;
+  readonly timeoutMs: number;
+}
+
+/** Connects, introduces itself and gives the connection when both sides are ready. */
+export async function openConnection(
+  connector: Connector,
+  greeting: Greeting,
+  incoming: Incoming,
+  signal: AbortSignal,
+): Promise<Connection> {
+  signal.throwIfAborted();
+  const link = await connector(signal);
+  try {
+    const peer = converse(link, incoming);
+    const { clientName, resumeSessionId, events, timeoutMs } = greeting;
+    const params = { clientName, resumeSessionId: resumeSessionId ?? null, ...(events && { events: [...events] }) };
+    const answer = await within(peer.call('initialize', encode(methods.initialize.params, params)), timeoutMs, signal);
+    const { sessionId, environmentInfo } = decode(methods.initialize.result, answer);
+    if (resumeSessionId !== undefined && sessionId !== resumeSessionId) {
+      throw new ExecError('invalidRequest', `asked for session ${resumeSessionId}, but got ${sessionId}`);
+    }
+    void peer.notify('initialized', {});
+    return { peer, sessionId, environmentInfo: environmentInfo ?? (await askForInfo(peer)) };
+  } catch (error) {
+    link.destroy();
+    throw error;
+  }
+}
+
+function converse(link: Link, incoming: Incoming): Peer {
+  return new Peer(link, {
+    lane: () => 'ordinary',
+    request: (method, params, signal) => incoming.request(method, params, signal),
+    notification: (method, params) => incoming.notification(method, params),
+    // Text that is no message may have been an answer: a fresh connection is better than waiting for it for ever.
+    violation: (_, error) => {
+      incoming.violated(error);
+      link.destroy();
+    },
+  });
+}
+
+/** Servers before environments were described in the handshake answer a request, or know nothing of it. */
+async function askForInfo(peer: Peer): Promise<EnvironmentInfo | undefined> {
+  try {
+    return decode(methods['environment/info'].result, await peer.call('environment/info', null));
+  } catch (error) {
+    if (error instanceof ExecError) return undefined;
+    throw error;
+  }
+}
+
+function within<T>(work: Promise<T>, timeoutMs: number, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = (): void => reject(new ConnectionLost(`initialize was not answered within ${timeoutMs} ms`));
+    const timer = setTimeout(late, timeoutMs);
+    const stopped = (): void => reject(signal.reason);
+    signal.addEventListener('abort', stopped);
+    work.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stopped);
+    });
+  });
+}

@@ -1,0 +1,194 @@
+import { type Logger, silentLogger } from '../base/index.ts';
+import {
+  decode,
+  type EnvironmentInfo,
+  ExecError,
+  encode,
+  limits,
+  type MethodName,
+  methods,
+  type Params,
+  type Result,
+} from '../protocol/index.ts';
+import { ConnectionLost } from '../rpc/index.ts';
+import { ClientService, type NotificationListener, type RequestListener } from './client-service.ts';
+import type { Connector } from './connection.ts';
+import type { ConnectionState } from './connection-state.ts';
+import { Demand } from './demand.ts';
+import { RemoteProcess } from './remote-process.ts';
+import { isRepeatable } from './repeatable.ts';
+import { Session } from './session.ts';
+import { Slots } from './slots.ts';
+import { type StartOptions, startParams } from './start-options.ts';
+
+export interface ExecServerClientConnectOptions {
+  /** How the client introduces itself. */
+  readonly clientName?: string;
+  readonly initializeTimeoutMs?: number;
+  /** How long a lost connection is tried again, and how often. */
+  readonly resumeTimeoutMs?: number;
+  readonly resumeIntervalMs?: number;
+  /** Notifications to ask for beyond those every client gets. */
+  readonly events?: readonly string[];
+  /** Sees every notification that is not about one of the client's processes. */
+  readonly onNotification?: NotificationListener;
+  /** Answers requests of the server; without it they are refused as unknown. */
+  readonly onRequest?: RequestListener;
+  readonly logger?: Logger;
+  /** Gives up connecting. */
+  readonly signal?: AbortSignal;
+}
+
+/** A connection to an exec-server that survives interruptions, and the processes started over it. */
+export class ExecServerClient implements AsyncDisposable {
+  readonly #session: Session;
+  readonly #processes = new Map<string, RemoteProcess>();
+  readonly #demand = new Demand();
+  readonly #slots = new Slots(REQUESTS_IN_FLIGHT);
+
+  static async connect(connector: Connector, options: ExecServerClientConnectOptions = {}): Promise<ExecServerClient> {
+    const client = new ExecServerClient(connector, options);
+    await client.#session.open(options.signal);
+    return client;
+  }
+
+  private constructor(connector: Connector, options: ExecServerClientConnectOptions) {
+    const logger = options.logger ?? silentLogger;
+    const service = new ClientService(this.#processes, { ...options, logger });
+    this.#session = new Session(connector, service, {
+      clientName: options.clientName ?? 'exec-server-client',
+      events: options.events,
+      initializeTimeoutMs: options.initializeTimeoutMs ?? 10_000,
+      resumeTimeoutMs: options.resumeTimeoutMs ?? 25_000,
+      resumeIntervalMs: options.resumeIntervalMs ?? 100,
+      logger,
+      onResumed: () => this.#catchUp(),
+    });
+    void this.#session.closed.then((reason) => this.#failProcesses(reason));
+  }
+
+  get state(): ConnectionState {
+    return this.#session.state;
+  }
+
+  get sessionId(): string | undefined {
+    const { state } = this;
+    return state.phase === 'open' || state.phase === 'resuming' ? state.sessionId : undefined;
+  }
+
+  get environmentInfo(): EnvironmentInfo | undefined {
+    return this.#session.environmentInfo;
+  }
+
+  /** Resolves with the reason when the connection is over for good. */
+  get closed(): Promise<Error> {
+    return this.#session.closed;
+  }
+
+  supports(capability: string): boolean {
+    return this.environmentInfo?.capabilities?.[capability] === true;
+  }
+
+  /** A process of this client that has not closed yet. */
+  process(processId: string): RemoteProcess | undefined {
+    return this.#processes.get(processId);
+  }
+
+  async request<M extends MethodName>(method: M, params: Params<M>, signal?: AbortSignal): Promise<Result<M>> {
+    const wire = encode(methods[method].params, params as never);
+    refuseOversize(method, wire);
+    using _slot = await this.#slots.take(signal);
+    const repeatable = isRepeatable(method, params);
+    const answer = await this.#demand.during(this.#session.call(method, wire, { repeatable, signal }));
+    return decodeResult(method, answer);
+  }
+
+  /** Starts a command. Its events may arrive before the answer, so the process is known before the request leaves. */
+  async start(options: StartOptions, signal?: AbortSignal): Promise<RemoteProcess> {
+    const params = startParams(options, this.environmentInfo);
+    const { processId } = params;
+    if (this.#processes.has(processId)) throw new ExecError('invalidRequest', `process ${processId} already exists`);
+    const forget = (): void => void this.#processes.delete(processId);
+    const process = new RemoteProcess({ start: params, calls: this, demand: this.#demand, onOver: forget });
+    this.#processes.set(processId, process);
+    try {
+      const { resumes } = this.#session;
+      process.started(await this.#start(params, signal));
+      if (this.#session.resumes !== resumes) await process.catchUp();
+      return process;
+    } catch (error) {
+      forget();
+      if (signal?.aborted) void this.#terminateQuietly(processId);
+      throw error;
+    }
+  }
+
+  /** Ends the connection. The server ends processes that are still running when nobody comes back for them. */
+  close(): Promise<void> {
+    return this.#session.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #start(params: Params<'process/start'>, signal: AbortSignal | undefined): Promise<string | undefined> {
+    const startId = this.supports('processStartId') ? { startId: crypto.randomUUID() } : {};
+    try {
+      const { sandboxType } = await this.request('process/start', { ...params, ...startId }, signal);
+      return sandboxType;
+    } catch (error) {
+      if (!(error instanceof ConnectionLost) || this.state.phase === 'closed') throw error;
+      await this.#requireStarted(params.processId, error);
+      return undefined;
+    }
+  }
+
+  /** Finds out whether a start whose answer was lost has happened; if not, makes sure that it never will. */
+  async #requireStarted(processId: string, lost: ConnectionLost): Promise<void> {
+    try {
+      await this.request('process/read', { processId, waitMs: 0 });
+    } catch (error) {
+      if (!(error instanceof ExecError)) throw error;
+      await this.#terminateQuietly(processId);
+      throw new ConnectionLost(`process ${processId} was not started: ${lost.message}`, { cause: error });
+    }
+  }
+
+  async #terminateQuietly(processId: string): Promise<void> {
+    await this.request('process/terminate', { processId }).catch(() => {}); // best effort: the caller has its error
+  }
+
+  #catchUp(): void {
+    for (const process of this.#processes.values()) {
+      if (process.isStarted) void process.catchUp();
+    }
+  }
+
+  #failProcesses(reason: Error): void {
+    for (const process of this.#processes.values()) process.fail(reason);
+    this.#processes.clear();
+  }
+}
+
+function decodeResult<M extends MethodName>(method: M, answer: unknown): Result<M> {
+  try {
+    return decode(methods[method].result, answer) as Result<M>;
+  } catch (error) {
+    throw new ExecError('internal', `the answer to ${method} is malformed: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+/** A server drops the connection over such a message; the caller is better served with the reason. */
+function refuseOversize(method: string, wire: unknown): void {
+  for (const value of Object.values(wire ?? {})) {
+    if (typeof value === 'string' && value.length > limits.messageBytes - ENVELOPE_BYTES) {
+      throw new ExecError('invalidParams', `${method} carries more than the ${limits.messageBytes} bytes of a message`);
+    }
+  }
+}
+
+const ENVELOPE_BYTES = 64 * 1024;
+const REQUESTS_IN_FLIGHT = 1024;

@@ -1,0 +1,18 @@
+export { ExecError as ExecServerError } from '../protocol/index.ts';
+export { ConnectionLost } from '../rpc/index.ts';
+export type { NotificationListener, RequestListener } from './client-service.ts';
+export type { Connector } from './connection.ts';
+export type { ConnectionState } from './connection-state.ts';
+export { OutputGapError, UnsupportedError } from './errors.ts';
+export { ExecServerClient, type ExecServerClientConnectOptions } from './exec-server-client.ts';
+export type { OutputChunk } from './output-buffer.ts';
+export type { ProcessState } from './process-state.ts';
+export {
+  type Collected,
+  type CollectOptions,
+  type Communicated,
+  type ProcessSnapshot,
+  RemoteProcess,
+  type WaitOptions,
+} from './remote-process.ts';
+export type { StartOptions } from './start-options.ts';

@@ -1,0 +1,186 @@
+import { Changes, deferred, type Logger } from '../base/index.ts';
+import { type EnvironmentInfo, ExecError } from '../protocol/index.ts';
+import { ConnectionLost } from '../rpc/index.ts';
+import { type Connection, type Connector, type Incoming, openConnection } from './connection.ts';
+import { type ConnectionEvent, type ConnectionState, nextConnectionState } from './connection-state.ts';
+
+export interface SessionOptions {
+  readonly clientName: string;
+  readonly events: readonly string[] | undefined;
+  readonly initializeTimeoutMs: number;
+  readonly resumeTimeoutMs: number;
+  readonly resumeIntervalMs: number;
+  readonly logger: Logger;
+  /** Called when a lost connection has been replaced, before interrupted calls are repeated. */
+  readonly onResumed: () => void;
+}
+
+/** One conversation with a server, over as many connections as it takes. */
+export class Session {
+  readonly #connector: Connector;
+  readonly #incoming: Incoming;
+  readonly #options: SessionOptions;
+  readonly #changes = new Changes();
+  readonly #closed = deferred<Error>();
+  readonly #ending = new AbortController();
+  #state: ConnectionState = { phase: 'opening' };
+  #connection: Connection | undefined;
+  #resumes = 0;
+
+  constructor(connector: Connector, incoming: Incoming, options: SessionOptions) {
+    this.#connector = connector;
+    this.#incoming = incoming;
+    this.#options = options;
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /** How often a lost connection has been replaced. */
+  get resumes(): number {
+    return this.#resumes;
+  }
+
+  get environmentInfo(): EnvironmentInfo | undefined {
+    return this.#connection?.environmentInfo;
+  }
+
+  /** Resolves with the reason when the session is over for good. */
+  get closed(): Promise<Error> {
+    return this.#closed.promise;
+  }
+
+  async open(signal: AbortSignal | undefined): Promise<void> {
+    try {
+      const stop = signal ? AbortSignal.any([signal, this.#ending.signal]) : this.#ending.signal;
+      const connection = await this.#connect(undefined, stop);
+      const sessionId = this.#connector.resumable === false ? undefined : connection.sessionId;
+      this.#adopt(connection, { type: 'opened', sessionId });
+    } catch (error) {
+      this.#apply({ type: 'ended', reason: error as Error });
+      throw error;
+    }
+  }
+
+  /**
+   * Sends a request and gives the wire form of its result. A call that may be repeated survives the loss of the
+   * connection; others reject with `ConnectionLost`, for nobody can tell whether they were carried out.
+   */
+  async call(method: string, params: unknown, options: { repeatable: boolean; signal: AbortSignal | undefined }) {
+    const { repeatable, signal } = options;
+    for (let attempt = 1; ; attempt++) {
+      const connection = await this.#opened(signal);
+      try {
+        return await abortable(connection.peer.call(method, params), signal);
+      } catch (error) {
+        if (!(error instanceof ConnectionLost) || !repeatable || attempt === ATTEMPTS) throw error;
+        this.#lose(connection);
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#apply({ type: 'ended', reason: new ConnectionLost('the client was closed') });
+    const link = this.#connection?.peer.link;
+    if (!link) return;
+    link.close();
+    const timer = setTimeout(() => link.destroy(), ORDERLY_CLOSE_MS);
+    await link.closed;
+    clearTimeout(timer);
+  }
+
+  async #opened(signal: AbortSignal | undefined): Promise<Connection> {
+    for (;;) {
+      signal?.throwIfAborted();
+      if (this.#state.phase === 'closed') throw closedError(this.#state.reason);
+      if (this.#state.phase === 'open') return this.#connection!;
+      await this.#changes.next({ signal });
+    }
+  }
+
+  #connect(resumeSessionId: string | undefined, signal: AbortSignal): Promise<Connection> {
+    const { clientName, events, initializeTimeoutMs: timeoutMs } = this.#options;
+    return openConnection(this.#connector, { clientName, events, resumeSessionId, timeoutMs }, this.#incoming, signal);
+  }
+
+  #adopt(connection: Connection, event: ConnectionEvent): void {
+    if (this.#state.phase === 'closed') {
+      connection.peer.link.destroy();
+      return;
+    }
+    this.#connection = connection;
+    this.#state = nextConnectionState(this.#state, event);
+    void connection.peer.link.closed.then(() => this.#lose(connection));
+    if (event.type === 'resumed') {
+      this.#resumes++;
+      this.#options.onResumed();
+    }
+    this.#changes.notify();
+  }
+
+  #lose(connection: Connection): void {
+    if (this.#connection !== connection || this.#state.phase !== 'open') return;
+    this.#options.logger.info('connection.lost');
+    this.#apply({ type: 'lost', reason: new ConnectionLost('the connection was lost') });
+    const { state } = this;
+    if (state.phase === 'resuming') void this.#resume(state);
+  }
+
+  async #resume({ sessionId, lost }: ConnectionState & { phase: 'resuming' }): Promise<void> {
+    const { resumeTimeoutMs, resumeIntervalMs, logger } = this.#options;
+    const deadline = AbortSignal.timeout(resumeTimeoutMs);
+    const stop = AbortSignal.any([deadline, this.#ending.signal]);
+    for (;;) {
+      try {
+        this.#adopt(await this.#connect(sessionId, stop), { type: 'resumed' });
+        return logger.info('session.resumed', { sessionId });
+      } catch (error) {
+        logger.debug('session.resume_refused', { sessionId, error });
+        if (stop.aborted || isFinal(error)) {
+          const why = deadline.aborted ? `recovery timed out after ${resumeTimeoutMs / 1000} s` : messageOf(error);
+          const reason = new ConnectionLost(`${lost.message} and the session cannot be resumed: ${why}`, {
+            cause: error,
+          });
+          return this.#apply({ type: 'ended', reason });
+        }
+      }
+      await new Changes().next({ timeoutMs: resumeIntervalMs, signal: stop });
+    }
+  }
+
+  #apply(event: ConnectionEvent): void {
+    if (this.#state.phase === 'closed') return;
+    this.#state = nextConnectionState(this.#state, event);
+    if (this.#state.phase === 'closed') {
+      this.#ending.abort(this.#state.reason);
+      this.#closed.resolve(this.#state.reason);
+    }
+    this.#changes.notify();
+  }
+}
+
+/** The server may not have noticed yet that the old connection is gone; any other answer will not change. */
+function isFinal(error: unknown): boolean {
+  return error instanceof ExecError && error.kind !== 'sessionAttached';
+}
+
+function closedError(reason: Error): Error {
+  return reason instanceof ConnectionLost ? reason : new ConnectionLost(reason.message, { cause: reason });
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  return new Promise((resolve, reject) => {
+    const stopped = (): void => reject(signal.reason);
+    if (signal.aborted) stopped();
+    signal.addEventListener('abort', stopped);
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stopped));
+  });
+}
+
+/** A request that makes the server drop every connection must end some time. */
+const ATTEMPTS = 20;
+const ORDERLY_CLOSE_MS = 2000;

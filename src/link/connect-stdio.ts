@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Link, Receiver } from '../rpc/index.ts';
+import { StdioLink } from './stdio-link.ts';
+
+export interface StdioConnectOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Where the server's own log goes. */
+  readonly stderr?: 'inherit' | 'ignore';
+}
+
+/** Starts a server of its own and talks to it over its stdin and stdout; when it is gone there is nothing to resume. */
+export function stdio(command: readonly string[], options: StdioConnectOptions = {}) {
+  const connect = async (signal: AbortSignal): Promise<Link> => {
+    signal.throwIfAborted();
+    const { stderr = 'inherit', env, cwd } = options;
+    const child = spawn(command[0] ?? '', command.slice(1), {
+      stdio: ['pipe', 'pipe', stderr],
+      ...(env && { env }),
+      ...(cwd !== undefined && { cwd }),
+    });
+    await once(child, 'spawn');
+    return new ChildLink(child);
+  };
+  return Object.assign(connect, { resumable: false });
+}
+
+/** The connection is over when the server has ended. */
+class ChildLink implements Link {
+  readonly source: string;
+  readonly closed: Promise<void>;
+  readonly #child: ChildProcess;
+  readonly #lines: StdioLink;
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    this.#lines = new StdioLink(child.stdout!, child.stdin!);
+    this.source = this.#lines.source;
+    this.closed = new Promise((resolve) => child.once('close', () => resolve()));
+  }
+
+  open(receive: Receiver): void {
+    this.#lines.open(receive);
+  }
+
+  send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void> {
+    return this.#lines.send(message, onDelivered);
+  }
+
+  probe(): void {
+    this.#lines.probe();
+  }
+
+  /** The end of its input tells the server to end its processes and itself. */
+  close(): void {
+    this.#child.stdin!.end();
+    const timer = setTimeout(() => this.destroy(), PATIENCE_MS);
+    void this.closed.then(() => clearTimeout(timer));
+  }
+
+  destroy(): void {
+    this.#child.kill('SIGKILL');
+    this.#lines.destroy();
+  }
+}
+
+const PATIENCE_MS = 2000;

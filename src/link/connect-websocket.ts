@@ -1,0 +1,66 @@
+import type { Socket } from 'node:net';
+import { WebSocket } from 'ws';
+import { encodeUtf8 } from '../base/index.ts';
+import type { Link } from '../rpc/index.ts';
+import { WebSocketLink } from './websocket-link.ts';
+
+export interface WebSocketConnectOptions {
+  /** Presented as a bearer token. */
+  readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly connectTimeoutMs?: number;
+}
+
+/** Connects to a server that listens on a `ws:` or `wss:` URL. */
+export function webSocket(url: string, options: WebSocketConnectOptions = {}): (signal: AbortSignal) => Promise<Link> {
+  const { token, headers, connectTimeoutMs = 10_000 } = options;
+  return (signal) =>
+    new Promise((resolve, reject) => {
+      const ws = new WebSocket(url, {
+        perMessageDeflate: false,
+        maxPayload: LARGEST_ANSWER,
+        handshakeTimeout: connectTimeoutMs,
+        headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+      });
+      let socket: Socket | undefined;
+      const stop = (): void => ws.terminate();
+      signal.addEventListener('abort', stop);
+      ws.once('upgrade', (response) => {
+        socket = response.socket.setNoDelay(true);
+      });
+      ws.once('open', () => {
+        signal.removeEventListener('abort', stop);
+        resolve(new FragmentingLink(ws, socket));
+      });
+      ws.once('error', (error) => {
+        signal.removeEventListener('abort', stop);
+        reject(signal.aborted ? signal.reason : error);
+      });
+      if (signal.aborted) stop();
+    });
+}
+
+/** Sends large messages in fragments: the reference drops a connection over a frame of more than 16 MiB. */
+class FragmentingLink extends WebSocketLink {
+  readonly #ws: WebSocket;
+
+  constructor(ws: WebSocket, socket: Socket | undefined) {
+    super(ws, { peer: ws.url, ...(socket && { socket }) });
+    this.#ws = ws;
+  }
+
+  override send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void> {
+    // A character takes up to three bytes.
+    if (message.length <= FRAGMENT_BYTES / 3) return super.send(message, onDelivered);
+    const bytes = typeof message === 'string' ? encodeUtf8(message) : message;
+    const last = Math.floor((bytes.length - 1) / FRAGMENT_BYTES) * FRAGMENT_BYTES;
+    for (let at = 0; at < last; at += FRAGMENT_BYTES) {
+      this.#ws.send(bytes.subarray(at, at + FRAGMENT_BYTES), { binary: false, fin: false });
+    }
+    return super.send(bytes.subarray(last), onDelivered);
+  }
+}
+
+/** `fs/readFile` answers with up to 512 MiB in base64, in one frame. */
+const LARGEST_ANSWER = 1024 * 1024 * 1024;
+const FRAGMENT_BYTES = 8 * 1024 * 1024;
