@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { concatBytes, decodeBase64, decodeLatin1, decodeUtf8, encodeBase64, encodeUtf8, indexOfAscii } from './bytes.ts';
+import {
+  concatBytes,
+  decodeBase64,
+  decodeLatin1,
+  decodeUtf8,
+  encodeBase64,
+  encodeUtf8,
+  indexOfAscii,
+} from './bytes.ts';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 

@@ -23,7 +23,8 @@ export function decodeUtf8(bytes: Uint8Array): string {
 export function decodeLatin1(bytes: Uint8Array, start = 0, end = bytes.length): string {
   if (native) return asBuffer(bytes).toString('latin1', start, end);
   let text = '';
-  for (let at = start; at < end; at += 8192) text += String.fromCharCode(...bytes.subarray(at, Math.min(at + 8192, end)));
+  for (let at = start; at < end; at += 8192)
+    text += String.fromCharCode(...bytes.subarray(at, Math.min(at + 8192, end)));
   return text;
 }
 
@@ -60,7 +61,12 @@ export function decodeBase64(text: string): Uint8Array {
   // Lenient decoders skip what they do not know: the length they arrive at gives that away, except for the last group.
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   if (text.length % 4 !== 0 || bytes.length !== (text.length / 4) * 3 - padding) throw base64Error(text);
-  if (text.includes('-') || text.includes('_') || WIDE.test(text) || (padding > 0 && encodeBase64(bytes.subarray(-(3 - padding))) !== text.slice(-4))) {
+  if (
+    text.includes('-') ||
+    text.includes('_') ||
+    WIDE.test(text) ||
+    (padding > 0 && encodeBase64(bytes.subarray(-(3 - padding))) !== text.slice(-4))
+  ) {
     throw base64Error(text);
   }
   return bytes;

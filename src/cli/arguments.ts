@@ -5,13 +5,19 @@ export interface OptionHelp {
   readonly short?: string;
   /** What the value is called in the help, for options that take one. */
   readonly value?: string;
+  /** May be given several times; the value is a list. */
+  readonly multiple?: true;
   readonly help: string;
 }
 
 export type OptionTable = Readonly<Record<string, OptionHelp>>;
 
 export type Values<T extends OptionTable> = {
-  readonly [K in keyof T]?: T[K]['type'] extends 'boolean' ? boolean : string;
+  readonly [K in keyof T]?: T[K]['type'] extends 'boolean'
+    ? boolean
+    : T[K]['multiple'] extends true
+      ? string[]
+      : string;
 };
 
 /**
@@ -22,7 +28,7 @@ export function parseOptions<T extends OptionTable>(
   argv: readonly string[],
   options: T,
 ): { values: Values<T>; positionals: string[] } {
-  const values: Record<string, string | boolean> = {};
+  const values: Record<string, string | boolean | string[]> = {};
   const positionals: string[] = [];
   const rest = [...argv];
   for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
@@ -33,7 +39,9 @@ export function parseOptions<T extends OptionTable>(
     } else {
       const [flag, inline] = splitFlag(argument);
       const name = nameOf(flag, options);
-      values[name] = options[name]!.type === 'boolean' ? switchedOn(flag, inline) : (inline ?? next(flag, rest));
+      const { type, multiple } = options[name]!;
+      const value = type === 'boolean' ? switchedOn(flag, inline) : (inline ?? next(flag, rest));
+      values[name] = multiple ? [...((values[name] as string[] | undefined) ?? []), value as string] : value;
     }
   }
   return { values: values as Values<T>, positionals };

@@ -12,10 +12,18 @@ export const authOptions = {
   },
   'ws-token-file': { type: 'string', value: 'PATH', help: 'file that holds the capability token' },
   'ws-token-sha256': { type: 'string', value: 'HEX', help: 'SHA-256 digest of the capability token' },
-  'ws-shared-secret-file': { type: 'string', value: 'PATH', help: 'file with the secret (32 bytes or more) that signs HS256 tokens' },
+  'ws-shared-secret-file': {
+    type: 'string',
+    value: 'PATH',
+    help: 'file with the secret (32 bytes or more) that signs HS256 tokens',
+  },
   'ws-issuer': { type: 'string', value: 'ISSUER', help: 'issuer that signed tokens must name' },
   'ws-audience': { type: 'string', value: 'AUDIENCE', help: 'audience that signed tokens must name' },
-  'ws-max-clock-skew-seconds': { type: 'string', value: 'SECONDS', help: 'clock difference forgiven in signed tokens [default: 30]' },
+  'ws-max-clock-skew-seconds': {
+    type: 'string',
+    value: 'SECONDS',
+    help: 'clock difference forgiven in signed tokens [default: 30]',
+  },
   'allow-unauthenticated': {
     type: 'boolean',
     help: 'listen beyond loopback without authentication; anyone who can reach the address can run commands',
@@ -44,7 +52,9 @@ export function readAuth(values: AuthValues): WebSocketAuth {
         '`--ws-token-file` and `--ws-token-sha256` require `--ws-auth capability-token`, not `signed-bearer-token`',
       );
     default:
-      throw new Error(`invalid value '${values['ws-auth']}' for --ws-auth: expected capability-token or signed-bearer-token`);
+      throw new Error(
+        `invalid value '${values['ws-auth']}' for --ws-auth: expected capability-token or signed-bearer-token`,
+      );
   }
 }
 
@@ -73,7 +83,8 @@ function signedBearer(values: AuthValues): WebSocketAuth {
   const secret = Buffer.from(readSecret(file));
   if (secret.length < 32) throw new Error(`signed websocket bearer secret ${resolve(file)} must be at least 32 bytes`);
   const skew = values['ws-max-clock-skew-seconds'] ?? '30';
-  if (!/^\d+$/.test(skew)) throw new Error(`invalid value '${skew}' for --ws-max-clock-skew-seconds: expected a whole number`);
+  if (!/^\d+$/.test(skew))
+    throw new Error(`invalid value '${skew}' for --ws-max-clock-skew-seconds: expected a whole number`);
   return {
     type: 'signed-bearer-token',
     secret,

@@ -29,7 +29,12 @@ function nodeVersion(): Check {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   const name = 'Node.js';
   if (major > 20 || (major === 20 && minor >= 19)) return { name, verdict: 'ok', finding: process.version };
-  return { name, verdict: 'missing', finding: `${process.version} is too old`, remedy: 'install Node.js 20.19 or newer' };
+  return {
+    name,
+    verdict: 'missing',
+    finding: `${process.version} is too old`,
+    remedy: 'install Node.js 20.19 or newer',
+  };
 }
 
 function nativeAddon(): Check {
@@ -44,7 +49,12 @@ async function processes(): Promise<Check> {
 }
 
 async function terminals(): Promise<Check> {
-  return tryCommand('terminals', { type: 'pty', rows: 24, cols: 80 }, 'commands run in a terminal', 'mount devpts on /dev/pts');
+  return tryCommand(
+    'terminals',
+    { type: 'pty', rows: 24, cols: 80 },
+    'commands run in a terminal',
+    'mount devpts on /dev/pts',
+  );
 }
 
 async function tryCommand(
@@ -83,7 +93,10 @@ async function families(): Promise<Check> {
 
 function bubblewrap(): Check {
   const name = 'bubblewrap';
-  const path = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'bwrap')).find(isExecutable);
+  const path = (process.env.PATH ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, 'bwrap'))
+    .find(isExecutable);
   if (path) return { name, verdict: 'ok', finding: path };
   return {
     name,
@@ -100,7 +113,8 @@ function userNamespaces(): Check {
     return { name, verdict: 'ok', finding: 'can be made' };
   } catch {
     const finding = 'cannot be made: sandboxed commands are refused'; // the tool says only that it failed
-    const remedy = 'as root: sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000 (and allow them in AppArmor)';
+    const remedy =
+      'as root: sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000 (and allow them in AppArmor)';
     return { name, verdict: 'warning', finding, remedy };
   }
 }

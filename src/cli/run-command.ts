@@ -1,23 +1,31 @@
 import { readFileSync } from 'node:fs';
-import { silentLogger } from '../base/index.ts';
-import { type Connector, ExecServerClient, type RemoteProcess, type StartOptions } from '../client/index.ts';
-import { memoryLinkPair, webSocket } from '../link/index.ts';
+import type { StartOptions } from '../client/index.ts';
+import { webSocket } from '../link/index.ts';
 import type { SignalName } from '../protocol/index.ts';
-import { ConnectionPoint } from '../server/index.ts';
+import { type ExecBackend, type ExecProcess, localBackend, remoteBackend } from '../unified-exec/index.ts';
 import { describeOptions, parseOptions, type Values } from './arguments.ts';
 import { Terminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 
 const options = {
-  connect: { type: 'string', value: 'URL', help: 'server to run on, ws://HOST:PORT or wss://…; without it the command runs here' },
+  connect: {
+    type: 'string',
+    value: 'URL',
+    help: 'server to run on, ws://HOST:PORT or wss://…; without it the command runs here',
+  },
   'token-file': {
     type: 'string',
     value: 'PATH',
     help: 'file with the bearer token to present [env: EXEC_SERVER_TOKEN holds the token itself]',
   },
   tty: { type: 'boolean', short: 't', help: 'run in a terminal of the size of this one' },
-  cwd: { type: 'string', short: 'C', value: 'DIR', help: 'absolute directory to run in [default: where the server was started]' },
-  env: { type: 'string', short: 'e', value: 'NAME=VALUE,…', help: 'variables to set, separated by commas' },
+  cwd: {
+    type: 'string',
+    short: 'C',
+    value: 'DIR',
+    help: 'absolute directory to run in [default: where the server was started]',
+  },
+  env: { type: 'string', short: 'e', value: 'NAME=VALUE', multiple: true, help: 'variable to set; may be repeated' },
   help: { type: 'boolean', short: 'h', help: 'show this text' },
 } as const;
 
@@ -43,9 +51,8 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   }
   if (positionals.length === 0) throw new UsageError('a command is required after --');
   try {
-    await using target = openTarget(values);
-    await using client = await ExecServerClient.connect(target.connector, { clientName: 'exec-server run' });
-    return await follow(client, startOptions(positionals, values), values.tty === true);
+    await using backend = openBackend(values);
+    return await follow(await backend.start(startOptions(positionals, values)), values.tty === true);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     process.stderr.write(`Error: ${(error as Error).message}\n`);
@@ -53,24 +60,12 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   }
 }
 
-interface Target extends AsyncDisposable {
-  readonly connector: Connector;
-}
-
-/** A server elsewhere, or one inside this process. */
-function openTarget(values: Values<typeof options>): Target {
-  if (values.connect !== undefined) {
-    const token = values['token-file'] === undefined ? process.env.EXEC_SERVER_TOKEN : readToken(values['token-file']);
-    const connector = webSocket(values.connect, token === undefined ? {} : { token });
-    return { connector, [Symbol.asyncDispose]: async () => {} };
-  }
-  const server = new ConnectionPoint({ log: silentLogger });
-  const connector: Connector = async () => {
-    const [ours, theirs] = memoryLinkPair();
-    server.connect(theirs, { resumable: false });
-    return ours;
-  };
-  return { connector, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+/** A server elsewhere, or this machine. */
+function openBackend(values: Values<typeof options>): ExecBackend {
+  if (values.connect === undefined) return localBackend();
+  const token = values['token-file'] === undefined ? process.env.EXEC_SERVER_TOKEN : readToken(values['token-file']);
+  const connector = webSocket(values.connect, token === undefined ? {} : { token });
+  return remoteBackend(connector, { clientName: 'exec-server run' });
 }
 
 function readToken(path: string): string {
@@ -92,9 +87,9 @@ function startOptions(argv: readonly string[], { tty, cwd, env }: Values<typeof 
   };
 }
 
-function variables(list: string | undefined): Record<string, string> {
+function variables(pairs: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
-    (list?.split(',') ?? []).map((pair) => {
+    pairs.map((pair) => {
       const at = pair.indexOf('=');
       if (at < 1) throw new UsageError(`invalid value '${pair}' for --env: expected NAME=VALUE`);
       return [pair.slice(0, at), pair.slice(at + 1)];
@@ -102,12 +97,12 @@ function variables(list: string | undefined): Record<string, string> {
   );
 }
 
-async function follow(client: ExecServerClient, start: StartOptions, tty: boolean): Promise<number> {
-  const remote = await client.start(start);
+async function follow(remote: ExecProcess, tty: boolean): Promise<number> {
   using _signals = passSignals(remote);
   using _terminal = tty ? new Terminal((rows, cols) => void remote.resize(rows, cols).catch(() => {})) : undefined; // a lost resize harms nothing
   void feedStdin(remote, tty);
-  for await (const { stream, bytes } of remote.output) await print(stream === 'stderr' ? process.stderr : process.stdout, bytes);
+  for await (const { stream, bytes } of remote.output)
+    await print(stream === 'stderr' ? process.stderr : process.stdout, bytes);
   const { exitCode } = await remote.wait();
   process.stdin.destroy();
   return exitCode ?? CONNECTION_FAILED;
@@ -122,17 +117,21 @@ const passedSignals: Readonly<Partial<Record<NodeJS.Signals, SignalName>>> = {
   SIGUSR2: 'user2',
 };
 
-function passSignals(remote: RemoteProcess): Disposable {
+function passSignals(remote: ExecProcess): Disposable {
   const listeners = Object.entries(passedSignals).map(([signal, name]) => {
     const listener = () => void remote.signal(name).catch(() => {}); // the process is gone, and so is the need
     process.on(signal, listener);
     return { signal, listener };
   });
-  return { [Symbol.dispose]: () => listeners.forEach(({ signal, listener }) => process.off(signal, listener)) };
+  return {
+    [Symbol.dispose]: () => {
+      for (const { signal, listener } of listeners) process.off(signal, listener);
+    },
+  };
 }
 
 /** Passes stdin on until it ends; a command that has ended no longer cares. */
-async function feedStdin(remote: RemoteProcess, tty: boolean): Promise<void> {
+async function feedStdin(remote: ExecProcess, tty: boolean): Promise<void> {
   try {
     for await (const bytes of process.stdin as AsyncIterable<Uint8Array>) await remote.write(bytes);
     if (!tty) await remote.closeStdin();

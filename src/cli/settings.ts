@@ -38,7 +38,7 @@ export const settingOptions: OptionTable = Object.fromEntries(
 
 /** One name, three spellings: the flag wins over the environment, which wins over the file. */
 export async function readSettings(
-  flags: Readonly<Record<string, string | boolean | undefined>>,
+  flags: Readonly<Record<string, unknown>>,
   env: NodeJS.ProcessEnv,
   file: string | undefined,
 ): Promise<Partial<ExecServerConfig>> {

@@ -69,7 +69,9 @@ function isExecutable(path: string): boolean {
 
 /** Stable for one installation on one machine, and says nothing about either. */
 function providerId(): string {
-  const digest = createHash('sha256').update(`${machineId()}\0${process.argv[1] ?? ''}`).digest('hex');
+  const digest = createHash('sha256')
+    .update(`${machineId()}\0${process.argv[1] ?? ''}`)
+    .digest('hex');
   return `sha256:${digest}`;
 }
 

@@ -1,4 +1,4 @@
-export { stdio, type StdioConnectOptions } from './connect-stdio.ts';
+export { type StdioConnectOptions, stdio } from './connect-stdio.ts';
 export { type WebSocketConnectOptions, webSocket } from './connect-websocket.ts';
 export { memoryLinkPair } from './memory-link.ts';
 export { StdioLink } from './stdio-link.ts';

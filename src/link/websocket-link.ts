@@ -69,10 +69,10 @@ export class WebSocketLink implements Link {
   }
 
   destroy(): void {
-    if (!this.#socket) return this.#ws.terminate();
     this.#uncork();
-    this.#socket.destroySoon();
-    setTimeout(() => this.#ws.terminate(), LAST_WORDS_MS).unref(); // for a peer that does not take them
+    this.#socket?.destroySoon();
+    if (!this.#socket) this.#ws.terminate();
+    else setTimeout(() => this.#ws.terminate(), LAST_WORDS_MS).unref(); // for a peer that does not take them
   }
 
   #written = (): void => {

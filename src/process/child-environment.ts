@@ -56,9 +56,7 @@ function select(environment: Environment, keep: (name: string) => boolean): Reco
 
 /** Whole-name globs without case: `*` is any run, `?` one character, nothing else is special. */
 function matcher(globs: readonly string[]): (name: string) => boolean {
-  const patterns = globs.map(
-    (glob) => new RegExp(`^${glob.replace(/[.*+?^${}()|[\]\\]/g, wildcard)}$`, 'isu'),
-  );
+  const patterns = globs.map((glob) => new RegExp(`^${glob.replace(/[.*+?^${}()|[\]\\]/g, wildcard)}$`, 'isu'));
   return (name) => patterns.some((pattern) => pattern.test(name));
 }
 

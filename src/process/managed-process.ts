@@ -1,6 +1,13 @@
 import { constants } from 'node:os';
 import { Changes } from '../base/index.ts';
-import { type Child, type ExitStatus, killFamily, type OutputChunk, type OutputStream, PROCESS_MASK } from '../os/index.ts';
+import {
+  type Child,
+  type ExitStatus,
+  killFamily,
+  type OutputChunk,
+  type OutputStream,
+  PROCESS_MASK,
+} from '../os/index.ts';
 import { ExecError, limits, type Params, type Result, type SignalName } from '../protocol/index.ts';
 import { HeadTail } from './head-tail.ts';
 import { OutputFrames, readResultParts } from './output-frames.ts';
@@ -221,12 +228,18 @@ export class ManagedProcess implements AsyncDisposable {
     this.#child.closeOutputs();
   }
 
-  async wait(options: { timeoutMs?: number | null | undefined; until?: 'exited' | 'closed' | null | undefined }, signal: AbortSignal): Promise<Result<'process/wait'>> {
+  async wait(
+    options: { timeoutMs?: number | null | undefined; until?: 'exited' | 'closed' | null | undefined },
+    signal: AbortSignal,
+  ): Promise<Result<'process/wait'>> {
     const { timeoutMs, until } = options;
     const deadline = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
     const reached = () => this.#state.phase === 'closed' || (until === 'exited' && this.#state.phase === 'draining');
     while (!reached() && performance.now() < deadline && !signal.aborted) {
-      await this.#changes.next({ signal, ...(timeoutMs == null ? {} : { timeoutMs: Math.ceil(deadline - performance.now()) }) });
+      await this.#changes.next({
+        signal,
+        ...(timeoutMs == null ? {} : { timeoutMs: Math.ceil(deadline - performance.now()) }),
+      });
     }
     const exitCode = exitCodeOf(this.#state);
     return {

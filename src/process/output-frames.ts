@@ -35,7 +35,10 @@ function isAscii(text: string): boolean {
 }
 
 /** The JSON text of a `process/read` result: chunks as they were encoded, then the other members. */
-export function readResultParts(chunks: readonly RetainedChunk[], rest: Readonly<Record<string, unknown>>): Uint8Array[] {
+export function readResultParts(
+  chunks: readonly RetainedChunk[],
+  rest: Readonly<Record<string, unknown>>,
+): Uint8Array[] {
   const parts: Uint8Array[] = [];
   let opening = '{"chunks":[';
   for (const { seq, stream, chunk } of chunks) {

@@ -57,7 +57,8 @@ export class ProcessTable implements AsyncDisposable {
       onClosed: () => this.#onClosed(process),
     });
     this.#processes.set(processId, process);
-    if (params.startId != null) this.#repeatable.set(processId, { startId: params.startId, request: requestText(params) });
+    if (params.startId != null)
+      this.#repeatable.set(processId, { startId: params.startId, request: requestText(params) });
   }
 
   get(processId: string): ManagedProcess | undefined {
@@ -106,11 +107,14 @@ export class ProcessTable implements AsyncDisposable {
   }
 
   #forgetLater(): NodeJS.Timeout {
-    const timer = setTimeout(() => {
-      const now = Date.now();
-      while (this.#closed[0] && this.#closed[0].forgetAt <= now) this.#forgetOldest();
-      this.#forgetTimer = this.#closed.length > 0 ? this.#forgetLater() : undefined;
-    }, Math.max(0, this.#closed[0]!.forgetAt - Date.now()));
+    const timer = setTimeout(
+      () => {
+        const now = Date.now();
+        while (this.#closed[0] && this.#closed[0].forgetAt <= now) this.#forgetOldest();
+        this.#forgetTimer = this.#closed.length > 0 ? this.#forgetLater() : undefined;
+      },
+      Math.max(0, this.#closed[0]!.forgetAt - Date.now()),
+    );
     return timer.unref();
   }
 

@@ -48,7 +48,8 @@ function resolveIo({ io, tty, pipeStdin }: StartParams): ProcessIo {
   const contradicts =
     (tty !== undefined && tty !== (io.type === 'pty')) ||
     (io.type === 'pipe' && pipeStdin != null && pipeStdin !== (io.stdin === 'open'));
-  if (contradicts) throw new ExecError('invalidParams', 'io contradicts tty or pipeStdin; send only one of the two forms');
+  if (contradicts)
+    throw new ExecError('invalidParams', 'io contradicts tty or pipeStdin; send only one of the two forms');
   return io;
 }
 

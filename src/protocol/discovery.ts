@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
-import { method, optional, pathUri } from './schema.ts';
 import { sandbox } from './sandbox.ts';
+import { method, optional, pathUri } from './schema.ts';
 
 const family = 'capability discovery';
 const file = z.object({ path: pathUri, contents: z.string() });
@@ -13,9 +13,7 @@ export const discoverRoots = method({
       z.object({
         id: z.string(),
         path: pathUri,
-        plugin: z.nullable(
-          z.object({ manifest: file, mcpConfig: z.nullable(file), appsConfig: z.nullable(file) }),
-        ),
+        plugin: z.nullable(z.object({ manifest: file, mcpConfig: z.nullable(file), appsConfig: z.nullable(file) })),
         skills: z.array(z.object({ instructions: file, metadata: z.nullable(file) })),
         namespaceManifests: z.array(file),
         warnings: z.array(z.string()),

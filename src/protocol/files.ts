@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
-import { bytes, method, optional, pathUri, unsigned } from './schema.ts';
 import { sandbox } from './sandbox.ts';
+import { bytes, method, optional, pathUri, unsigned } from './schema.ts';
 
 const family = 'filesystem';
 const done = z.object({});

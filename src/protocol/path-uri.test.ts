@@ -101,7 +101,9 @@ describe('the URI of a native path', () => {
   });
 
   it('is opaque where the ordinary one would name a path of another platform', () => {
-    const spelled = ['/C:/x', '/c:', Uint8Array.from(Buffer.from('/C:/\xff', 'latin1'))].map((path) => PathUri.fromNative(path));
+    const spelled = ['/C:/x', '/c:', Uint8Array.from(Buffer.from('/C:/\xff', 'latin1'))].map((path) =>
+      PathUri.fromNative(path),
+    );
 
     expect(spelled.map(({ href }) => href)).toEqual([
       'file:///%00/bad/path/L0M6L3g',
@@ -138,9 +140,14 @@ describe('the URI of a native path', () => {
       fc.integer({ min: 1, max: 255 }).filter((code) => code !== 0x2f),
       fc.constantFrom(...Buffer.from('Cc:|%. \\?#\t\n\r~')),
     );
-    const segment = fc.uint8Array({ minLength: 1, maxLength: 4 }).chain(() => fc.array(byte, { minLength: 1, maxLength: 4 }));
+    const segment = fc
+      .uint8Array({ minLength: 1, maxLength: 4 })
+      .chain(() => fc.array(byte, { minLength: 1, maxLength: 4 }));
     const dots = (name: number[]) => name.every((code) => code === 0x2e) && name.length <= 2;
-    const segments = fc.array(segment.filter((name) => !dots(name)), { maxLength: 4 });
+    const segments = fc.array(
+      segment.filter((name) => !dots(name)),
+      { maxLength: 4 },
+    );
     fc.assert(
       fc.property(segments, fc.boolean(), (names, slash) => {
         const path = Buffer.from(`/${names.map((name) => Buffer.from(name).toString('latin1')).join('/')}`, 'latin1');
@@ -158,9 +165,12 @@ describe('the URI of a native path', () => {
     const { pathToFileURL } = await import('node:url');
     const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 }).filter((text) => !/[/\0]/.test(text));
     fc.assert(
-      fc.property(name.filter((text) => text !== '.' && text !== '..' && !/^[a-z][:|]$/i.test(text)), (text) => {
-        expect(PathUri.fromNative(`/d/${text}`).href).toBe(pathToFileURL(`/d/${text}`).href);
-      }),
+      fc.property(
+        name.filter((text) => text !== '.' && text !== '..' && !/^[a-z][:|]$/i.test(text)),
+        (text) => {
+          expect(PathUri.fromNative(`/d/${text}`).href).toBe(pathToFileURL(`/d/${text}`).href);
+        },
+      ),
       { numRuns: 300 },
     );
   });

@@ -25,8 +25,10 @@ export class PathUri {
     const [beforeFragment, fragment] = url.href.split('#', 2);
     if (beforeFragment!.includes('?')) throw invalid('query parameters are not allowed in path URIs');
     if (fragment !== undefined) throw invalid('fragments are not allowed in path URIs');
-    if (url.pathname.includes('%00') && !url.pathname.startsWith(OPAQUE)) throw invalid(`'${url.href}' is invalid on 'linux'`);
-    if (/^\/[a-z]:(\/|$)/.test(url.pathname)) url.pathname = url.pathname.slice(0, 2).toUpperCase() + url.pathname.slice(2);
+    if (url.pathname.includes('%00') && !url.pathname.startsWith(OPAQUE))
+      throw invalid(`'${url.href}' is invalid on 'linux'`);
+    if (/^\/[a-z]:(\/|$)/.test(url.pathname))
+      url.pathname = url.pathname.slice(0, 2).toUpperCase() + url.pathname.slice(2);
     return new PathUri(url);
   }
 
@@ -77,7 +79,9 @@ function parseUrl(text: string): URL {
     return new URL(text);
   } catch {
     // Node gives one message for all mistakes; a missing scheme is the usual one.
-    const reason = /^[a-z][a-z0-9+.-]*:/i.test(text) ? 'invalid international domain name' : 'relative URL without a base';
+    const reason = /^[a-z][a-z0-9+.-]*:/i.test(text)
+      ? 'invalid international domain name'
+      : 'relative URL without a base';
     throw invalid(`invalid URI: ${reason}`);
   }
 }
@@ -110,7 +114,8 @@ function escapePath(path: NativePath): string {
   return typeof path === 'string' ? escaped : escaped.replace(/[\x80-\xff]/g, percent);
 }
 
-const percent = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+const percent = (character: string): string =>
+  `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
 
 function unescapePath(pathname: string): Uint8Array {
   const bytes: number[] = [];

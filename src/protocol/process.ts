@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
-import { bytes, method, optional, pathUri, unsigned } from './schema.ts';
 import { sandbox } from './sandbox.ts';
+import { bytes, method, optional, pathUri, unsigned } from './schema.ts';
 
 const family = 'exec';
 const environment = z.record(z.string(), z.string());
@@ -10,7 +10,7 @@ export const outputStream = z.enum(['stdout', 'stderr', 'pty']);
 export type OutputStream = z.output<typeof outputStream>;
 
 const envPolicy = z.object({
-  inherit: z.enum(['all', 'core', 'none']),
+  inherit: z.enum(['core', 'all', 'none']),
   ignoreDefaultExcludes: z.boolean(),
   exclude: z.array(z.string()),
   set: environment,
@@ -29,9 +29,7 @@ const io = z.discriminatedUnion('type', [
 ]);
 export type ProcessIo = z.output<typeof io>;
 
-const uuid = z
-  .string()
-  .check(z.regex(/^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i, 'threadId must be a UUID'));
+const uuid = z.string().check(z.regex(/^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i, 'threadId must be a UUID'));
 
 const startOptions = {
   processId,
@@ -204,7 +202,12 @@ export const list = method({
 });
 
 export const output = z.object({ processId, seq: unsigned, stream: outputStream, chunk: bytes });
-export const exited = z.object({ processId, seq: unsigned, exitCode: z.number(), sandboxDenied: z.optional(z.boolean()) });
+export const exited = z.object({
+  processId,
+  seq: unsigned,
+  exitCode: z.number(),
+  sandboxDenied: z.optional(z.boolean()),
+});
 export const closed = z.object({ processId, seq: unsigned });
 export const started = z.object({ processId, startedAtMs: unsigned });
 export const failed = z.object({ processId, message: z.string() });

@@ -3,9 +3,10 @@ import { optional, pathUri } from './schema.ts';
 
 const network = z.enum(['restricted', 'enabled']);
 
-const special = z.union([
-  z.object({ kind: z.enum(['root', 'minimal', 'tmpdir', 'slash_tmp']) }),
-  z.object({ kind: z.enum(['project_roots', 'current_working_directory']), subpath: optional(z.string()) }),
+const special = z.discriminatedUnion('kind', [
+  z.object({ kind: z.enum(['root', 'minimal']) }),
+  z.object({ kind: z.enum(['current_working_directory', 'project_roots']), subpath: optional(z.string()) }),
+  z.object({ kind: z.enum(['tmpdir', 'slash_tmp']) }),
   z.object({ kind: z.literal('unknown'), path: z.string(), subpath: optional(z.string()) }),
 ]);
 
@@ -42,9 +43,7 @@ export const sandbox = z.object({
   windowsSandboxLevel: z._default(z.enum(['disabled', 'restricted-token', 'elevated', 'mxc']), 'disabled'),
   cwd: optional(pathUri),
   workspaceRoots: z.optional(z.array(pathUri)),
-  sandboxOverride: z.optional(
-    z.enum(['noOverride', 'escalatedSandboxWithRestrictions', 'bypassSandboxFirstAttempt']),
-  ),
+  sandboxOverride: z.optional(z.enum(['noOverride', 'escalatedSandboxWithRestrictions', 'bypassSandboxFirstAttempt'])),
   userHomeDir: optional(pathUri),
   temporaryDirectories: optional(z.array(pathUri)),
   windowsSandboxProxySettingsMode: optional(z.enum(['reconcile', 'preserve'])),

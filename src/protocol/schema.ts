@@ -30,7 +30,8 @@ export const bytes = z.codec(
   ),
   z.custom<Uint8Array>((value) => value instanceof Uint8Array),
   {
-    decode: (value, context) => refusing(context.issues, value, () => (typeof value === 'string' ? decodeBase64(value) : value)),
+    decode: (value, context) =>
+      refusing(context.issues, value, () => (typeof value === 'string' ? decodeBase64(value) : value)),
     encode: (value) => encodeBase64(value),
   },
 );
@@ -71,7 +72,7 @@ export function encode<S extends z.ZodMiniType>(schema: S, value: z.output<S>): 
 const expectations: Readonly<Record<string, string>> = {
   string: 'a string',
   boolean: 'a boolean',
-  number: 'a number',
+  number: 'u64', // no request has a number of another kind
   array: 'a sequence',
   record: 'a map',
   object: 'a map',
@@ -90,7 +91,12 @@ function describe(issue: z.core.$ZodIssue): string {
 }
 
 function describeUnion(issue: z.core.$ZodIssueInvalidUnion): string {
-  if (issue.discriminator !== undefined) return `unknown or missing \`${issue.discriminator}\``;
+  const { discriminator } = issue;
+  if (discriminator !== undefined) {
+    const tag = (issue.input as Record<string, unknown>)[discriminator];
+    const known = issue.options?.filter((option) => typeof option === 'string') ?? [];
+    return tag === undefined ? `missing field \`${discriminator}\`` : unknownVariant(tag, known);
+  }
   const first = issue.errors[0]?.[0];
   return first ? describe(first) : 'data did not match any variant';
 }
@@ -105,7 +111,8 @@ function unknownVariant(input: unknown, known: readonly string[]): string {
 function nameOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'sequence';
-  if (typeof value === 'string') return `string ${JSON.stringify(value.length > 200 ? `${value.slice(0, 200)}…` : value)}`;
+  if (typeof value === 'string')
+    return `string ${JSON.stringify(value.length > 200 ? `${value.slice(0, 200)}…` : value)}`;
   if (typeof value === 'boolean') return `boolean \`${value}\``;
   return typeof value === 'object' ? 'map' : typeof value;
 }

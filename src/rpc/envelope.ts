@@ -158,7 +158,9 @@ function strictNumbers(parsed: Parsed, params: unknown): unknown {
 function checkTrace(trace: unknown): void {
   if (trace === undefined || trace === null) return;
   const { traceparent, tracestate } = Object(trace) as Record<string, unknown>;
-  const texts = [traceparent, tracestate].every((field) => field === undefined || field === null || typeof field === 'string');
+  const texts = [traceparent, tracestate].every(
+    (field) => field === undefined || field === null || typeof field === 'string',
+  );
   if (typeof trace !== 'object' || Array.isArray(trace) || !texts) {
     throw new MalformedMessage('invalid type of trace, expected {traceparent?, tracestate?}');
   }

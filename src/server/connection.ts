@@ -1,5 +1,14 @@
 import type { Logger } from '../base/index.ts';
-import { decode, type EnvironmentInfo, encode, ExecError, isMethodName, type MethodName, methods, type Params } from '../protocol/index.ts';
+import {
+  decode,
+  type EnvironmentInfo,
+  ExecError,
+  encode,
+  isMethodName,
+  type MethodName,
+  methods,
+  type Params,
+} from '../protocol/index.ts';
 import { EncodedResult, type Lane, type Link, Peer, type Service, type Violation } from '../rpc/index.ts';
 import type { ExecServerConfig } from './config.ts';
 import { environmentHandlers } from './environment-handlers.ts';

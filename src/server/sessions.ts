@@ -48,7 +48,10 @@ export class Sessions implements AsyncDisposable {
     session.detach();
     if (!this.#sessions.has(session.id)) return; // ended with the server
     const ttlMs = resumable ? this.#config.detachedSessionTtlMs : 0;
-    if (ttlMs === 0) return this.#end(session);
+    if (ttlMs === 0) {
+      this.#end(session);
+      return;
+    }
     this.#log.debug('session.detached', { sessionId: session.id, ttlMs });
     this.#expiries.set(
       session,

@@ -26,7 +26,10 @@ export function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-async function jwtRefusal(auth: WebSocketAuth & { type: 'signed-bearer-token' }, token: string): Promise<string | undefined> {
+async function jwtRefusal(
+  auth: WebSocketAuth & { type: 'signed-bearer-token' },
+  token: string,
+): Promise<string | undefined> {
   const claims = await verifiedClaims(auth.secret, token);
   if (!claims || !Number.isInteger(claims.exp)) return 'invalid websocket jwt';
   if (claims.nbf !== undefined && !Number.isInteger(claims.nbf)) return 'invalid websocket jwt';

@@ -1,0 +1,27 @@
+import { type Logger, Scope, silentLogger } from '../base/index.ts';
+import { memoryLinkPair } from '../link/index.ts';
+import { ConnectionPoint, type ExecServerConfig } from '../server/index.ts';
+import { type ExecBackend, remoteBackend } from './exec-backend.ts';
+
+export interface LocalBackendOptions {
+  readonly config?: Partial<ExecServerConfig>;
+  readonly log?: Logger;
+}
+
+/** Runs commands on this machine, by the same code a server runs them with; disposal ends them. */
+export function localBackend(options: LocalBackendOptions = {}): ExecBackend {
+  const scope = new Scope();
+  const server = scope.own(new ConnectionPoint({ config: options.config ?? {}, log: options.log ?? silentLogger }));
+  const backend = scope.own(
+    remoteBackend(async () => {
+      const [ours, theirs] = memoryLinkPair();
+      server.connect(theirs, { resumable: false });
+      return ours;
+    }),
+  );
+  return {
+    info: (signal) => backend.info(signal),
+    start: (start, signal) => backend.start(start, signal),
+    [Symbol.asyncDispose]: () => scope[Symbol.asyncDispose](),
+  };
+}
