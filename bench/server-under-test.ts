@@ -1,0 +1,100 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ProcessTree, runsWorkload } from './process-tree.ts';
+
+const announceTimeoutMs = 20_000;
+const terminateTimeoutMs = 1_500;
+
+export interface ServerCommand {
+  name: string;
+  /** Run by `sh -c`; prints its ws:// URL on stdout. */
+  command: string;
+  /** The command as a reader on another machine would type it. */
+  shown: string;
+  version?: string;
+}
+
+/** One fresh run of a server. */
+export class ServerUnderTest {
+  readonly url: string;
+  readonly spawnedAt: number;
+  readonly announcedAt: number;
+  readonly use: ProcessTree;
+  readonly #child: Child;
+
+  private constructor(child: Child, spawnedAt: number, url: string) {
+    this.announcedAt = performance.now();
+    this.#child = child;
+    this.spawnedAt = spawnedAt;
+    this.url = url;
+    this.use = new ProcessTree(child.pid!);
+  }
+
+  static async start(command: string, env: NodeJS.ProcessEnv = process.env): Promise<ServerUnderTest> {
+    const spawnedAt = performance.now();
+    const child: Child = spawn('/bin/sh', ['-c', `exec ${command}`], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env,
+      detached: true,
+    });
+    try {
+      return new ServerUnderTest(child, spawnedAt, await announcedUrl(child));
+    } catch (error) {
+      child.kill('SIGKILL');
+      throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const workload = this.use.workloadProcesses();
+    await stop(this.#child);
+    // A server that does not clean up after itself must not burden the next sample.
+    for (const pid of workload.filter(runsWorkload)) kill(pid);
+  }
+}
+
+type Child = ChildProcessByStdio<null, Readable, Readable>;
+
+function announcedUrl(child: Child): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let output = '';
+    let complaints = '';
+    const fail = (reason: string) =>
+      reject(new Error([reason, ...complaints.trim().split('\n')].filter(Boolean).join('; ')));
+    const timer = setTimeout(() => fail(`no ws:// URL within ${announceTimeoutMs} ms`), announceTimeoutMs);
+    child.stderr.on('data', (text) => {
+      if (complaints.length < 4096) complaints += text;
+    });
+    child.stdout.on('data', (text) => {
+      output += text;
+      const url = /(ws:\/\/[^\s"']+).*\n/.exec(output)?.[1];
+      if (!url) return;
+      clearTimeout(timer);
+      resolve(url);
+    });
+    child.once('error', (error) => fail(error.message));
+    child.once('close', (code, signal) => {
+      clearTimeout(timer);
+      fail(`the server ended (${code ?? signal}) before it printed a URL`);
+    });
+  });
+}
+
+async function stop(child: Child): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  const grace = new AbortController();
+  const patience = sleep(terminateTimeoutMs, 'late', { signal: grace.signal }).catch(() => 'cancelled');
+  if ((await Promise.race([exited, patience])) === 'late') child.kill('SIGKILL');
+  grace.abort();
+  await exited;
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {} // it has ended by itself
+}

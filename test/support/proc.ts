@@ -1,0 +1,77 @@
+import { randomInt } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A number of seconds no other `sleep` on this machine is asked for, so that its process can be found by it. */
+export const uniqueSeconds = (): string => `4242.${randomInt(1e12)}`;
+
+/** Living processes that have the text as one of their arguments or inside one. */
+export function processesWith(argument: string): number[] {
+  return pids().filter((pid) => isAlive(pid) && commandLine(pid).includes(argument));
+}
+
+/** Resolves when that many processes with the argument live, with their ids. */
+export async function appeared(argument: string, count = 1): Promise<number[]> {
+  for (;;) {
+    const found = processesWith(argument);
+    if (found.length >= count) return found;
+    await delay(5);
+  }
+}
+
+/** Resolves when none of the processes lives. The kernel has no event to wait for here, so it looks again and again. */
+export async function gone(processes: number | readonly number[]): Promise<void> {
+  for (const pid of [processes].flat()) while (isAlive(pid)) await delay(5);
+}
+
+/** Whether the process exists and is no zombie. */
+export function isAlive(pid: number): boolean {
+  const state = stateOf(pid);
+  return state !== undefined && state !== 'Z' && state !== 'X';
+}
+
+/** The one-letter state of a process, such as S for sleeping and T for stopped. */
+export function stateOf(pid: number): string | undefined {
+  const stat = read(pid, 'stat');
+  return stat === '' ? undefined : stat.slice(stat.lastIndexOf(')') + 2)[0];
+}
+
+/** Direct children, living or not yet reaped. */
+export function childrenOf(parent: number): { pid: number; state: string }[] {
+  return pids().flatMap((pid) => {
+    const stat = read(pid, 'stat');
+    const [state = '', ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return Number(ppid) === parent ? [{ pid, state }] : [];
+  });
+}
+
+export function descriptorsOf(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+export function residentMiB(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+)/m.exec(read(pid, 'status'))?.[1]) / 1024;
+}
+
+/** The largest resident size since the process began. */
+export function peakMiB(pid: number): number {
+  return Number(/^VmHWM:\s+(\d+)/m.exec(read(pid, 'status'))?.[1]) / 1024;
+}
+
+function commandLine(pid: number): string {
+  return read(pid, 'cmdline').replaceAll('\0', ' ');
+}
+
+function pids(): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+}
+
+function read(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'latin1');
+  } catch {
+    return ''; // it has just ended
+  }
+}
