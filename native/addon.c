@@ -174,6 +174,16 @@ static napi_value hold(napi_env env, napi_callback_info info)
     return NULL;
 }
 
+/* release(arrayBuffer) */
+static napi_value release(napi_env env, napi_callback_info info)
+{
+    size_t count = 1;
+    napi_value argument;
+    TRY(env, napi_get_cb_info(env, info, &count, &argument, NULL, NULL));
+    TRY(env, napi_detach_arraybuffer(env, argument));
+    return NULL;
+}
+
 /* probe() */
 static napi_value probe(napi_env env, napi_callback_info info)
 {
@@ -192,10 +202,12 @@ NAPI_MODULE_INIT()
         {"probe", probe},   {"start", delivery_start},        {"spawn", start_child},          {"grant", grant},
         {"end", end_input}, {"write", write_input},           {"signal", send_signal},         {"resize", resize},
         {"hold", hold},     {"terminalMode", terminal_mode}, {"closeOutputs", close_outputs}, {"sweep", sweep},
+        {"release", release},
     };
     struct addon *addon = calloc(1, sizeof *addon);
     if (addon == NULL)
         return addon_throw(env, "out of memory");
+    TRY(env, napi_add_env_cleanup_hook(env, free, addon)); /* the oldest hook, so the last to run */
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         napi_value function;
         TRY(env, napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].function, addon, &function));

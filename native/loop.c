@@ -82,6 +82,8 @@ static void collect(struct loop *loop, struct child *child)
         queue_post(loop, child, info.si_code == CLD_EXITED ? EVENT_EXITED : EVENT_KILLED, 0, info.si_status);
     }
     pthread_mutex_unlock(&loop->lock);
+    if (child->reaped && child->terminal && child->outputs[0].fd >= 0)
+        output_ready(loop, &child->outputs[0]); /* its end counts from now on */
     loop_release_settled(loop, child);
 }
 

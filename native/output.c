@@ -47,9 +47,13 @@ static enum outcome pump(struct loop *loop, struct output *output)
     }
     if (length > 0)
         queue_output(loop, output, bytes, length);
-    if (outcome == READ_ENDED)
-        output_close(loop, output);
-    return outcome;
+    if (outcome != READ_ENDED)
+        return outcome;
+    /* A terminal that nobody has open is no end while the child lives: closing it now would hang up on the child. */
+    if (output->child->terminal && output->child->pidfd >= 0)
+        return READ_ALL;
+    output_close(loop, output);
+    return READ_ENDED;
 }
 
 void output_ready(struct loop *loop, struct output *output)
