@@ -19,6 +19,7 @@ const addon = [
   'family',
   'input',
   'loop',
+  'mask',
   'output',
   'queue',
   'spawn',

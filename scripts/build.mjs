@@ -20,6 +20,7 @@ async function bundle(input, file) {
     platform: 'node',
     logLevel: 'warn',
     transform: { target: 'node20.19' },
+    resolve: { alias: { bufferutil: `${root}/src/os/websocket-masks.ts` } },
   });
   await build.write({ file: `${root}/${file}`, format: 'cjs', minify: WHITESPACE_ONLY, codeSplitting: false });
 }

@@ -44,6 +44,10 @@ export interface Addon {
   hold(child: number, held: boolean): void;
   /** Frees the memory of a chunk; the array buffer is empty afterwards. */
   release(memory: ArrayBufferLike): void;
+  /** Writes `length` bytes of `source`, combined with a key of four bytes, to `target` at `offset`. */
+  mask(source: Uint8Array, key: Uint8Array, target: Uint8Array, offset: number, length: number): void;
+  /** Combines bytes with a key of four bytes, in place. */
+  unmask(bytes: Uint8Array, key: Uint8Array): void;
   /** Takes mark, mask, mark, mask, …; resolves with the number of processes killed for each pair. */
   sweep(pairs: BigUint64Array): Promise<Uint32Array>;
 }
