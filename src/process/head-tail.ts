@@ -4,14 +4,16 @@ import type { OutputChunk } from '../os/index.ts';
 /** The first and the last half of a limit of one stream; what lies between is counted, not kept. */
 export class HeadTail {
   readonly #half: number;
+  readonly #onDropped: (chunk: OutputChunk) => void;
   readonly #head: OutputChunk[] = [];
   #headBytes = 0;
   #tail: OutputChunk[] = [];
   #tailBytes = 0;
   #totalBytes = 0;
 
-  constructor(limitBytes: number) {
+  constructor(limitBytes: number, onDropped: (chunk: OutputChunk) => void = () => {}) {
     this.#half = Math.floor(limitBytes / 2);
+    this.#onDropped = onDropped;
   }
 
   add(chunk: OutputChunk): void {
@@ -24,7 +26,13 @@ export class HeadTail {
     // A chunk that crosses the middle is in both halves; `snapshot` cuts it.
     this.#tail.push(chunk);
     this.#tailBytes += chunk.byteLength;
-    while (this.#tailBytes - this.#tail[0]!.byteLength >= this.#half) this.#tailBytes -= this.#tail.shift()!.byteLength;
+    while (this.#tail.length > 1 && this.#tailBytes - this.#tail[0]!.byteLength >= this.#half) this.#dropOldest();
+  }
+
+  #dropOldest(): void {
+    const oldest = this.#tail.shift()!;
+    this.#tailBytes -= oldest.byteLength;
+    if (oldest !== this.#head.at(-1)) this.#onDropped(oldest);
   }
 
   snapshot(): { bytes: Uint8Array; omittedBytes: number } {

@@ -9,6 +9,7 @@ import {
   PROCESS_MASK,
 } from '../os/index.ts';
 import { ExecError, limits, type Params, type Result, type SignalName } from '../protocol/index.ts';
+import { ChunkKeepers } from './chunk-keepers.ts';
 import { HeadTail } from './head-tail.ts';
 import { OutputFrames, readResultParts } from './output-frames.ts';
 import { RetainedOutput } from './retained-output.ts';
@@ -49,6 +50,7 @@ export class ManagedProcess implements AsyncDisposable {
   readonly #output: RetainedOutput;
   readonly #snapshots: Record<OutputStream, HeadTail>;
   readonly #frames: OutputFrames;
+  readonly #keepers = new ChunkKeepers();
   readonly #writeIds = new WriteIds(limits.rememberedWriteIds);
   readonly #changes = new Changes();
   #state: ProcessState = { phase: 'starting' };
@@ -65,8 +67,9 @@ export class ManagedProcess implements AsyncDisposable {
     this.#child = child;
     this.#audience = audience;
     this.#onClosed = onClosed;
-    this.#output = new RetainedOutput({ bytes: retainedOutputBytes, chunks: limits.retainedChunks });
-    const headTail = () => new HeadTail(retainedOutputBytes);
+    const drop = (chunk: OutputChunk) => this.#keepers.drop(chunk);
+    this.#output = new RetainedOutput({ bytes: retainedOutputBytes, chunks: limits.retainedChunks }, drop);
+    const headTail = () => new HeadTail(retainedOutputBytes, drop);
     this.#snapshots = { stdout: headTail(), stderr: headTail(), pty: headTail() };
     this.#frames = new OutputFrames(processId);
     this.#stdinOpen = child.stdin !== undefined;
@@ -101,10 +104,14 @@ export class ManagedProcess implements AsyncDisposable {
       await this.#changes.next();
     }
     const seq = this.#nextSeq++;
+    this.#keepers.keep(chunk, KEEPERS_OF_NEW_CHUNK);
     this.#output.add({ seq, stream, chunk });
     this.#snapshots[stream].add(chunk);
     this.#changes.notify();
-    await this.#audience.send(this.#frames.notification(seq, stream, chunk), () => this.settle(seq));
+    await this.#audience.send(this.#frames.notification(seq, stream, chunk), () => {
+      this.settle(seq);
+      this.#keepers.drop(chunk);
+    });
   }
 
   /** Numbers are taken together with the change of state, so that no reader sees the one without the other. */
@@ -136,8 +143,11 @@ export class ManagedProcess implements AsyncDisposable {
     if (this.#output.settle(seq)) this.#changes.notify();
   }
 
-  /** The parts of a `process/read` result, as JSON text, and the number of the last chunk among them. */
-  async read(params: Params<'process/read'>, signal: AbortSignal): Promise<{ parts: Uint8Array[]; lastSeq: number }> {
+  /** The parts of a `process/read` result as JSON text; `delivered` is to be called when the client has them. */
+  async read(
+    params: Params<'process/read'>,
+    signal: AbortSignal,
+  ): Promise<{ parts: Uint8Array[]; delivered: () => void }> {
     const afterSeq = params.afterSeq ?? 0;
     const maxBytes = params.maxBytes ?? undefined;
     const deadline = performance.now() + (params.waitMs ?? 0);
@@ -148,7 +158,12 @@ export class ManagedProcess implements AsyncDisposable {
       if (chunks.length > 0 || this.#nothingToAwait(afterSeq) || waitMs <= 0 || signal.aborted) {
         const lastSeq = chunks.at(-1)?.seq ?? afterSeq;
         const nextSeq = maxBytes !== undefined && chunks.length > 0 ? lastSeq + 1 : this.#nextSeq;
-        return { parts: readResultParts(chunks, this.#readFacts(afterSeq, nextSeq)), lastSeq };
+        for (const { chunk } of chunks) this.#keepers.keep(chunk);
+        const delivered = () => {
+          this.settle(lastSeq);
+          for (const { chunk } of chunks) this.#keepers.drop(chunk);
+        };
+        return { parts: readResultParts(chunks, this.#readFacts(afterSeq, nextSeq)), delivered };
       }
       await this.#changes.next({ timeoutMs: Math.ceil(waitMs), signal });
     }
@@ -278,6 +293,9 @@ export class ManagedProcess implements AsyncDisposable {
     await this.#child[Symbol.asyncDispose]();
   }
 }
+
+/** The retained output, the snapshot, and the message on its way to the client. */
+const KEEPERS_OF_NEW_CHUNK = 3;
 
 const { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL, SIGUSR1, SIGUSR2, SIGSTOP, SIGCONT } = constants.signals;
 

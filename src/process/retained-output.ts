@@ -17,6 +17,7 @@ export interface RetainedOutputLimits {
  */
 export class RetainedOutput {
   readonly #limits: RetainedOutputLimits;
+  readonly #onEvicted: (chunk: OutputChunk) => void;
   #chunks: RetainedChunk[] = [];
   #first = 0; // position of the oldest chunk; what lies before it was evicted and is cut off now and then
   #bytes = 0;
@@ -24,8 +25,9 @@ export class RetainedOutput {
   #unsettledFrom = 0; // position of the first unsettled chunk
   #evictedSeq = 0;
 
-  constructor(limits: RetainedOutputLimits) {
+  constructor(limits: RetainedOutputLimits, onEvicted: (chunk: OutputChunk) => void = () => {}) {
     this.#limits = limits;
+    this.#onEvicted = onEvicted;
   }
 
   get bytes(): number {
@@ -100,9 +102,11 @@ export class RetainedOutput {
   }
 
   #evictOldest(): void {
-    const oldest = this.#chunks[this.#first++]!;
+    const oldest = this.#chunks[this.#first]!;
+    this.#chunks[this.#first++] = evicted;
     this.#bytes -= oldest.chunk.byteLength;
     this.#evictedSeq = oldest.seq;
+    this.#onEvicted(oldest.chunk);
   }
 
   #compact(): void {
@@ -111,3 +115,10 @@ export class RetainedOutput {
     this.#first = 0;
   }
 }
+
+/** Takes the place of a chunk whose memory is let go before its place is. */
+const evicted: RetainedChunk = {
+  seq: 0,
+  stream: 'stdout',
+  chunk: { buffer: Buffer.alloc(0), start: 0, end: 0, byteLength: 0 },
+};

@@ -19,9 +19,8 @@ export const processHandlers: Handlers = {
   },
 
   'process/read': async (params, { session, signal }) => {
-    const process = known(session, params.processId);
-    const { parts, lastSeq } = await process.read(params, signal);
-    return new EncodedResult(parts, () => process.settle(lastSeq));
+    const { parts, delivered } = await known(session, params.processId).read(params, signal);
+    return new EncodedResult(parts, delivered);
   },
 
   'process/write': ({ processId, writeId, chunk }, { session }) =>
