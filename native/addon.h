@@ -35,6 +35,10 @@ napi_value unmask_bytes(napi_env env, napi_callback_info info);
 /* sweep.c */
 napi_value sweep(napi_env env, napi_callback_info info);
 
+/* fs-addon.c */
+napi_value file_answer(napi_env env, napi_callback_info info);
+napi_value file_answer_later(napi_env env, napi_callback_info info);
+
 /* start-child.c */
 napi_value start_child(napi_env env, napi_callback_info info);
 

@@ -17,7 +17,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -45,7 +44,7 @@ static int null_device = -1;
 struct job {
     const struct spawn_request *request;
     pid_t parent;
-    int top_slot;
+    int highest; /* of the descriptors the child needs */
     volatile int error;
     const char *volatile step;
 };
@@ -75,7 +74,7 @@ static int place_stdio(const struct spawn_request *request)
     for (int fd = 0; fd < 3; fd++)
         if (dup2(slots[terminal ? 0 : fd], fd) < 0)
             return -1;
-    return close_range(3, ~0U, 0);
+    return inherit_place(request->inherited, request->inherited_count);
 }
 
 static int set_mark(uint64_t mark)
@@ -109,7 +108,7 @@ static int child_main(void *argument)
 {
     struct job *job = argument;
     const struct spawn_request *request = job->request;
-    if (close_range((unsigned)job->top_slot + 1, ~0U, CLOSE_RANGE_UNSHARE) < 0)
+    if (close_range((unsigned)job->highest + 1, ~0U, CLOSE_RANGE_UNSHARE) < 0)
         return give_up(job, "unshare");
     if (setsid() < 0)
         return give_up(job, "setsid");
@@ -222,9 +221,15 @@ static int launch(const struct spawn_request *request, struct spawn_result *resu
         return -1;
     }
     struct job job = {.request = request, .parent = getpid()};
+    job.highest = inherit_prepare(request->inherited, request->inherited_count);
+    if (job.highest < 0) {
+        result->error = errno;
+        result->step = "inherit";
+        return -1;
+    }
     for (int i = 0; i < 3; i++)
-        if (slots[i] > job.top_slot)
-            job.top_slot = slots[i];
+        if (slots[i] > job.highest)
+            job.highest = slots[i];
     if (clone_child(&job, result) < 0) {
         result->error = errno;
         result->step = "clone";
@@ -244,6 +249,7 @@ int spawn_child(const struct spawn_request *request, struct spawn_result *result
     pthread_mutex_lock(&slots_lock);
     int outcome = launch(request, result);
     clear_slots();
+    inherit_release(request->inherited, request->inherited_count);
     pthread_mutex_unlock(&slots_lock);
     if (outcome < 0) {
         close_open(&result->pidfd);

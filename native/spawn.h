@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "inherit.h"
+
 enum stdio { STDIO_NULL_INPUT, STDIO_OPEN_INPUT, STDIO_TERMINAL };
 
 struct spawn_request {
@@ -17,6 +19,8 @@ struct spawn_request {
     unsigned short rows, cols;
     uint64_t mark; /* 0: outside every family */
     bool leashed;  /* dies with the thread that spawned it */
+    struct inherited *inherited; /* become the descriptors from 3 on */
+    size_t inherited_count;
 };
 
 struct spawn_result {

@@ -1,4 +1,4 @@
-/* spawn(files, argv, env, cwd, io, rows, cols, mark, leashed, report): the id of the child, or the step that failed. */
+/* spawn(files, argv, env, cwd, io, rows, cols, mark, leashed, inherit, report): the id of the child, or the step that failed. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "addon.h"
 
-enum { FILES, ARGV, ENVIRONMENT, CWD, IO, ROWS, COLS, MARK, LEASHED, REPORT, ARGUMENTS };
+enum { FILES, ARGV, ENVIRONMENT, CWD, IO, ROWS, COLS, MARK, LEASHED, INHERIT, REPORT, ARGUMENTS };
 
 /* The NUL-terminated strings of a buffer as a NULL-terminated list of pointers into it. */
 static char **list_of(napi_env env, napi_value value)
@@ -45,6 +45,30 @@ static bool read_numbers(napi_env env, napi_value *arguments, struct spawn_reque
     return true;
 }
 
+/* An array of descriptors and byte arrays; `count` elements are left in `list`. */
+static struct inherited *inherited_of(napi_env env, napi_value array, size_t *count)
+{
+    uint32_t length;
+    if (napi_get_array_length(env, array, &length) != napi_ok)
+        return NULL;
+    struct inherited *list = calloc((size_t)length + 1, sizeof *list);
+    for (uint32_t i = 0; list != NULL && i < length; i++) {
+        napi_value element;
+        napi_typedarray_type type;
+        list[i].fd = -1;
+        bool known = napi_get_element(env, array, i, &element) == napi_ok &&
+                     (napi_get_value_int32(env, element, &list[i].fd) == napi_ok ||
+                      (napi_get_typedarray_info(env, element, &type, &list[i].length, (void **)&list[i].bytes, NULL, NULL) == napi_ok &&
+                       type == napi_uint8_array));
+        if (!known) {
+            free(list);
+            return NULL;
+        }
+    }
+    *count = length;
+    return list;
+}
+
 static int launch(struct addon *addon, const struct spawn_request *request, uint32_t *id, struct spawn_result *result)
 {
     if (spawn_child(request, result) < 0)
@@ -78,7 +102,8 @@ napi_value start_child(napi_env env, napi_callback_info info)
     request.files = list_of(env, arguments[FILES]);
     request.argv = list_of(env, arguments[ARGV]);
     request.envp = list_of(env, arguments[ENVIRONMENT]);
-    if (cwd == NULL || cwd[0] == NULL || request.files == NULL || request.argv == NULL || request.envp == NULL ||
+    request.inherited = inherited_of(env, arguments[INHERIT], &request.inherited_count);
+    if (request.inherited == NULL || cwd == NULL || cwd[0] == NULL || request.files == NULL || request.argv == NULL || request.envp == NULL ||
         !read_numbers(env, arguments, &request)) {
         addon_throw(env, "spawn: wrong arguments");
     } else {
@@ -93,6 +118,7 @@ napi_value start_child(napi_env env, napi_callback_info info)
             napi_create_string_utf8(env, result.step, NAPI_AUTO_LENGTH, &outcome);
         }
     }
+    free(request.inherited);
     free(cwd);
     free(request.files);
     free(request.argv);

@@ -1,5 +1,5 @@
 // Builds the native addon and the guardian into build/native: node scripts/build-native.mjs
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -11,12 +11,28 @@ const output = join(root, 'build', 'native');
 const flags = ['-std=gnu17', '-O2', '-Wall', '-Wextra', '-Werror', '-fvisibility=hidden'];
 const install = 'apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev';
 
-const addon = [
-  'addon',
+const filesystem = [
   'base64',
+  'fs-answer',
+  'fs-copy',
+  'fs-directory',
+  'fs-engine',
+  'fs-open',
+  'fs-read',
+  'fs-remove',
+  'fs-stat',
+  'fs-text',
+  'fs-walk',
+  'fs-write',
+];
+const addon = [
+  ...filesystem,
+  'addon',
   'children',
   'delivery',
   'family',
+  'fs-addon',
+  'inherit',
   'input',
   'loop',
   'mask',
@@ -27,8 +43,12 @@ const addon = [
   'sweep',
 ];
 const targets = [
-  { file: 'exec_native.node', parts: addon, flags: ['-shared', '-fPIC', '-pthread', '-I', napiHeaders()] },
-  { file: 'guardian', parts: ['guardian', 'family'], flags: ['-static'] },
+  { file: 'exec_native.node', parts: addon, flags: [['-shared', '-fPIC', '-pthread', '-I', napiHeaders()]] },
+  // Static where the C library can be: a third of the memory.
+  { file: 'guardian', parts: ['guardian', 'family'], flags: [['-static'], []] },
+  // Static always: it runs in views of the disk that have no C library.
+  { file: 'sandbox-stage', parts: ['sandbox-stage'], flags: [['-static']] },
+  { file: 'fs-helper', parts: ['fs-helper', ...filesystem], flags: [['-static']] },
 ];
 
 const outdated = targets.filter(({ file }) => newest([join(output, file)]) < newest(sources()));
@@ -38,15 +58,18 @@ if (outdated.length > 0) {
   for (const target of outdated) build(target);
 }
 
-function build({ file, parts, flags: own }) {
+/** Compiles with the first of the flag sets that works. */
+function build({ file, parts, flags: choices }) {
   const finished = join(output, file);
   const partial = `${finished}.${process.pid}`;
-  compile([...flags, ...own, '-o', partial, ...parts.map((part) => join(native, `${part}.c`))]);
+  const files = parts.map((part) => join(native, `${part}.c`));
+  const works = choices.slice(0, -1).find((choice) => compile(choice, partial, files, 'ignore'));
+  if (works === undefined && !compile(choices.at(-1), partial, files, 'inherit')) process.exit(1);
   renameSync(partial, finished); // a running server keeps the file it has loaded
 }
 
-function compile(args) {
-  execFileSync('cc', args, { stdio: 'inherit' });
+function compile(choice, target, files, stdio) {
+  return spawnSync('cc', [...flags, ...choice, '-o', target, ...files], { stdio }).status === 0;
 }
 
 function napiHeaders() {

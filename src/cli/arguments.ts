@@ -53,7 +53,9 @@ function splitFlag(argument: string): [flag: string, value: string | undefined] 
 }
 
 function nameOf(flag: string, options: OptionTable): string {
-  const known = Object.entries(options).find(([name, { short }]) => flag === `--${name}` || flag === `-${short}`);
+  const known = Object.entries(options).find(
+    ([name, { short }]) => flag === `--${name}` || (short && flag === `-${short}`),
+  );
   if (!known) throw new UsageError(`unexpected argument '${flag}'`);
   return known[0];
 }

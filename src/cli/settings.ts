@@ -70,9 +70,12 @@ function parse(name: Setting, { value, where }: Spelled): number | boolean {
     throw new UsageError(`invalid value '${text}' for ${where}: expected true or false`);
   }
   const least = mayBeZero.has(name) ? 0 : 1;
-  if (/^\d+$/.test(text) && Number(text) >= least && Number.isSafeInteger(Number(text))) return Number(text);
-  throw new UsageError(`invalid value '${text}' for ${where}: expected a whole number of at least ${least}`);
+  if (/^\d+$/.test(text) && Number(text) >= least && Number(text) <= MOST) return Number(text);
+  throw new UsageError(`invalid value '${text}' for ${where}: expected a whole number from ${least} to ${MOST}`);
 }
+
+/** Timers fire at once when asked for more. */
+const MOST = 2 ** 31 - 1;
 
 const mayBeZero: ReadonlySet<Setting> = new Set(['shutdownGracePeriodMs', 'detachedSessionTtlMs']);
 

@@ -17,8 +17,8 @@ import type { ConnectionState } from './connection-state.ts';
 import { Demand } from './demand.ts';
 import { RemoteProcess } from './remote-process.ts';
 import { isRepeatable } from './repeatable.ts';
+import { RequestSlots } from './request-slots.ts';
 import { Session } from './session.ts';
-import { Slots } from './slots.ts';
 import { type StartOptions, startParams } from './start-options.ts';
 
 export interface ExecServerClientConnectOptions {
@@ -44,11 +44,12 @@ export class ExecServerClient implements AsyncDisposable {
   readonly #session: Session;
   readonly #processes = new Map<string, RemoteProcess>();
   readonly #demand = new Demand();
-  readonly #slots = new Slots(REQUESTS_IN_FLIGHT);
+  #slots = new RequestSlots(false);
 
   static async connect(connector: Connector, options: ExecServerClientConnectOptions = {}): Promise<ExecServerClient> {
     const client = new ExecServerClient(connector, options);
     await client.#session.open(options.signal);
+    client.#slots = new RequestSlots(client.supports('processWait'));
     return client;
   }
 
@@ -97,7 +98,7 @@ export class ExecServerClient implements AsyncDisposable {
   async request<M extends MethodName>(method: M, params: Params<M>, signal?: AbortSignal): Promise<Result<M>> {
     const wire = encode(methods[method].params, params as never);
     refuseOversize(method, wire);
-    using _slot = await this.#slots.take(signal);
+    using _slot = await this.#slots.take(method, signal);
     const repeatable = isRepeatable(method, params);
     const answer = await this.#demand.during(this.#session.call(method, wire, { repeatable, signal }));
     return decodeResult(method, answer);
@@ -191,4 +192,3 @@ function refuseOversize(method: string, wire: unknown): void {
 }
 
 const ENVELOPE_BYTES = 64 * 1024;
-const REQUESTS_IN_FLIGHT = 1024;

@@ -1,8 +1,6 @@
-import { Changes } from '../base/index.ts';
-
 /** Lets a number of holders in at a time; the others wait in line. */
 export class Slots {
-  readonly #freed = new Changes();
+  readonly #line: Set<() => void> = new Set();
   #free: number;
 
   constructor(count: number) {
@@ -11,16 +9,34 @@ export class Slots {
 
   async take(signal?: AbortSignal): Promise<Disposable> {
     signal?.throwIfAborted();
-    while (this.#free === 0) {
-      await this.#freed.next({ signal });
-      signal?.throwIfAborted();
-    }
-    this.#free--;
+    if (this.#free > 0) this.#free--;
+    else await this.#turn(signal);
     return { [Symbol.dispose]: () => this.#release() };
   }
 
+  /** Whoever releases a slot hands it to the first in line. */
+  #turn(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const enter = (): void => {
+        signal?.removeEventListener('abort', leave);
+        resolve();
+      };
+      const leave = (): void => {
+        this.#line.delete(enter);
+        reject(signal?.reason);
+      };
+      this.#line.add(enter);
+      signal?.addEventListener('abort', leave, { once: true });
+    });
+  }
+
   #release(): void {
-    this.#free++;
-    this.#freed.notify();
+    const [first] = this.#line;
+    if (!first) {
+      this.#free++;
+      return;
+    }
+    this.#line.delete(first);
+    first();
   }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { homedir, hostname, userInfo } from 'node:os';
-import { basename } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { type EnvironmentInfo, PathUri } from '../protocol/index.ts';
 import { version } from './version.ts';
 
@@ -32,13 +32,13 @@ const capabilities: Readonly<Record<string, boolean>> = {
 
 /** Facts about this machine for a client. */
 export function environmentInfo(env: NodeJS.ProcessEnv = process.env): EnvironmentInfo {
-  const temporary = env.TMPDIR ? [PathUri.fromNative(env.TMPDIR)] : [];
+  const temporary = env.TMPDIR ? [PathUri.fromNative(resolve(env.TMPDIR))] : [];
   return {
     shell: loginShell(env),
     executorVersion: version,
     providerId: providerId(),
     cwd: PathUri.fromNative(process.cwd()),
-    userHomeDir: PathUri.fromNative(env.HOME || homedir()),
+    userHomeDir: PathUri.fromNative(resolve(env.HOME || (ofAccount(homedir) ?? '/'))),
     platformOs: process.platform === 'darwin' ? 'macos' : process.platform,
     prependPathDirs: [],
     temporaryDirectories: temporary,
@@ -51,11 +51,20 @@ const knownShells = ['bash', 'zsh', 'sh'];
 
 /** The account's shell where clients know how to use it, otherwise the best one there is. */
 function loginShell(env: NodeJS.ProcessEnv): EnvironmentInfo['shell'] {
-  const choices = [userInfo().shell, env.SHELL, '/bin/bash', '/usr/bin/bash', '/bin/zsh', '/bin/sh'];
+  const choices = [ofAccount(() => userInfo().shell), env.SHELL, '/bin/bash', '/usr/bin/bash', '/bin/zsh', '/bin/sh'];
   for (const path of choices) {
     if (path && knownShells.includes(basename(path)) && isExecutable(path)) return { name: basename(path), path };
   }
   return { name: 'sh', path: '/bin/sh' };
+}
+
+/** A fact about the account of the server; containers often run under a number without one. */
+function ofAccount<T>(lookUp: () => T): T | undefined {
+  try {
+    return lookUp();
+  } catch {
+    return undefined; // no such account
+  }
 }
 
 function isExecutable(path: string): boolean {

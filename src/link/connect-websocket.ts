@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import { encodeUtf8 } from '../base/index.ts';
 import type { Link } from '../rpc/index.ts';
@@ -22,17 +21,16 @@ export function webSocket(url: string, options: WebSocketConnectOptions = {}): (
         handshakeTimeout: connectTimeoutMs,
         headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
       });
-      let socket: Socket | undefined;
       const stop = (): void => ws.terminate();
       signal.addEventListener('abort', stop);
       ws.once('upgrade', (response) => {
-        socket = response.socket.setNoDelay(true);
+        response.socket.setNoDelay(true);
       });
       ws.once('open', () => {
         signal.removeEventListener('abort', stop);
-        resolve(new FragmentingLink(ws, socket));
+        resolve(new FragmentingLink(ws));
       });
-      ws.once('error', (error) => {
+      ws.on('error', (error) => {
         signal.removeEventListener('abort', stop);
         reject(signal.aborted ? signal.reason : error);
       });
@@ -44,8 +42,8 @@ export function webSocket(url: string, options: WebSocketConnectOptions = {}): (
 class FragmentingLink extends WebSocketLink {
   readonly #ws: WebSocket;
 
-  constructor(ws: WebSocket, socket: Socket | undefined) {
-    super(ws, { peer: ws.url, ...(socket && { socket }) });
+  constructor(ws: WebSocket) {
+    super(ws, { peer: ws.url });
     this.#ws = ws;
   }
 

@@ -26,6 +26,12 @@ export class Delivery {
     this.#sendProbe(++this.#probes);
   }
 
+  /** Probes in any case: of several pings a peer may answer the newest alone, so an earlier probe can get lost. */
+  keepAlive(): void {
+    this.#unprobedBytes = 0;
+    this.#sendProbe(++this.#probes);
+  }
+
   confirmed(probe: number): void {
     if (probe > this.#probes) return; // a peer may only confirm what was asked
     let ready = 0;

@@ -16,7 +16,7 @@ class MemoryLink implements Link {
   readonly closed = this.#closed.promise;
   #other!: MemoryLink;
   #receive: Receiver | undefined;
-  #inbox: { message: Uint8Array; taken: () => void }[] = [];
+  #inbox: Posted[] = [];
   #busy = false;
   #over = false;
 
@@ -33,11 +33,8 @@ class MemoryLink implements Link {
   send(message: string | Uint8Array, onDelivered?: () => void): Promise<void> {
     if (this.#over) return Promise.resolve();
     return new Promise((resolve) => {
-      const taken = () => {
-        onDelivered?.();
-        resolve();
-      };
-      this.#other.#inbox.push({ message: typeof message === 'string' ? encodeUtf8(message) : message, taken });
+      const bytes = typeof message === 'string' ? encodeUtf8(message) : message;
+      this.#other.#inbox.push({ message: bytes, onDelivered, resolve });
       queueMicrotask(() => this.#other.#drain());
     });
   }
@@ -48,10 +45,15 @@ class MemoryLink implements Link {
     this.destroy();
   }
 
+  /** What was sent from here is still handed over, unless the other side is busy; what was sent to here is not. */
   destroy(): void {
-    for (const end of [this, this.#other]) {
+    if (this.#over) return;
+    const other = this.#other;
+    const last = other.#inbox.splice(0);
+    if (!other.#busy) for (const { message } of last) void other.#receive?.(message);
+    for (const { resolve } of [...last, ...this.#inbox.splice(0)]) resolve();
+    for (const end of [this, other]) {
       end.#over = true;
-      for (const { taken } of end.#inbox.splice(0)) taken();
       end.#closed.resolve();
     }
   }
@@ -61,8 +63,15 @@ class MemoryLink implements Link {
     this.#busy = true;
     for (let next = this.#inbox.shift(); next; next = this.#inbox.shift()) {
       await this.#receive(next.message);
-      next.taken();
+      if (!this.#over) next.onDelivered?.();
+      next.resolve();
     }
     this.#busy = false;
   }
+}
+
+interface Posted {
+  readonly message: Uint8Array;
+  readonly onDelivered: (() => void) | undefined;
+  readonly resolve: () => void;
 }

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import { concatBytes, deferred } from '../base/index.ts';
+import { Changes, concatBytes, deferred } from '../base/index.ts';
 import { limits } from '../protocol/index.ts';
 import type { Link, Receiver } from '../rpc/index.ts';
 
@@ -10,12 +10,14 @@ export class StdioLink implements Link {
   readonly closed = this.#closed.promise;
   readonly #input: Readable;
   readonly #output: Writable;
+  readonly #room = new Changes();
   #line: Uint8Array[] = [];
   #lineBytes = 0;
 
   constructor(input: Readable, output: Writable) {
     this.#input = input;
     this.#output = output;
+    output.on('drain', () => this.#room.notify());
     output.on('error', () => this.destroy()); // the reader is gone; there is nobody left to tell
   }
 
@@ -31,12 +33,7 @@ export class StdioLink implements Link {
     this.#output.write(message);
     const roomy = this.#output.write('\n', () => onDelivered?.());
     process.nextTick(() => this.#output.uncork());
-    if (!roomy) {
-      return new Promise((resolve) => {
-        this.#output.once('drain', resolve);
-        void this.closed.then(resolve);
-      });
-    }
+    if (!roomy) return Promise.race([this.#room.next(), this.closed]);
   }
 
   probe(): void {}

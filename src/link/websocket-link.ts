@@ -4,11 +4,12 @@ import { Changes, deferred } from '../base/index.ts';
 import { limits } from '../protocol/index.ts';
 import type { Link, Receiver } from '../rpc/index.ts';
 import { Delivery } from './delivery.ts';
+import { FrameWriter } from './frame-writer.ts';
 
 export interface WebSocketLinkOptions {
   /** Where messages come from, for error texts. */
   readonly peer: string;
-  /** The socket below, if known: lets frames of one turn of the event loop leave in one write. */
+  /** On the server's side the socket below, for writing frames without the detour. */
   readonly socket?: Socket;
   /** Ping this often and give up on a peer that left two pings unanswered. */
   readonly pingIntervalMs?: number;
@@ -21,15 +22,19 @@ export class WebSocketLink implements Link {
   readonly closed = this.#closed.promise;
   readonly #ws: WebSocket;
   readonly #socket: Socket | undefined;
+  readonly #frames: FrameWriter | undefined;
   readonly #room = new Changes();
   readonly #delivery: Delivery;
-  #corked = false;
 
   constructor(ws: WebSocket, options: WebSocketLinkOptions) {
     this.source = `websocket JSON-RPC message from exec-server websocket ${options.peer}`;
     this.#ws = ws;
     this.#socket = options.socket;
-    this.#delivery = new Delivery((number) => ws.ping(`probe ${number}`));
+    this.#frames = options.socket && new FrameWriter(options.socket, this.#written);
+    this.#delivery = new Delivery((number) => {
+      this.#frames?.flush();
+      ws.ping(`probe ${number}`);
+    });
     ws.on('pong', (data) => {
       const probe = /^probe (\d+)$/.exec(data.toString('latin1'));
       if (probe) this.#delivery.confirmed(Number(probe[1]));
@@ -43,19 +48,30 @@ export class WebSocketLink implements Link {
   }
 
   open(receive: Receiver): void {
-    this.#ws.on('message', (data) => {
-      const busy = receive(data as Buffer);
-      if (!busy) return;
+    const inbox: Uint8Array[] = []; // came in one piece with the message the receiver is busy with
+    let busy = false;
+    const take = (message: Uint8Array): void => {
+      const pending = receive(message);
+      if (!pending) return;
+      busy = true;
       this.#ws.pause();
-      void busy.then(() => this.#ws.resume());
+      void pending.then(() => {
+        busy = false;
+        while (!busy && inbox.length > 0) take(inbox.shift()!);
+        if (!busy) this.#ws.resume();
+      });
+    };
+    this.#ws.on('message', (data) => {
+      if (busy) inbox.push(data as Buffer);
+      else take(data as Buffer);
     });
   }
 
   send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void> {
     const ws = this.#ws;
     if (ws.readyState !== ws.OPEN) return;
-    this.#cork();
-    ws.send(message, AS_TEXT, this.#written);
+    if (this.#frames) this.#frames.write(message);
+    else ws.send(message, AS_TEXT, this.#written);
     this.#delivery.sent(message.length, onDelivered);
     if (ws.bufferedAmount > limits.outboxBytes) return this.#roomAgain();
   }
@@ -65,11 +81,12 @@ export class WebSocketLink implements Link {
   }
 
   close(): void {
+    this.#frames?.flush();
     this.#ws.close();
   }
 
   destroy(): void {
-    this.#uncork();
+    this.#frames?.flush();
     this.#socket?.destroySoon();
     if (!this.#socket) this.#ws.terminate();
     else setTimeout(() => this.#ws.terminate(), LAST_WORDS_MS).unref(); // for a peer that does not take them
@@ -84,26 +101,12 @@ export class WebSocketLink implements Link {
     while (ws.readyState === ws.OPEN && ws.bufferedAmount > limits.outboxBytes) await this.#room.next();
   }
 
-  /** Holds frames back until the current turn of the event loop is over. */
-  #cork(): void {
-    if (this.#corked || !this.#socket) return;
-    this.#corked = true;
-    this.#socket.cork();
-    process.nextTick(() => this.#uncork());
-  }
-
-  #uncork(): void {
-    if (!this.#corked) return;
-    this.#corked = false;
-    this.#socket?.uncork();
-  }
-
   #keepAlive(intervalMs: number): void {
     let unanswered = 0;
     const timer = setInterval(() => {
       if (unanswered >= 2) return this.#ws.terminate();
       unanswered++;
-      this.#ws.ping();
+      this.#delivery.keepAlive();
     }, intervalMs);
     timer.unref();
     this.#ws.on('pong', () => {

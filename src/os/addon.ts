@@ -28,6 +28,7 @@ export interface Addon {
     cols: number,
     mark: bigint,
     leashed: boolean,
+    inherit: readonly (number | Uint8Array)[],
     report: Int32Array,
   ): number | string;
   /** Gives the room of one taken chunk back to the reader. */
@@ -48,6 +49,10 @@ export interface Addon {
   mask(source: Uint8Array, key: Uint8Array, target: Uint8Array, offset: number, length: number): void;
   /** Combines bytes with a key of four bytes, in place. */
   unmask(bytes: Uint8Array, key: Uint8Array): void;
+  /** Answers a request of the filesystem engine (native/fs-engine.h), whose payload may be given apart. */
+  fileAnswer(request: Buffer, payload: Uint8Array | undefined): Buffer;
+  /** The same on the thread pool. */
+  fileAnswerLater(request: Buffer, payload: Uint8Array | undefined): Promise<Buffer>;
   /** Takes mark, mask, mark, mask, …; resolves with the number of processes killed for each pair. */
   sweep(pairs: BigUint64Array): Promise<Uint32Array>;
 }

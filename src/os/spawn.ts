@@ -16,6 +16,8 @@ export interface SpawnOptions {
   readonly io: { type: 'pipe'; stdin: 'open' | 'closed' } | { type: 'pty'; rows: number; cols: number };
   /** Family mark of this process; 0n leaves it outside every family. */
   readonly mark: bigint;
+  /** Become the descriptors from 3 on: open ones of this process, or bytes to read from a file without a name. */
+  readonly inherit?: readonly (number | Uint8Array)[];
 }
 
 /** Why a child could not be started: the kernel's error and the step that met it. */
@@ -61,12 +63,13 @@ function start(options: SpawnOptions, leashed: boolean): NativeChild {
       Object.entries(env).map(([name, value]) => `${name}=${value}`),
       program,
     ),
-    typeof cwd === 'string' ? strings([cwd], program) : Buffer.concat([cwd, Buffer.alloc(1)]),
+    typeof cwd === 'string' ? strings([cwd], program) : terminated(cwd, program),
     terminal ? stdio.terminal : io.stdin === 'open' ? stdio.openInput : stdio.nullInput,
     terminal ? io.rows : 0,
     terminal ? io.cols : 0,
     mark,
     leashed,
+    options.inherit ?? [],
     report,
   );
   if (typeof child === 'string') throw new SpawnError(report[1]!, child, child === 'chdir' ? String(cwd) : program);
@@ -84,8 +87,15 @@ export function candidates(program: string, path = DEFAULT_PATH): string[] {
 
 /** The strings as C wants them, each ended by NUL. */
 function strings(list: readonly string[], program: string): Buffer {
-  for (const text of list) {
-    if (text.includes('\0')) throw new SpawnError(constants.errno.EINVAL, 'encode', program.replaceAll('\0', '\\0'));
-  }
+  if (list.some((text) => text.includes('\0'))) throw nulInside(program);
   return Buffer.from(list.map((text) => `${text}\0`).join(''));
+}
+
+function terminated(bytes: Buffer, program: string): Buffer {
+  if (bytes.includes(0)) throw nulInside(program);
+  return Buffer.concat([bytes, Buffer.alloc(1)]);
+}
+
+function nulInside(program: string): SpawnError {
+  return new SpawnError(constants.errno.EINVAL, 'encode', program.replaceAll('\0', '\\0'));
 }

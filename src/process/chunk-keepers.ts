@@ -5,7 +5,7 @@ import { type OutputChunk, releaseChunk } from '../os/index.ts';
  * too, but late: it sees a small object, not the memory behind it, and a flood would fill hundreds of megabytes.
  */
 export class ChunkKeepers {
-  readonly #keepers = new Map<OutputChunk, number>();
+  readonly #keepers = new WeakMap<OutputChunk, number>();
 
   keep(chunk: OutputChunk, keepers = 1): void {
     this.#keepers.set(chunk, (this.#keepers.get(chunk) ?? 0) + keepers);

@@ -31,9 +31,18 @@ export function resolveStart(
     argv: request.argv,
     ...(request.arg0 != null && { arg0: request.arg0 }),
     cwd: nativeCwd(request.cwd),
-    env: io.type === 'pty' && env.SHELL === undefined ? { ...env, SHELL: userInfo().shell ?? '/bin/sh' } : env,
+    env: io.type === 'pty' && env.SHELL === undefined ? { ...env, SHELL: accountShell() } : env,
     io,
   };
+}
+
+/** Containers often run under a number without an account. */
+function accountShell(): string {
+  try {
+    return userInfo().shell ?? '/bin/sh';
+  } catch {
+    return '/bin/sh'; // no such account
+  }
 }
 
 function checkGate(mode: 'direct' | 'prepared', gates: StartGates): void {

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { method, optional, pathUri } from './schema.ts';
+import { method, nothing, optional, pathUri } from './schema.ts';
 
 const shell = z.object({ name: z.string(), path: z.string() });
 
@@ -17,9 +17,6 @@ export const environmentInfo = z.object({
   capabilities: optional(z.record(z.string(), z.boolean())),
 });
 export type EnvironmentInfo = z.output<typeof environmentInfo>;
-
-/** Methods without parameters take nothing, `null` or `{}`. */
-const nothing = optional(z.strictObject({}));
 
 export const info = method({ family: 'environment info', params: nothing, result: environmentInfo });
 

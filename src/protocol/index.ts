@@ -14,5 +14,5 @@ export {
 } from './methods.ts';
 export { type NativePath, PathUri } from './path-uri.ts';
 export type { EnvPolicy, OutputStream, ProcessIo, RetainedChunk, SignalName } from './process.ts';
-export type { PermissionProfile, Sandbox } from './sandbox.ts';
+export { type PermissionEntry, type PermissionProfile, permissionProfile, type Sandbox, sandbox } from './sandbox.ts';
 export { decode, encode, type Method } from './schema.ts';

@@ -1,8 +1,16 @@
 import * as z from 'zod/mini';
+import { fromOlderDialect } from './sandbox-dialects.ts';
 import { optional, pathUri } from './schema.ts';
 
 const network = z.enum(['restricted', 'enabled']);
 
+/** `none` is an older word for `deny`. */
+const access = z.codec(z.enum(['read', 'write', 'deny', 'none']), z.enum(['read', 'write', 'deny']), {
+  decode: (word) => (word === 'none' ? 'deny' : word),
+  encode: (word) => word,
+});
+
+/** `current_working_directory` is an older word for `project_roots`. */
 const special = z.discriminatedUnion('kind', [
   z.object({ kind: z.enum(['root', 'minimal']) }),
   z.object({ kind: z.enum(['current_working_directory', 'project_roots']), subpath: optional(z.string()) }),
@@ -16,9 +24,10 @@ const entry = z.object({
     z.object({ type: z.literal('glob_pattern'), pattern: z.string() }),
     z.object({ type: z.literal('special'), value: special }),
   ]),
-  access: z.enum(['read', 'write', 'deny', 'none']),
+  access,
   missing_path_behavior: optional(z.enum(['skip'])),
 });
+export type PermissionEntry = z.output<typeof entry>;
 
 const fileSystem = z.discriminatedUnion('type', [
   z.object({
@@ -37,8 +46,7 @@ export const permissionProfile = z.discriminatedUnion('type', [
 ]);
 export type PermissionProfile = z.output<typeof permissionProfile>;
 
-/** A permission profile and the directories its words refer to. */
-export const sandbox = z.object({
+const current = z.object({
   permissions: permissionProfile,
   windowsSandboxLevel: z._default(z.enum(['disabled', 'restricted-token', 'elevated', 'mxc']), 'disabled'),
   cwd: optional(pathUri),
@@ -49,5 +57,11 @@ export const sandbox = z.object({
   windowsSandboxProxySettingsMode: optional(z.enum(['reconcile', 'preserve'])),
   useLegacyLandlock: z.optional(z.boolean()),
   policyContext: optional(z.object({ cwd: pathUri, workspaceRoots: z.array(pathUri) })),
+});
+
+/** A permission profile and the directories its words refer to. */
+export const sandbox = z.codec(z.unknown(), current, {
+  decode: (value) => fromOlderDialect(value) as z.input<typeof current>,
+  encode: (value) => value,
 });
 export type Sandbox = z.output<typeof sandbox>;

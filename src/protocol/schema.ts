@@ -17,6 +17,16 @@ export function method<P extends z.ZodMiniType, R extends z.ZodMiniType>(definit
 /** Absent and `null` mean the same. */
 export const optional = z.nullish;
 
+/** The parameters of a method that has none: absent, `null` or `{}`. */
+export const nothing = z.custom<null | undefined | Record<string, never>>(
+  (value) => value === null || value === undefined || isEmptyObject(value),
+  { error: ({ input }) => `invalid type: ${nameOf(input)}, expected unit` },
+);
+
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && !Array.isArray(value) && Object.keys(value as object).length === 0;
+}
+
 /** An unsigned 64-bit integer; what JavaScript rounds is far above every limit. */
 export const unsigned = z
   .number()
@@ -24,10 +34,7 @@ export const unsigned = z
 
 /** Bytes: a `Uint8Array` in our code, base64 on the wire. Large ones arrive already decoded (rpc/envelope). */
 export const bytes = z.codec(
-  z.custom<string | Uint8Array>(
-    (value) => typeof value === 'string' || value instanceof Uint8Array,
-    'invalid type: expected a base64 string',
-  ),
+  z.union([z.string(), z.instanceof(Uint8Array)]),
   z.custom<Uint8Array>((value) => value instanceof Uint8Array),
   {
     decode: (value, context) =>
@@ -66,7 +73,31 @@ export function decode<S extends z.ZodMiniType>(schema: S, value: unknown): z.ou
 
 /** The wire form of a value. */
 export function encode<S extends z.ZodMiniType>(schema: S, value: z.output<S>): z.input<S> {
-  return z.encode(schema, value);
+  return isPlain(schema) ? (value as z.input<S>) : z.encode(schema, value);
+}
+
+const plain = new WeakMap<object, boolean>();
+
+/** Whether values of this shape travel as they are, with nothing inside that has another form on the wire. */
+function isPlain(schema: z.ZodMiniType): boolean {
+  let known = plain.get(schema);
+  if (known === undefined) {
+    plain.set(schema, true); // a shape that contains itself adds nothing new
+    const { def } = schema._zod;
+    known = def.type !== 'pipe' && innerSchemas(def).every(isPlain);
+    plain.set(schema, known);
+  }
+  return known;
+}
+
+/** The schemas a schema is made of. */
+function innerSchemas(definition: object): z.ZodMiniType[] {
+  const isSchema = (value: unknown): value is z.ZodMiniType =>
+    typeof value === 'object' && value !== null && '_zod' in value;
+  return Object.values(definition).flatMap((value: unknown) => {
+    if (isSchema(value)) return [value];
+    return typeof value === 'object' && value !== null ? Object.values(value).filter(isSchema) : [];
+  });
 }
 
 const expectations: Readonly<Record<string, string>> = {
@@ -94,7 +125,8 @@ function describeUnion(issue: z.core.$ZodIssueInvalidUnion): string {
   const { discriminator } = issue;
   if (discriminator !== undefined) {
     const tag = (issue.input as Record<string, unknown>)[discriminator];
-    const known = issue.options?.filter((option) => typeof option === 'string') ?? [];
+    const options = 'options' in issue ? (issue.options ?? []) : [];
+    const known = options.filter((option) => typeof option === 'string');
     return tag === undefined ? `missing field \`${discriminator}\`` : unknownVariant(tag, known);
   }
   const first = issue.errors[0]?.[0];

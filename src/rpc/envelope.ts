@@ -46,7 +46,7 @@ function parseBulk(bytes: Uint8Array): Parsed {
     if (at < 1 || bytes[at - 1] === BACKSLASH) continue;
     const start = at + opening.length;
     const end = bytes.indexOf(QUOTE, start);
-    if (end < 0) break;
+    if (end < 0 || bytes[end - 1] === BACKSLASH) break; // base64 holds no quote: this is another kind of text
     const rest = parse(`${textOf(bytes.subarray(0, start))}${STAND_IN}${textOf(bytes.subarray(end))}`);
     const holder = payloadHolder(rest.value, key);
     if (!holder || rest.floats) break; // numbers in float notation are looked for in the whole text
@@ -137,7 +137,8 @@ function classify(parsed: Parsed): Message {
     return { type: 'request', id: requestId(parsed, message.id), method, params: strictNumbers(parsed, params) };
   }
   if ('result' in message) return { type: 'result', id: requestId(parsed, message.id), result: message.result };
-  return { type: 'error', id: requestId(parsed, message.id), error: wireError(message.error) };
+  const error = wireError(message.error);
+  return { type: 'error', id: requestId(parsed, message.id), error };
 }
 
 function requestId(parsed: Parsed, id: unknown): RequestId {

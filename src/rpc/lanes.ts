@@ -3,6 +3,8 @@ import { Changes } from '../base/index.ts';
 /** Which queue a request waits in, so that a stop is never stuck behind what it stops. */
 export type Lane = 'ordinary' | 'control';
 
+type Task = () => void | Promise<void>;
+
 /**
  * Lets a number of tasks per lane run at a time and keeps the rest waiting in order. With a width of one there is
  * a single lane: strictly one after the other.
@@ -11,7 +13,7 @@ export class Lanes {
   readonly #width: number;
   readonly #limit: number;
   readonly #running = { ordinary: 0, control: 0 };
-  readonly #waiting: Record<Lane, (() => void | Promise<void>)[]> = { ordinary: [], control: [] };
+  readonly #waiting: Record<Lane, Task[]> = { ordinary: [], control: [] };
   readonly #room = new Changes();
   #total = 0;
 
@@ -21,7 +23,7 @@ export class Lanes {
   }
 
   /** Starts the task now or when its turn comes; the promise, if any, resolves when there is room for another. */
-  run(lane: Lane, task: () => void | Promise<void>): void | Promise<void> {
+  run(lane: Lane, task: Task): void | Promise<void> {
     const chosen = this.#width === 1 ? 'ordinary' : lane;
     this.#total++;
     if (this.#running[chosen] < this.#width) this.#start(chosen, task);
@@ -29,19 +31,27 @@ export class Lanes {
     if (this.#total >= this.#limit) return this.#roomAgain();
   }
 
-  #start(lane: Lane, task: () => void | Promise<void>): void {
+  /** Runs the task and, as long as they are done at once, those that wait behind it. */
+  #start(lane: Lane, task: Task): void {
     this.#running[lane]++;
-    const done = task();
-    if (done) done.then(() => this.#finished(lane));
-    else this.#finished(lane);
+    for (let next: Task | undefined = task; next; next = this.#waiting[lane].shift()) {
+      const done = next();
+      if (done) return void done.then(() => this.#finished(lane));
+      this.#leave();
+    }
+    this.#running[lane]--;
   }
 
   #finished(lane: Lane): void {
     this.#running[lane]--;
-    this.#total--;
-    this.#room.notify();
+    this.#leave();
     const next = this.#waiting[lane].shift();
     if (next) this.#start(lane, next);
+  }
+
+  #leave(): void {
+    this.#total--;
+    this.#room.notify();
   }
 
   async #roomAgain(): Promise<void> {

@@ -57,6 +57,11 @@ export class Peer {
     link.open((bytes) => this.#receive(bytes));
   }
 
+  /** Aborts when the connection is gone. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
   /** Sends a request; the result is the wire form, the error is an `ExecError` or `ConnectionLost`. */
   call(method: string, params: unknown): Promise<unknown> {
     if (this.#ended.signal.aborted) return Promise.reject(new ConnectionLost('the connection is closed'));
@@ -69,7 +74,7 @@ export class Peer {
 
   /** Sends a notification; the promise, if any, resolves once there is room for more. */
   notify(method: string, params: unknown): void | Promise<void> {
-    return this.link.send(`{"method":${JSON.stringify(method)},"params":${JSON.stringify(params)}}`);
+    return this.link.send(`{"method":${JSON.stringify(method)},"params":${JSON.stringify(params) ?? 'null'}}`);
   }
 
   #receive(bytes: Uint8Array): void | Promise<void> {
@@ -82,13 +87,22 @@ export class Peer {
       return this.#service.violation('malformed', new ExecError('invalidRequest', text));
     }
     if (message.type === 'request') return this.#admit(message);
+    if (message.type === 'notification') return this.#notice(message.method, message.params);
+    this.#settle(message);
+  }
+
+  #notice(method: string, params: unknown): void | Promise<void> {
     try {
-      if (message.type === 'notification') return this.#service.notification(message.method, message.params);
-      this.#settle(message);
+      const busy = this.#service.notification(method, params);
+      if (busy) return busy.catch((error) => this.#cutOff('notification', error));
     } catch (error) {
-      this.#service.violation(message.type === 'notification' ? 'notification' : 'answer', error as Error);
-      this.link.destroy();
+      this.#cutOff('notification', error as Error);
     }
+  }
+
+  #cutOff(kind: Violation, error: Error): void {
+    this.#service.violation(kind, error);
+    this.link.destroy();
   }
 
   #admit({ id, method, params }: Message & { type: 'request' }): void | Promise<void> {
@@ -97,17 +111,13 @@ export class Peer {
 
   #answer(id: RequestId, method: string, params: unknown): void | Promise<void> {
     if (this.#ended.signal.aborted) return;
-    let result: unknown;
     try {
-      result = this.#service.request(method, params, this.#ended.signal);
+      const result = this.#service.request(method, params, this.#ended.signal);
+      if (!(result instanceof Promise)) return this.#respond(id, result);
+      return result.then((settled) => this.#respond(id, settled)).catch((error) => this.#refuse(id, error));
     } catch (error) {
       return this.#refuse(id, error);
     }
-    if (!(result instanceof Promise)) return this.#respond(id, result);
-    return result.then(
-      (settled) => this.#respond(id, settled),
-      (error) => this.#refuse(id, error),
-    );
   }
 
   #respond(id: RequestId, result: unknown): void | Promise<void> {
@@ -116,7 +126,7 @@ export class Peer {
       const whole = concatBytes([encodeUtf8(`{"id":${id},"result":`), ...parts, CLOSING_BRACE]);
       return this.link.send(whole, onDelivered);
     }
-    return this.link.send(`{"id":${id},"result":${JSON.stringify(result)}}`);
+    return this.link.send(`{"id":${id},"result":${JSON.stringify(result) ?? 'null'}}`);
   }
 
   #refuse(id: RequestId, error: unknown): void | Promise<void> {
@@ -125,9 +135,9 @@ export class Peer {
 
   #settle(message: Message & { type: 'result' | 'error' }): void {
     const pending = this.#pending.get(message.id);
-    if (!pending) throw new ExecError('invalidRequest', `unexpected answer to request ${message.id}`);
     this.#pending.delete(message.id);
-    if (message.type === 'result') pending.resolve(message.result);
+    if (!pending) this.#cutOff('answer', new ExecError('invalidRequest', `unexpected answer to request ${message.id}`));
+    else if (message.type === 'result') pending.resolve(message.result);
     else pending.reject(ExecError.fromWire(message.error));
   }
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/index.ts';
 import {
   decode,
@@ -52,7 +53,8 @@ export class Connection implements Service {
     this.#link = link;
     this.#handlers = { ...environmentHandlers(options.info), ...processHandlers };
     void link.closed.then(() => this.#release());
-    new Peer(link, this, { concurrentRequests: options.config.concurrentRequests });
+    const { ended } = new Peer(link, this, { concurrentRequests: options.config.concurrentRequests });
+    setMaxListeners(0, ended); // every parked request listens
   }
 
   lane(method: string): Lane {

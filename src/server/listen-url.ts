@@ -21,7 +21,8 @@ export function parseListenUrl(text: string): ListenAddress {
   }
   const [, host, port] = /^ws:\/\/(\[[^\]]+\]|[^:/]+):(\d{1,5})$/.exec(text) ?? [];
   const address = host?.replace(/^\[|\]$/g, '') ?? '';
-  if (isIP(address) === 0 || Number(port) > 65_535) {
+  const family = host?.startsWith('[') ? 6 : 4;
+  if (isIP(address) !== family || Number(port) > 65_535) {
     throw new ExecServerListenUrlParseError(`invalid websocket --listen URL \`${text}\`; expected \`ws://IP:PORT\``);
   }
   return { type: 'websocket', host: address, port: Number(port) };

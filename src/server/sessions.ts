@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/index.ts';
 import { familyMark, SERVER_MASK, startGuardian } from '../os/index.ts';
 import { ExecError } from '../protocol/index.ts';
@@ -64,6 +65,7 @@ export class Sessions implements AsyncDisposable {
     for (const timer of this.#expiries.values()) clearTimeout(timer);
     const sessions = [...this.#sessions.values()];
     const grace = AbortSignal.timeout(this.#config.shutdownGracePeriodMs);
+    setMaxListeners(0, grace); // every process listens
     for (const session of sessions) session.processes.askToEnd();
     await Promise.all(sessions.map((session) => session.processes.allClosed(grace)));
     for (const session of sessions) this.#end(session);

@@ -31,8 +31,8 @@ async function jwtRefusal(
   token: string,
 ): Promise<string | undefined> {
   const claims = await verifiedClaims(auth.secret, token);
-  if (!claims || !Number.isInteger(claims.exp)) return 'invalid websocket jwt';
-  if (claims.nbf !== undefined && !Number.isInteger(claims.nbf)) return 'invalid websocket jwt';
+  if (!claims || !Number.isSafeInteger(claims.exp)) return 'invalid websocket jwt';
+  if (claims.nbf !== undefined && !Number.isSafeInteger(claims.nbf)) return 'invalid websocket jwt';
   const now = Math.floor(Date.now() / 1000);
   const skew = auth.maxClockSkewSeconds;
   if (now > (claims.exp as number) + skew) return 'expired websocket jwt';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { ExecServerClient, UnsupportedError } from '../../src/client/index.ts';
 import { stdio } from '../../src/link/connect-stdio.ts';
@@ -11,11 +11,11 @@ import { connect, describeClient, env, type ListeningServer, text } from '../sup
 import { CuttableProxy } from '../support/cuttable-proxy.ts';
 import { referenceBinary } from '../support/reference.ts';
 
-/** The reference refuses a home below the temporary directory. */
+/** Not below the temporary directory, where the reference will not live. */
 async function codexHome(): Promise<string> {
-  const parent = join(homedir(), '.cache');
+  const parent = fileURLToPath(new URL('../../.cache/homes/', import.meta.url));
   await mkdir(parent, { recursive: true });
-  return mkdtemp(join(parent, 'exec-server-test-'));
+  return mkdtemp(parent);
 }
 
 async function startReference(): Promise<ListeningServer> {

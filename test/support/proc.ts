@@ -5,24 +5,37 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** A number of seconds no other `sleep` on this machine is asked for, so that its process can be found by it. */
 export const uniqueSeconds = (): string => `4242.${randomInt(1e12)}`;
 
-/** Living processes that have the text as one of their arguments or inside one. */
+/** Living processes that have the text as one of their arguments. */
 export function processesWith(argument: string): number[] {
-  return pids().filter((pid) => isAlive(pid) && commandLine(pid).includes(argument));
+  return pids().filter((pid) => isAlive(pid) && argumentsOf(pid).includes(argument));
 }
 
 /** Resolves when that many processes with the argument live, with their ids. */
 export async function appeared(argument: string, count = 1): Promise<number[]> {
-  for (;;) {
-    const found = processesWith(argument);
-    if (found.length >= count) return found;
+  let found: number[] = [];
+  await eventually(`${count} processes with ${argument}`, () => {
+    found = processesWith(argument);
+    return found.length >= count;
+  });
+  return found;
+}
+
+/** Resolves when none of the processes lives. */
+export async function gone(processes: number | readonly number[]): Promise<void> {
+  for (const pid of [processes].flat()) await eventually(`the end of process ${pid}`, () => !isAlive(pid));
+}
+
+/** The kernel has no event for what others' processes do, so this looks again and again. */
+async function eventually(what: string, condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error(`waited in vain for ${what}`);
     await delay(5);
   }
 }
 
-/** Resolves when none of the processes lives. The kernel has no event to wait for here, so it looks again and again. */
-export async function gone(processes: number | readonly number[]): Promise<void> {
-  for (const pid of [processes].flat()) while (isAlive(pid)) await delay(5);
-}
+/** Less than any test may take, so that the reason of a failure is told. */
+const PATIENCE_MS = 30_000;
 
 /** Whether the process exists and is no zombie. */
 export function isAlive(pid: number): boolean {
@@ -58,8 +71,8 @@ export function peakMiB(pid: number): number {
   return Number(/^VmHWM:\s+(\d+)/m.exec(read(pid, 'status'))?.[1]) / 1024;
 }
 
-function commandLine(pid: number): string {
-  return read(pid, 'cmdline').replaceAll('\0', ' ');
+function argumentsOf(pid: number): string[] {
+  return read(pid, 'cmdline').split('\0');
 }
 
 function pids(): number[] {

@@ -31,6 +31,9 @@ const fenced = (text: string): string => `\`\`\`ts\n${text}\n\`\`\``;
 
 const block = (title: string, schema: z.ZodMiniType): string => `${title}\n\n${fenced(typeText(schema))}`;
 
+/** What codecs from these types are called; others are described by what they give. */
+const codecs: Readonly<Record<string, string>> = { string: 'path', 'string | {}': 'bytes' };
+
 type Definition = Readonly<Record<string, unknown>> & { readonly type: string };
 
 /** A schema as a TypeScript-like type, by name where it has one. */
@@ -60,8 +63,10 @@ function expanded(schema: z.ZodMiniType, indent: string): string {
         .join(' | ');
     case 'literal':
       return (definition.values as string[]).map((value) => `'${value}'`).join(' | ');
+    case 'custom':
+      return '{}';
     case 'pipe':
-      return inner('in') === 'string' ? 'path' : 'bytes';
+      return codecs[inner('in')] ?? inner('out');
     default:
       return definition.type;
   }

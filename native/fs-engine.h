@@ -1,0 +1,129 @@
+/*
+ * The filesystem engine: one request in, one answer out. It is linked into the addon, for direct calls, and into
+ * fs-helper, which runs inside a sandbox; so both behave the same.
+ *
+ * A request is a head of FS_REQUEST_HEAD bytes and a body; numbers are little-endian:
+ *    0 u32 length of the body   4 u32 id             8 u16 operation    10 u16 flags
+ *   12 u32 length of the path  16 u64 numbers[3]    40 u32 length of the second path   44 u32 zero
+ * The body is the path, the second path (each ended by a NUL that its length counts) and the payload.
+ *
+ * An answer is a head of FS_ROOM_BEFORE bytes and the payload; the head is free for other use once it is read:
+ *    0 u32 length of the payload   4 u32 id   8 u32 status   12 u32 errno or number of errors in a walk
+ * The payload of a success is the JSON text of the result, that of a refusal or failure is its message.
+ */
+#ifndef EXEC_FS_ENGINE_H
+#define EXEC_FS_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#define FS_REQUEST_HEAD 48
+#define FS_ROOM_BEFORE 192
+#define FS_ROOM_AFTER 8
+
+enum fs_operation {
+    FS_READ_FILE,
+    FS_WRITE_FILE,
+    FS_CREATE_DIRECTORY,
+    FS_GET_METADATA,
+    FS_CANONICALIZE,
+    FS_READ_DIRECTORY,
+    FS_WALK,
+    FS_REMOVE,
+    FS_COPY,
+    FS_OPEN,
+    FS_READ_BLOCK,
+    FS_WRITE_BLOCK,
+    FS_CLOSE,
+};
+
+enum fs_flag {
+    FS_NO_FOLLOW = 1,        /* no component of the path may be a symbolic link */
+    FS_RECURSIVE = 2,
+    FS_FORCE = 4,            /* what is not there counts as removed */
+    FS_GUARDED = 8,          /* nothing in procfs */
+    FS_AT_ONCE = 16,         /* answer FS_LATER rather than wait for a device */
+    FS_REPLACE = 32,         /* open: create or truncate */
+    FS_FOLLOW_DIRECTORIES = 64,
+    FS_PRUNE_HIDDEN = 128,
+};
+
+enum fs_status {
+    FS_OK,
+    FS_ERRNO,
+    FS_INVALID, /* the caller's mistake, in words */
+    FS_FAILED,  /* what cannot be done, in words */
+    FS_LATER,   /* would have to wait: ask again without FS_AT_ONCE */
+};
+
+struct fs_request {
+    uint16_t operation;
+    uint16_t flags;
+    uint32_t id;
+    const char *path;
+    const char *target;
+    uint64_t numbers[3];
+    const uint8_t *payload;
+    size_t payload_length;
+};
+
+/* Grows by itself; when memory runs out it turns into the answer ENOMEM. */
+struct fs_answer {
+    uint8_t *bytes; /* head, payload, room behind it */
+    size_t length;  /* of head and payload */
+    size_t capacity;
+    bool exhausted;
+};
+
+/* fs-engine.c */
+uint32_t fs_body_length(const uint8_t head[FS_REQUEST_HEAD]);
+/* Takes apart head and body, whose payload may lie elsewhere; false when they contradict each other. */
+bool fs_parse(struct fs_request *request, const uint8_t *head_and_paths, size_t length, const uint8_t *payload,
+              size_t payload_length);
+/* Fills an empty answer; the caller frees its bytes. Returns false when there is no memory for an answer at all. */
+bool fs_execute(const struct fs_request *request, struct fs_answer *answer);
+
+/* fs-answer.c */
+bool fs_reserve(struct fs_answer *answer, size_t more);
+void fs_put(struct fs_answer *answer, const void *bytes, size_t length);
+void fs_puts(struct fs_answer *answer, const char *text);
+void fs_putf(struct fs_answer *answer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void fs_put_base64(struct fs_answer *answer, const uint8_t *bytes, size_t length);
+/* Replaces whatever the answer holds. */
+void fs_fail_errno(struct fs_answer *answer, int number);
+void fs_fail_text(struct fs_answer *answer, enum fs_status status, const char *text);
+void fs_set_status(struct fs_answer *answer, enum fs_status status, uint32_t number);
+
+/* fs-text.c */
+bool fs_is_utf8(const char *text);
+void fs_put_json(struct fs_answer *answer, const char *name);
+void fs_put_lossy(struct fs_answer *answer, const char *name);
+/* The path as a file URI: as src/protocol/path-uri.ts spells it. Bytes that are no UTF-8 are kept, or replaced when lossy. */
+void fs_put_uri(struct fs_answer *answer, const char *path);
+/* The part of a URI for more of a path, which must not start at the root. */
+void fs_put_uri_rest(struct fs_answer *answer, const char *path, bool lossy);
+
+/* fs-open.c: descriptors or a negative errno; -EAGAIN means FS_LATER. */
+int fs_open_path(const struct fs_request *request, const char *path, int flags, mode_t mode);
+/* The directory that holds the last component, reached without following any link; sets the name in it. */
+int fs_open_parent(const struct fs_request *request, const char *path, const char **name);
+/* fs-open.c: refuses what is in procfs for a guarded request. */
+int fs_check_guard(const struct fs_request *request, int fd);
+
+/* Operations. */
+void fs_read_file(const struct fs_request *request, struct fs_answer *answer);
+void fs_read_block(const struct fs_request *request, struct fs_answer *answer);
+void fs_open_file(const struct fs_request *request, struct fs_answer *answer);
+void fs_write_file(const struct fs_request *request, struct fs_answer *answer);
+void fs_write_block(const struct fs_request *request, struct fs_answer *answer);
+void fs_create_directory(const struct fs_request *request, struct fs_answer *answer);
+void fs_get_metadata(const struct fs_request *request, struct fs_answer *answer);
+void fs_canonicalize(const struct fs_request *request, struct fs_answer *answer);
+void fs_read_directory(const struct fs_request *request, struct fs_answer *answer);
+void fs_walk(const struct fs_request *request, struct fs_answer *answer);
+void fs_remove(const struct fs_request *request, struct fs_answer *answer);
+void fs_copy(const struct fs_request *request, struct fs_answer *answer);
+
+#endif

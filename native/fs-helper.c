@@ -1,0 +1,101 @@
+/*
+ * usage: fs-helper
+ *
+ * Answers filesystem requests (fs-engine.h) from standard input on standard output, one after the other, until the
+ * input ends. Runs inside a sandbox, so that the kernel decides what a request may touch.
+ *
+ * Exit codes: 0 input ended, 1 input or output failed (one line on stderr).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "files.h"
+#include "fs-engine.h"
+
+static int complain(const char *what)
+{
+    dprintf(2, "fs-helper: %s: %s\n", what, strerror(errno));
+    return 1;
+}
+
+/* 1 when everything was read, 0 at the end of the input, -1 on failure; an end in the middle is a failure. */
+static int read_all(uint8_t *bytes, size_t length)
+{
+    size_t filled = 0;
+    while (filled < length) {
+        ssize_t count = read_retrying(0, bytes + filled, length - filled);
+        if (count == 0 && filled == 0)
+            return 0;
+        if (count == 0)
+            errno = EPIPE;
+        if (count <= 0)
+            return -1;
+        filled += (size_t)count;
+    }
+    return 1;
+}
+
+static int write_all(const uint8_t *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t count = write_retrying(1, bytes, length);
+        if (count < 0)
+            return -1;
+        bytes += count;
+        length -= (size_t)count;
+    }
+    return 0;
+}
+
+static int answer(const uint8_t *message, size_t length)
+{
+    struct fs_request request;
+    struct fs_answer answer;
+    if (!fs_parse(&request, message, length, NULL, 0)) {
+        errno = EINVAL;
+        return complain("request");
+    }
+    if (!fs_execute(&request, &answer))
+        return complain("memory");
+    int outcome = write_all(answer.bytes, answer.length);
+    free(answer.bytes);
+    return outcome < 0 ? complain("write") : 0;
+}
+
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return; /* then the limit stays what it is */
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int main(void)
+{
+    uint8_t head[FS_REQUEST_HEAD];
+    signal(SIGPIPE, SIG_IGN);
+    raise_descriptor_limit();
+    for (;;) {
+        int outcome = read_all(head, sizeof head);
+        if (outcome <= 0)
+            return outcome < 0 ? complain("read") : 0;
+        size_t length = sizeof head + fs_body_length(head);
+        uint8_t *message = malloc(length);
+        if (message == NULL)
+            return complain("memory");
+        memcpy(message, head, sizeof head);
+        if (length > sizeof head && read_all(message + sizeof head, length - sizeof head) <= 0)
+            return complain("read");
+        int failed = answer(message, length);
+        free(message);
+        if (failed)
+            return failed;
+    }
+}

@@ -1,0 +1,100 @@
+/* How paths become descriptors: following links or not, with or without waiting, in or out of procfs. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "fs-engine.h"
+
+#ifndef RESOLVE_CACHED
+#define RESOLVE_CACHED 0x20 /* Linux 5.12; older kernels say EINVAL */
+#endif
+
+static int open_resolving(int directory, const char *path, int flags, mode_t mode, uint64_t resolve)
+{
+    struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC), .mode = flags & O_CREAT ? mode : 0, .resolve = resolve};
+    long fd;
+    do
+        fd = syscall(SYS_openat2, directory, path, &how, sizeof how);
+    while (fd < 0 && errno == EINTR);
+    return fd < 0 ? -errno : (int)fd;
+}
+
+int fs_check_guard(const struct fs_request *request, int fd)
+{
+    struct statfs filesystem;
+    if (!(request->flags & FS_GUARDED))
+        return 0;
+    if (fstatfs(fd, &filesystem) < 0)
+        return -errno;
+    return filesystem.f_type == PROC_SUPER_MAGIC ? -EACCES : 0;
+}
+
+static bool leads_somewhere(const char *path, uint64_t resolve)
+{
+    int fd = open_resolving(AT_FDCWD, path, O_PATH, 0, resolve);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* Looks at what a path leads to before it is opened for real: opening some files of procfs is an act already. */
+static int open_guarded(const struct fs_request *request, const char *path, int flags, uint64_t resolve)
+{
+    int fd = open_resolving(AT_FDCWD, path, O_PATH | (flags & (O_NOFOLLOW | O_DIRECTORY)), 0, resolve | RESOLVE_NO_MAGICLINKS);
+    if (fd == -ELOOP && leads_somewhere(path, resolve))
+        return -EACCES; /* through a door of procfs, such as /proc/self/root */
+    if (fd < 0)
+        return fd;
+    int outcome = fs_check_guard(request, fd);
+    if (outcome == 0 && !(flags & O_PATH)) {
+        char again[32];
+        snprintf(again, sizeof again, "/proc/self/fd/%d", fd);
+        outcome = open_resolving(AT_FDCWD, again, flags & ~O_NOFOLLOW, 0, 0);
+    } else if (outcome == 0) {
+        return fd;
+    }
+    close(fd);
+    return outcome;
+}
+
+int fs_open_path(const struct fs_request *request, const char *path, int flags, mode_t mode)
+{
+    if (request->flags & FS_NO_FOLLOW) {
+        const char *name;
+        int parent = fs_open_parent(request, path, &name);
+        if (parent < 0)
+            return parent;
+        int fd = open_resolving(parent, name, flags | O_NOFOLLOW, mode, RESOLVE_NO_SYMLINKS);
+        close(parent);
+        int outcome = fd < 0 ? fd : fs_check_guard(request, fd);
+        if (fd >= 0 && outcome < 0)
+            close(fd);
+        return outcome < 0 ? outcome : fd;
+    }
+    uint64_t resolve = request->flags & FS_AT_ONCE ? RESOLVE_CACHED : 0;
+    if (request->flags & FS_GUARDED)
+        return open_guarded(request, path, flags, resolve);
+    return open_resolving(AT_FDCWD, path, flags, mode, resolve);
+}
+
+int fs_open_parent(const struct fs_request *request, const char *path, const char **name)
+{
+    const char *slash = strrchr(path, '/');
+    char parent[4096];
+    size_t length = (size_t)(slash - path);
+    if (length >= sizeof parent - 1)
+        return -ENAMETOOLONG;
+    memcpy(parent, path, length + 1);
+    parent[length + 1] = '\0';
+    *name = slash[1] != '\0' ? slash + 1 : ".";
+    uint64_t resolve = RESOLVE_NO_SYMLINKS | (request->flags & FS_AT_ONCE ? RESOLVE_CACHED : 0);
+    int fd = open_resolving(AT_FDCWD, parent, O_PATH | O_DIRECTORY, 0, resolve);
+    return fd == -ELOOP ? -ENOTDIR : fd; /* a link is no directory here */
+}

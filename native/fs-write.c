@@ -1,0 +1,139 @@
+/* Writing files and making directories. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fs-engine.h"
+
+static int write_all(int fd, const uint8_t *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t count = write(fd, bytes, length);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return -errno;
+        bytes += count;
+        length -= (size_t)count;
+    }
+    return 0;
+}
+
+/* Without following links the file is looked at before it loses its content. */
+static int empty_regular(int fd)
+{
+    struct stat status;
+    if (fstat(fd, &status) < 0)
+        return -errno;
+    if (!S_ISREG(status.st_mode))
+        return -EINVAL;
+    return ftruncate(fd, 0) < 0 ? -errno : 0;
+}
+
+void fs_write_file(const struct fs_request *request, struct fs_answer *answer)
+{
+    bool careful = request->flags & FS_NO_FOLLOW;
+    int flags = O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | (careful ? 0 : O_TRUNC);
+    int fd = fs_open_path(request, request->path, flags, 0666);
+    if (fd < 0)
+        return fs_fail_errno(answer, -fd);
+    int outcome = careful ? empty_regular(fd) : 0;
+    bool regular = outcome != -EINVAL;
+    if (outcome == 0)
+        outcome = write_all(fd, request->payload, request->payload_length);
+    if (close(fd) < 0 && outcome == 0 && errno != EINTR)
+        outcome = -errno; /* some filesystems tell of a full disk only here */
+    if (!regular)
+        fs_fail_text(answer, FS_INVALID, "path is not a regular file");
+    else if (outcome < 0)
+        fs_fail_errno(answer, -outcome);
+    else
+        fs_puts(answer, "{}");
+}
+
+/* numbers: descriptor, offset */
+void fs_write_block(const struct fs_request *request, struct fs_answer *answer)
+{
+    const uint8_t *bytes = request->payload;
+    size_t left = request->payload_length;
+    off_t offset = (off_t)request->numbers[1];
+    while (left > 0) {
+        ssize_t count = pwrite((int)request->numbers[0], bytes, left, offset);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return fs_fail_errno(answer, errno);
+        bytes += count;
+        offset += count;
+        left -= (size_t)count;
+    }
+    fs_puts(answer, "{}");
+}
+
+/* Makes the directory, and those above it where they are missing too; 0 or a negative errno. */
+static int make_following(char *path, bool recursive)
+{
+    struct stat status;
+    if (mkdir(path, 0777) == 0)
+        return 0;
+    if (errno == ENOENT && recursive) {
+        char *slash = strrchr(path, '/');
+        if (slash == path)
+            return -ENOENT;
+        *slash = '\0';
+        int outcome = make_following(path, true);
+        *slash = '/';
+        if (outcome < 0)
+            return outcome;
+        if (mkdir(path, 0777) == 0)
+            return 0;
+    }
+    int failure = errno;
+    bool there = recursive && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    return there ? 0 : -failure;
+}
+
+/* Goes down one component, made first where it is missing and may be made. */
+static int descend(int parent, const char *name, bool may_make)
+{
+    int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(parent, name, flags);
+    if (fd < 0 && errno == ENOENT && may_make && (mkdirat(parent, name, 0777) == 0 || errno == EEXIST))
+        fd = openat(parent, name, flags);
+    return fd < 0 ? -errno : fd;
+}
+
+static int make_unlinked(char *path, bool recursive)
+{
+    int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    char *rest = NULL;
+    for (char *name = strtok_r(path, "/", &rest); name != NULL && fd >= 0;) {
+        char *next = strtok_r(NULL, "/", &rest);
+        int outcome = next == NULL && !recursive ? (mkdirat(fd, name, 0777) < 0 ? -errno : 0) : descend(fd, name, recursive);
+        close(fd);
+        if (next == NULL && !recursive)
+            return outcome;
+        fd = outcome;
+        name = next;
+    }
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 ? fd : recursive ? 0 : -EEXIST;
+}
+
+void fs_create_directory(const struct fs_request *request, struct fs_answer *answer)
+{
+    char path[4096];
+    size_t length = strlen(request->path);
+    if (length >= sizeof path)
+        return fs_fail_errno(answer, ENAMETOOLONG);
+    memcpy(path, request->path, length + 1);
+    bool recursive = request->flags & FS_RECURSIVE;
+    int outcome = request->flags & FS_NO_FOLLOW ? make_unlinked(path, recursive) : make_following(path, recursive);
+    if (outcome < 0)
+        fs_fail_errno(answer, -outcome);
+    else
+        fs_puts(answer, "{}");
+}

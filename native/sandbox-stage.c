@@ -1,0 +1,158 @@
+/*
+ * usage: sandbox-stage run FD      becomes the command described in FD
+ *        sandbox-stage refuse FD   prints the text in FD to stderr
+ *
+ * The last step before a sandboxed command: runs inside the sandbox, where bubblewrap has left it. FD holds strings,
+ * each ended by NUL: the descriptor of a seccomp program or -1, the working directory, the number of files to try and
+ * the files, the number of arguments and the arguments, and the environment.
+ *
+ * Exit codes: those of the command; 127 not found, 126 cannot be executed, 1 anything else, 2 usage.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "files.h"
+
+/* Our own words on stderr start so; src/sandbox/denial.ts knows them from a command's. */
+#define PREFIX "exec-server: "
+
+struct reader {
+    char *at, *end;
+};
+
+static int complain(int code, const char *what, const char *name)
+{
+    dprintf(2, PREFIX "%s %s: %s\n", what, name, strerror(errno));
+    return code;
+}
+
+static int read_whole(int fd, struct reader *reader)
+{
+    struct stat status;
+    if (fstat(fd, &status) < 0)
+        return -1;
+    size_t length = 0, size = (size_t)status.st_size;
+    reader->at = malloc(size + 1);
+    if (reader->at == NULL)
+        return -1;
+    while (length < size) {
+        ssize_t count = pread(fd, reader->at + length, size - length, (off_t)length);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return -1;
+        length += (size_t)count;
+    }
+    reader->end = reader->at + length;
+    *reader->end = '\0';
+    return 0;
+}
+
+static char *next_string(struct reader *reader)
+{
+    if (reader->at >= reader->end)
+        return "";
+    char *text = reader->at;
+    reader->at += strlen(text) + 1;
+    return text;
+}
+
+/* So many strings, or all that are left, as a NULL-terminated list. */
+static char **next_list(struct reader *reader, size_t count)
+{
+    char **list = calloc(count + 1, sizeof *list);
+    for (size_t i = 0; list != NULL && i < count; i++)
+        list[i] = next_string(reader);
+    return list;
+}
+
+static size_t strings_left(const struct reader *reader)
+{
+    size_t count = 0;
+    for (char *at = reader->at; at < reader->end; at++)
+        count += *at == '\0';
+    return count;
+}
+
+static int install_filter(int fd)
+{
+    struct reader program;
+    if (read_whole(fd, &program) < 0)
+        return -1;
+    struct sock_fprog filter = {
+        .len = (unsigned short)((size_t)(program.end - program.at) / sizeof(struct sock_filter)),
+        .filter = (struct sock_filter *)program.at,
+    };
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return -1;
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+}
+
+static int run_first(char **files, char **arguments, char **environment)
+{
+    bool denied = false;
+    errno = ENOENT;
+    for (char **file = files; *file != NULL; file++) {
+        execve(*file, arguments, environment);
+        if (errno == EACCES)
+            denied = true;
+        else if (errno != ENOENT && errno != ENOTDIR)
+            return complain(126, "cannot run", *file);
+    }
+    if (denied) {
+        errno = EACCES;
+        return complain(126, "cannot run", arguments[0]);
+    }
+    return complain(127, "cannot run", arguments[0]);
+}
+
+static int run(int fd)
+{
+    struct reader request;
+    if (read_whole(fd, &request) < 0)
+        return complain(1, "cannot read", "the request");
+    int filter = atoi(next_string(&request));
+    const char *directory = next_string(&request);
+    char **files = next_list(&request, strtoul(next_string(&request), NULL, 10));
+    char **arguments = next_list(&request, strtoul(next_string(&request), NULL, 10));
+    char **environment = next_list(&request, strings_left(&request));
+    if (files == NULL || arguments == NULL || environment == NULL)
+        return complain(1, "cannot read", "the request");
+    if (chdir(directory) < 0)
+        return complain(1, "cannot enter the working directory", directory);
+    if (filter >= 0 && install_filter(filter) < 0)
+        return complain(1, "cannot install", "the seccomp program");
+    if (close_range(3, ~0U, 0) < 0)
+        return complain(1, "cannot close", "inherited descriptors");
+    return run_first(files, arguments, environment);
+}
+
+static int refuse(int fd)
+{
+    struct reader text;
+    if (read_whole(fd, &text) < 0)
+        return complain(1, "cannot read", "the refusal");
+    dprintf(2, PREFIX "%s\n", text.at);
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "run") == 0)
+        return run(atoi(argv[2]));
+    if (argc == 3 && strcmp(argv[1], "refuse") == 0)
+        return refuse(atoi(argv[2]));
+    dprintf(2, "usage: sandbox-stage run|refuse FD\n");
+    return 2;
+}

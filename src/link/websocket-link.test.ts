@@ -1,0 +1,130 @@
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
+import { deferred, Scope } from '../base/index.ts';
+import { WebSocketLink } from './websocket-link.ts';
+
+/** Two links over a real connection. */
+async function connected(scope: Scope) {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false });
+  scope.defer(() => new Promise((resolve) => server.close(() => resolve())));
+  await once(server, 'listening');
+  const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  scope.defer(() => client.terminate());
+  const [[accepted, request]] = (await Promise.all([once(server, 'connection'), once(client, 'open')])) as [
+    [WebSocket, { socket: Socket }],
+    unknown,
+  ];
+  scope.defer(() => accepted.terminate());
+  return {
+    client,
+    near: new WebSocketLink(accepted, { peer: '127.0.0.1:7', socket: request.socket }),
+    far: new WebSocketLink(client, { peer: 'server' }),
+  };
+}
+
+const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
+
+describe('a WebSocket link', () => {
+  it('carries messages both ways and names its peer', async () => {
+    await using scope = new Scope();
+    const { near, far } = await connected(scope);
+    const [atNear, atFar] = [deferred<string>(), deferred<string>()];
+    near.open((message) => atNear.resolve(text(message)));
+    far.open((message) => atFar.resolve(text(message)));
+
+    void near.send('{"a":"\u00fc"}');
+    void far.send(Buffer.from('{"b":1}'));
+
+    expect([await atNear.promise, await atFar.promise]).toEqual(['{"b":1}', '{"a":"\u00fc"}']);
+    expect(near.source).toBe('websocket JSON-RPC message from exec-server websocket 127.0.0.1:7');
+  });
+
+  it('sends text, also when the message is bytes', async () => {
+    await using scope = new Scope();
+    const { near, client } = await connected(scope);
+    const received = once(client, 'message');
+
+    void near.send(Buffer.from('{}'));
+
+    expect((await received)[1]).toBe(false);
+  });
+
+  it('hands over nothing more while the receiver is busy, whatever arrived together', async () => {
+    await using scope = new Scope();
+    const { near, far } = await connected(scope);
+    const gates = new Map<string, ReturnType<typeof deferred<void>>>();
+    const received: string[] = [];
+    const all = deferred();
+    far.open((message) => {
+      received.push(text(message));
+      if (received.length === 4) all.resolve();
+      const gate = deferred();
+      gates.set(text(message), gate);
+      return gate.promise;
+    });
+    for (const message of ['a', 'b', 'c', 'd']) void near.send(message);
+    while (received.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const first = [...received];
+    for (const message of ['a', 'b', 'c']) {
+      gates.get(message)!.resolve();
+      while (!gates.has(String.fromCharCode(message.charCodeAt(0) + 1)))
+        await new Promise((resolve) => setImmediate(resolve));
+    }
+    await all.promise;
+
+    expect({ first, received }).toEqual({ first: ['a'], received: ['a', 'b', 'c', 'd'] });
+  });
+
+  it('learns from its peer what was delivered', async () => {
+    await using scope = new Scope();
+    const { near, far } = await connected(scope);
+    const delivered = deferred();
+    far.open(() => {});
+
+    void near.send('a', delivered.resolve);
+    near.probe();
+
+    await delivered.promise;
+  });
+
+  it('lets what was said before go out when it is destroyed, without a close frame', async () => {
+    await using scope = new Scope();
+    const { near, client } = await connected(scope);
+    const received = once(client, 'message');
+    const closed = once(client, 'close');
+
+    void near.send('last word');
+    near.destroy();
+
+    expect([String((await received)[0]), (await closed)[0]]).toEqual(['last word', 1006]);
+    await near.closed;
+    expect(near.send('late')).toBeUndefined();
+  });
+
+  it('ends in the orderly way when it is closed', async () => {
+    await using scope = new Scope();
+    const { near, client } = await connected(scope);
+    const closed = once(client, 'close');
+
+    near.close();
+
+    expect((await closed)[0]).toBe(1005);
+    await near.closed;
+  });
+
+  it('gives up on a peer that does not answer pings', async () => {
+    await using scope = new Scope();
+    const server = new WebSocketServer({ host: '127.0.0.1', port: 0, autoPong: false });
+    scope.defer(() => new Promise((resolve) => server.close(() => resolve())));
+    await once(server, 'listening');
+    const silent = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    await once(silent, 'open');
+
+    const link = new WebSocketLink(silent, { peer: 'silent', pingIntervalMs: 5 });
+
+    await link.closed;
+    expect(silent.readyState).toBe(WebSocket.CLOSED);
+  });
+});

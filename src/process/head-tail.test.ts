@@ -1,0 +1,76 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { OutputChunk } from '../os/index.ts';
+import { HeadTail } from './head-tail.ts';
+
+/** A chunk as the reader thread leaves it: base64 text. */
+function outputChunk(bytes: Uint8Array): OutputChunk {
+  const buffer = Buffer.from(Buffer.from(bytes).toString('base64'));
+  return { buffer, start: 0, end: buffer.length, byteLength: bytes.length };
+}
+
+describe('the head and the tail of a stream', () => {
+  it('are its first and its last half of the limit, and what lies between is counted', () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ minLength: 1, maxLength: 9 })), fc.nat(40), (parts, limit) => {
+        const kept = new HeadTail(limit);
+        for (const part of parts) kept.add(outputChunk(part));
+
+        const { bytes, omittedBytes } = kept.snapshot();
+
+        const all = parts.flatMap((part) => [...part]);
+        const half = Math.floor(limit / 2);
+        const omitted = Math.max(0, all.length - 2 * half);
+        const expected = omitted === 0 ? all : [...all.slice(0, half), ...all.slice(half + omitted)];
+        expect({ bytes: [...bytes], omittedBytes }).toEqual({ bytes: expected, omittedBytes: omitted });
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('are the same for chunks of all sizes, and every chunk it no longer needs is reported once', () => {
+    const size = fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 900, max: 1200 }), fc.constant(5000));
+    fc.assert(
+      fc.property(fc.array(size, { maxLength: 40 }), fc.nat(30_000), (sizes, limit) => {
+        const reported: OutputChunk[] = [];
+        const kept = new HeadTail(limit, (chunk) => void reported.push(chunk));
+        const stream = Buffer.alloc(sizes.reduce((sum, bytes) => sum + bytes, 0)).map((_, at) => at % 251);
+        let at = 0;
+        for (const bytes of sizes) {
+          kept.add(outputChunk(stream.subarray(at, at + bytes)));
+          at += bytes;
+        }
+
+        const { bytes, omittedBytes } = kept.snapshot();
+
+        const half = Math.floor(limit / 2);
+        const omitted = Math.max(0, stream.length - 2 * half);
+        const middle = omitted === 0 ? stream.length : half;
+        expect(omittedBytes).toBe(omitted);
+        expect(Buffer.concat([stream.subarray(0, middle), stream.subarray(middle + omitted)]).equals(bytes)).toBe(true);
+        expect(new Set(reported).size).toBe(reported.length);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('take no more room for a stream of single bytes than for any other', () => {
+    const reported = new Set<OutputChunk>();
+    const kept = new HeadTail(1024 * 1024, (chunk) => void reported.add(chunk));
+    const chunks = Array.from({ length: 1000 }, () => outputChunk(Buffer.of(7)));
+
+    for (const chunk of chunks) kept.add(chunk);
+
+    expect(reported.size).toBe(1000);
+  });
+
+  it('are all of a short stream, at any moment', () => {
+    const kept = new HeadTail(10);
+    const moments = ['', 'abc', 'defgh', 'ij'].map((part) => {
+      if (part !== '') kept.add(outputChunk(Buffer.from(part)));
+      return Buffer.from(kept.snapshot().bytes).toString();
+    });
+
+    expect(moments).toEqual(['', 'abc', 'abcdefgh', 'abcdefghij']);
+  });
+});

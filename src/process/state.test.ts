@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { exitCodeOf, next, type ProcessEvent, type ProcessState } from './state.ts';
+
+const starting: ProcessState = { phase: 'starting' };
+const spawned: ProcessEvent = { type: 'spawned', streams: 2 };
+const streamEnded: ProcessEvent = { type: 'streamEnded' };
+const exited: ProcessEvent = { type: 'exited', exitCode: 3 };
+
+const stateAfter = (...events: ProcessEvent[]): ProcessState => events.reduce(next, starting);
+
+describe('the state of a process', () => {
+  it.each<[string, ProcessEvent[], ProcessState]>([
+    ['running once spawned', [spawned], { phase: 'running', openStreams: 2 }],
+    [
+      'still running when its streams have ended',
+      [spawned, streamEnded, streamEnded],
+      { phase: 'running', openStreams: 0 },
+    ],
+    [
+      'draining after the exit while a stream is open',
+      [spawned, streamEnded, exited],
+      { phase: 'draining', openStreams: 1, exitCode: 3 },
+    ],
+    [
+      'closed after the exit and the last stream',
+      [spawned, exited, streamEnded, streamEnded],
+      { phase: 'closed', exitCode: 3 },
+    ],
+    [
+      'closed by the exit when no stream is open',
+      [spawned, streamEnded, streamEnded, exited],
+      { phase: 'closed', exitCode: 3 },
+    ],
+  ])('is %s', (_, events, state) => {
+    expect(stateAfter(...events)).toEqual(state);
+  });
+
+  it.each<[ProcessEvent[], string]>([
+    [[streamEnded], 'process cannot handle streamEnded while starting'],
+    [[exited], 'process cannot handle exited while starting'],
+    [[spawned, spawned], 'process cannot handle spawned while running'],
+    [[spawned, exited, exited], 'process cannot handle exited while draining'],
+    [[spawned, exited, streamEnded, streamEnded, streamEnded], 'process cannot handle streamEnded while closed'],
+  ])('refuses what cannot happen', (events, message) => {
+    expect(() => stateAfter(...events)).toThrow(message);
+  });
+
+  it('knows the exit code from the exit on', () => {
+    const states = [
+      starting,
+      stateAfter(spawned),
+      stateAfter(spawned, exited),
+      stateAfter(spawned, exited, streamEnded, streamEnded),
+    ];
+
+    expect(states.map(exitCodeOf)).toEqual([null, null, 3, 3]);
+  });
+});

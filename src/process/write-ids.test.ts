@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { WriteIds } from './write-ids.ts';
+
+describe('the write ids of a process', () => {
+  it('are remembered', () => {
+    const ids = new WriteIds(3);
+    ids.add('1');
+
+    expect([ids.has('1'), ids.has('2')]).toEqual([true, false]);
+  });
+
+  it('are forgotten oldest first above the limit', () => {
+    const ids = new WriteIds(3);
+    for (const id of ['1', '2', '3', '4', '5']) ids.add(id);
+
+    expect(['1', '2', '3', '4', '5'].filter((id) => ids.has(id))).toEqual(['3', '4', '5']);
+  });
+
+  it('count once', () => {
+    const ids = new WriteIds(2);
+    for (const id of ['1', '2', '2', '2']) ids.add(id);
+
+    expect([ids.has('1'), ids.has('2')]).toEqual([true, true]);
+  });
+});

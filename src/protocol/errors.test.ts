@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { ExecError } from './errors.ts';
+
+describe('an error on the wire', () => {
+  it.each([
+    ['invalidRequest', -32600],
+    ['methodNotFound', -32601],
+    ['invalidParams', -32602],
+    ['internal', -32603],
+    ['notFound', -32004],
+    ['sessionAttached', -32010],
+  ] as const)('of kind %s has the code %i, both ways', (kind, code) => {
+    expect(new ExecError(kind, 'why').toWire()).toEqual({ code, message: 'why' });
+    expect(ExecError.fromWire({ code, message: 'why' })).toMatchObject({ kind, message: 'why' });
+  });
+
+  it('with an unknown code counts as internal', () => {
+    expect(ExecError.fromWire({ code: -1, message: 'why' })).toMatchObject({ kind: 'internal', message: 'why' });
+  });
+
+  it('made of anything else that was thrown is internal and keeps its cause', () => {
+    const cause = new TypeError('broken');
+    const known = new ExecError('notFound', 'gone');
+
+    expect(ExecError.from(cause)).toMatchObject({ kind: 'internal', message: 'broken', cause });
+    expect(ExecError.from('text')).toMatchObject({ kind: 'internal', message: 'text', cause: 'text' });
+    expect(ExecError.from(known)).toBe(known);
+  });
+});

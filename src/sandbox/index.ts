@@ -1,0 +1,4 @@
+export { type Confined, confine } from './confine.ts';
+export { looksDenied, type Printed } from './denial.ts';
+export { type FilePolicy, type FilePolicyOptions, resolveFilePolicy } from './file-policy.ts';
+export { type Policy, resolvePolicy } from './policy.ts';

@@ -1,0 +1,43 @@
+import { rmdirSync, unlinkSync } from 'node:fs';
+import { look } from './disk.ts';
+
+/**
+ * The mount points bubblewrap creates on the disk for what is missing there. Sandboxes that run at the same time share
+ * them; the last one to end takes them away again, unless something has come to be in them.
+ */
+export class MountPoints {
+  readonly #users = new Map<string, number>();
+
+  /** Counts a sandbox in. What is there already, and not through us, is left alone. */
+  claim(paths: readonly string[]): Disposable {
+    const claimed = paths.filter((path) => this.#users.has(path) || look(path) === undefined);
+    for (const path of claimed) this.#users.set(path, (this.#users.get(path) ?? 0) + 1);
+    let held = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (held) for (const path of claimed) this.#letGo(path);
+        held = false;
+      },
+    };
+  }
+
+  #letGo(path: string): void {
+    const left = this.#users.get(path)! - 1;
+    if (left > 0) {
+      this.#users.set(path, left);
+      return;
+    }
+    this.#users.delete(path);
+    removeIfEmpty(path);
+  }
+}
+
+function removeIfEmpty(path: string): void {
+  const found = look(path);
+  try {
+    if (found?.isDirectory()) rmdirSync(path);
+    else if (found?.isFile() && found.size === 0) unlinkSync(path);
+  } catch {
+    // it is not empty, so it is somebody's now
+  }
+}

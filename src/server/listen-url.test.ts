@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_LISTEN_URL, ExecServerListenUrlParseError, isLoopback, parseListenUrl } from './listen-url.ts';
+
+describe('a listen URL', () => {
+  it.each([
+    ['stdio', { type: 'stdio' }],
+    ['stdio://', { type: 'stdio' }],
+    ['ws://127.0.0.1:0', { type: 'websocket', host: '127.0.0.1', port: 0 }],
+    ['ws://0.0.0.0:65535', { type: 'websocket', host: '0.0.0.0', port: 65_535 }],
+    ['ws://[::1]:8080', { type: 'websocket', host: '::1', port: 8080 }],
+  ])('%s names an address', (text, address) => {
+    expect(parseListenUrl(text)).toEqual(address);
+  });
+
+  it('is a free port on loopback when none is given', () => {
+    expect(DEFAULT_LISTEN_URL).toBe('ws://127.0.0.1:0');
+  });
+
+  it.each(['', 'http://127.0.0.1:0', 'wss://127.0.0.1:0', 'WS://127.0.0.1:0', '127.0.0.1:0', 'stdio:', 'unix:///x'])(
+    '%j is of no kind that is supported',
+    (text) => {
+      expect(() => parseListenUrl(text)).toThrow(
+        new ExecServerListenUrlParseError(
+          `unsupported --listen URL \`${text}\`; expected \`ws://IP:PORT\` or \`stdio\``,
+        ),
+      );
+    },
+  );
+
+  it.each([
+    'ws://',
+    'ws://localhost:0',
+    'ws://127.0.0.1',
+    'ws://127.0.0.1:',
+    'ws://127.0.0.1:65536',
+    'ws://127.0.0.1:x',
+    'ws://127.0.0.1:0/',
+    'ws://127.0.0.1:0/path',
+    'ws://127.1:0',
+    'ws://256.0.0.1:0',
+    'ws://::1:0',
+    'ws://[127.0.0.1]:0',
+    'ws://user@127.0.0.1:0',
+  ])('%j names no IP address and port', (text) => {
+    expect(() => parseListenUrl(text)).toThrow(
+      new ExecServerListenUrlParseError(`invalid websocket --listen URL \`${text}\`; expected \`ws://IP:PORT\``),
+    );
+  });
+
+  it('is loopback or not', () => {
+    const hosts = ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1', '0.0.0.0', '::', '10.0.0.1', '128.0.0.1'];
+
+    expect(hosts.filter(isLoopback)).toEqual(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']);
+  });
+});

@@ -1,0 +1,111 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { SignJWT, UnsecuredJWT } from 'jose';
+import { describe, expect, it } from 'vitest';
+import { refusal, sha256, type WebSocketAuth } from './websocket-auth.ts';
+
+const capability: WebSocketAuth = {
+  type: 'capability-token',
+  sha256: createHash('sha256').update('golden-capability-token').digest(),
+};
+
+describe('a server without authentication', () => {
+  it('takes everyone', async () => {
+    expect([await refusal({ type: 'none' }, undefined), await refusal({ type: 'none' }, 'Basic x')]).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+describe('a capability token', () => {
+  it.each([
+    ['Bearer golden-capability-token', undefined],
+    ['bearer   golden-capability-token ', undefined],
+    ['BEARER\tgolden-capability-token', undefined],
+    [undefined, 'missing websocket bearer token'],
+    ['', 'invalid authorization header'],
+    ['Bearer', 'invalid authorization header'],
+    ['Bearer ', 'invalid authorization header'],
+    ['Basic golden-capability-token', 'invalid authorization header'],
+    ['golden-capability-token', 'invalid authorization header'],
+    ['Bearergolden-capability-token', 'invalid authorization header'],
+    ['Bearer other', 'invalid websocket bearer token'],
+    ['Bearer golden-capability-token x', 'invalid websocket bearer token'],
+    ['Bearer GOLDEN-CAPABILITY-TOKEN', 'invalid websocket bearer token'],
+  ])('presented as %j gives %j', async (header, answer) => {
+    expect(await refusal(capability, header)).toBe(answer);
+  });
+
+  it('is kept as its digest', () => {
+    expect(sha256('abc').toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+  });
+});
+
+describe('a signed token', () => {
+  const secret = randomBytes(32);
+  const signed: WebSocketAuth = {
+    type: 'signed-bearer-token',
+    secret,
+    issuer: 'iss-1',
+    audience: 'aud-1',
+    maxClockSkewSeconds: 30,
+  };
+  const now = () => Math.floor(Date.now() / 1000);
+  const valid = () => ({ exp: now() + 60, iss: 'iss-1', aud: 'aud-1' });
+  const sign = (claims: Record<string, unknown>, alg = 'HS256', key: Uint8Array = secret) =>
+    new SignJWT(claims).setProtectedHeader({ alg }).sign(key);
+  const answerTo = async (token: string | Promise<string>, auth = signed) => refusal(auth, `Bearer ${await token}`);
+
+  it.each<[string, () => Record<string, unknown>, string | undefined]>([
+    ['that is in order', valid, undefined],
+    ['for several audiences', () => ({ ...valid(), aud: ['other', 'aud-1'] }), undefined],
+    ['without expiry', () => ({ ...valid(), exp: undefined }), 'invalid websocket jwt'],
+    ['with an expiry that is text', () => ({ ...valid(), exp: String(now() + 60) }), 'invalid websocket jwt'],
+    ['with an expiry that is a fraction', () => ({ ...valid(), exp: now() + 60.5 }), 'invalid websocket jwt'],
+    ['with an expiry beyond 64 bits', () => ({ ...valid(), exp: 1e300 }), 'invalid websocket jwt'],
+    ['expired within the skew', () => ({ ...valid(), exp: now() - 20 }), undefined],
+    ['expired before the skew', () => ({ ...valid(), exp: now() - 40 }), 'expired websocket jwt'],
+    ['valid from within the skew', () => ({ ...valid(), nbf: now() + 20 }), undefined],
+    ['valid from after the skew', () => ({ ...valid(), nbf: now() + 60 }), 'websocket jwt is not valid yet'],
+    ['valid from a text', () => ({ ...valid(), nbf: 'now' }), 'invalid websocket jwt'],
+    ['of another issuer', () => ({ ...valid(), iss: 'other' }), 'websocket jwt issuer mismatch'],
+    ['of no issuer', () => ({ ...valid(), iss: undefined }), 'websocket jwt issuer mismatch'],
+    ['for another audience', () => ({ ...valid(), aud: 'other' }), 'websocket jwt audience mismatch'],
+    ['for no audience', () => ({ ...valid(), aud: undefined }), 'websocket jwt audience mismatch'],
+    ['for none of the audiences', () => ({ ...valid(), aud: [] }), 'websocket jwt audience mismatch'],
+    ['both expired and of another issuer', () => ({ ...valid(), exp: 1, iss: 'other' }), 'expired websocket jwt'],
+  ])('%s', async (_, claims, answer) => {
+    expect(await answerTo(sign(claims()))).toBe(answer);
+  });
+
+  it('with another key or algorithm is invalid', async () => {
+    const tokens = [
+      sign(valid(), 'HS256', randomBytes(32)),
+      sign(valid(), 'HS512', randomBytes(64)),
+      new UnsecuredJWT(valid()).encode(),
+      'not-a-jwt',
+      'a.b.c',
+    ];
+
+    expect(await Promise.all(tokens.map((token) => answerTo(token)))).toEqual(Array(5).fill('invalid websocket jwt'));
+  });
+
+  it('with the right key under another algorithm is invalid', async () => {
+    const long = randomBytes(64);
+
+    expect(await answerTo(sign(valid(), 'HS512', long), { ...signed, secret: long })).toBe('invalid websocket jwt');
+  });
+
+  it('needs issuer and audience only where the server names them', async () => {
+    const { issuer: _, audience: __, ...open } = signed as Extract<WebSocketAuth, { type: 'signed-bearer-token' }>;
+
+    expect(await answerTo(sign({ exp: now() + 60 }), open)).toBeUndefined();
+  });
+
+  it('is asked for like any other', async () => {
+    expect([await refusal(signed, undefined), await refusal(signed, 'Basic x')]).toEqual([
+      'missing websocket bearer token',
+      'invalid authorization header',
+    ]);
+  });
+});

@@ -1,0 +1,4 @@
+import { describeConformance } from './suite.ts';
+import { targetFromEnvironment } from './target.ts';
+
+describeConformance('the recorded conversations', targetFromEnvironment);

@@ -1,0 +1,35 @@
+/** Transcripts of features that our server does not have yet, and what each waits for. */
+export const laterScenarios: Record<string, string> = {
+  'capabilities-v2': 'capability discovery',
+  'capability-roots-v1': 'capability discovery',
+  'client-resume': 'the sandbox',
+  'client-unified-exec': 'the sandbox',
+  'environment-config': 'environment configuration',
+  'fs-basic': 'filesystem methods',
+  'fs-errors': 'filesystem methods',
+  'fs-follow-symlinks': 'filesystem methods',
+  'fs-handle-limit': 'filesystem methods',
+  'fs-path-uri': 'filesystem methods',
+  'fs-read-stream': 'filesystem methods',
+  'fs-walk': 'filesystem methods',
+  'fs-watch-missing': 'filesystem methods',
+  'fs-write-stream': 'filesystem methods',
+  'http-buffered': 'HTTP requests',
+  'http-streamed': 'HTTP requests',
+  'network-proxy': 'the managed network',
+  'sandbox-context-errors': 'the sandbox',
+  'sandbox-fs-deny': 'the sandbox',
+  'sandbox-fs-read-only': 'the sandbox',
+  'sandbox-fs-workspace': 'the sandbox',
+  'sandbox-not-needed': 'the sandbox',
+  'sandbox-process-denied': 'the sandbox',
+  'sandbox-process-network': 'the sandbox',
+  'shell-snapshot': 'shell snapshots',
+};
+
+/** Beginnings of methods that our server may answer with "not found" for now, in transcripts that are about others. */
+export const laterMethods: Record<string, string[]> = {
+  'client-resume': ['fs/', 'environmentConfig/'],
+  'client-unified-exec': ['fs/', 'environmentConfig/'],
+  'resume-after-disconnect': ['fs/'],
+};

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { childrenOf, descriptorsOf } from '../support/proc.ts';
+import { startServer } from '../support/server.ts';
+import { connect, type WireClient } from '../support/wire-client.ts';
+
+async function startMany(client: WireClient, count: number): Promise<void> {
+  for (let started = 0; started < count; started += 50) {
+    const batch = Array.from({ length: 50 }, (_, n) =>
+      client.start({ processId: `${started + n}`, argv: ['/bin/echo', 'x'], tty: n % 5 === 0, pipeStdin: n % 3 === 0 }),
+    );
+    await Promise.all((await Promise.all(batch)).map((process) => process.closed()));
+  }
+}
+
+describe('a server', () => {
+  it('has as many descriptors and children after 2,000 processes as before', async () => {
+    await using server = await startServer();
+    await using warm = await connect(server.url);
+    await (await warm.start({ argv: ['true'] })).closed();
+    await using client = await connect(server.url);
+    const before = { descriptors: descriptorsOf(server.pid), children: childrenOf(server.pid) };
+    await startMany(client, 2000);
+    const facts = () => ({ descriptors: descriptorsOf(server.pid), children: childrenOf(server.pid) });
+    await expect.poll(facts).toEqual(before);
+  });
+
+  it('has as many descriptors after failed starts as before', async () => {
+    await using server = await startServer();
+    await using client = await connect(server.url);
+    await (await client.start({ argv: ['true'] })).closed();
+    const before = descriptorsOf(server.pid);
+    const attempts = Array.from({ length: 500 }, (_, n) => client.start({ argv: ['/no/such'], tty: n % 2 === 0 }));
+    const outcomes = await Promise.allSettled(attempts);
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toEqual([]);
+    await expect.poll(() => descriptorsOf(server.pid)).toBe(before);
+    expect(childrenOf(server.pid).filter(({ state }) => state === 'Z')).toEqual([]);
+  });
+
+  it('has as many descriptors after 200 connections as before', async () => {
+    await using server = await startServer({ args: ['--detached-session-ttl-ms', '0'] });
+    await (await connect(server.url))[Symbol.asyncDispose]();
+    const before = descriptorsOf(server.pid);
+    for (let n = 0; n < 200; n++) {
+      const client = await connect(server.url);
+      await client.start({ argv: ['sleep', '900'], tty: n % 2 === 0 });
+      client.cut();
+    }
+    await expect.poll(() => descriptorsOf(server.pid), { timeout: 20_000 }).toBeLessThanOrEqual(before);
+    await expect.poll(() => childrenOf(server.pid).length, { timeout: 20_000 }).toBe(1);
+  });
+});
