@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { Changes } from '../base/index.ts';
+import { Changes, decodeBase64, decodeLatin1 } from '../base/index.ts';
 import {
   type Child,
   type ExitStatus,
@@ -9,11 +9,12 @@ import {
   PROCESS_MASK,
 } from '../os/index.ts';
 import { ExecError, limits, type Params, type Result, type SignalName } from '../protocol/index.ts';
+import { type Confined, looksDenied } from '../sandbox/index.ts';
 import { ChunkKeepers } from './chunk-keepers.ts';
 import { HeadTail } from './head-tail.ts';
 import { OutputFrames, readResultParts } from './output-frames.ts';
-import { RetainedOutput } from './retained-output.ts';
-import { exitCodeOf, next, type ProcessEvent, type ProcessState } from './state.ts';
+import { type RetainedChunk, RetainedOutput } from './retained-output.ts';
+import { deniedIn, exitCodeOf, next, type ProcessEvent, type ProcessState } from './state.ts';
 import { WriteIds } from './write-ids.ts';
 
 /** Where the events of a process go: the client of its session, if one is attached. */
@@ -30,6 +31,8 @@ export interface ManagedProcessOptions {
   readonly tty: boolean;
   readonly mark: bigint;
   readonly child: Child;
+  /** How the child is held by a sandbox, if it is. */
+  readonly confined?: Confined | undefined;
   readonly audience: ProcessAudience;
   readonly retainedOutputBytes: number;
   readonly onClosed: () => void;
@@ -45,6 +48,7 @@ export class ManagedProcess implements AsyncDisposable {
   readonly startedAtMs = Date.now();
   readonly #mark: bigint;
   readonly #child: Child;
+  readonly #confined: Confined | undefined;
   readonly #audience: ProcessAudience;
   readonly #onClosed: () => void;
   readonly #output: RetainedOutput;
@@ -55,16 +59,19 @@ export class ManagedProcess implements AsyncDisposable {
   readonly #changes = new Changes();
   #state: ProcessState = { phase: 'starting' };
   #nextSeq = 1;
+  /** An exit that is not announced yet: what is still to be read may tell why. */
+  #heldExit: { readonly exitCode: number; readonly timer: NodeJS.Timeout } | undefined;
   #stdinOpen: boolean;
   #abandoned = false;
 
   constructor(options: ManagedProcessOptions) {
-    const { processId, argv, tty, mark, child, audience, retainedOutputBytes, onClosed } = options;
+    const { processId, argv, tty, mark, child, confined, audience, retainedOutputBytes, onClosed } = options;
     this.processId = processId;
     this.argv = argv;
     this.tty = tty;
     this.#mark = mark;
     this.#child = child;
+    this.#confined = confined;
     this.#audience = audience;
     this.#onClosed = onClosed;
     const drop = (chunk: OutputChunk) => this.#keepers.drop(chunk);
@@ -75,6 +82,7 @@ export class ManagedProcess implements AsyncDisposable {
     this.#stdinOpen = child.stdin !== undefined;
     this.#apply({ type: 'spawned', streams: tty ? 1 : 2 });
     void this.#follow();
+    void child.exited.then(() => confined?.claim[Symbol.dispose]());
   }
 
   get state(): ProcessState {
@@ -94,8 +102,33 @@ export class ManagedProcess implements AsyncDisposable {
     for await (const event of this.#child.events) {
       if (event.type === 'output') await this.#printed(event.stream, event.chunk);
       else if (event.type === 'ended') await this.#apply({ type: 'streamEnded' });
-      else await this.#apply({ type: 'exited', exitCode: this.#exitCode(event.status) });
+      else await this.#exited(this.#exitCode(event.status));
+      if (this.#heldExit && (event.type === 'output' || this.#hasEndedStreams())) {
+        await this.#announceExit(this.#heldExit.exitCode);
+      }
     }
+  }
+
+  /** The last words of a command in a sandbox decide how its failure is reported, so they are waited for. */
+  async #exited(exitCode: number): Promise<void> {
+    this.#confined?.claim[Symbol.dispose]();
+    if (!this.#canBeDenied(exitCode) || this.#hasEndedStreams()) return this.#announceExit(exitCode);
+    this.#heldExit = { exitCode, timer: setTimeout(() => void this.#announceExit(exitCode), LAST_WORDS_MS) };
+  }
+
+  #canBeDenied(exitCode: number): boolean {
+    return exitCode !== 0 && this.#confined !== undefined && !this.#confined.refused;
+  }
+
+  #hasEndedStreams(): boolean {
+    return this.#state.phase === 'running' && this.#state.openStreams === 0;
+  }
+
+  #announceExit(exitCode: number): Promise<void> {
+    clearTimeout(this.#heldExit?.timer);
+    this.#heldExit = undefined;
+    const sandboxDenied = this.#canBeDenied(exitCode) && looksDenied(exitCode, this.#output.after(0).map(printed));
+    return this.#apply({ type: 'exited', exitCode, sandboxDenied });
   }
 
   async #printed(stream: OutputStream, chunk: OutputChunk): Promise<void> {
@@ -119,7 +152,12 @@ export class ManagedProcess implements AsyncDisposable {
     this.#state = next(this.#state, event);
     const announcements: string[] = [];
     if (event.type === 'exited') {
-      announcements.push(this.#announcement('process/exited', { exitCode: event.exitCode, sandboxDenied: false }));
+      announcements.push(
+        this.#announcement('process/exited', {
+          exitCode: event.exitCode,
+          sandboxDenied: event.sandboxDenied,
+        }),
+      );
     }
     if (this.#state.phase === 'closed') announcements.push(this.#announcement('process/closed', {}));
     this.#changes.notify();
@@ -182,7 +220,7 @@ export class ManagedProcess implements AsyncDisposable {
       exitCode,
       closed: this.#state.phase === 'closed',
       failure: null,
-      sandboxDenied: false,
+      sandboxDenied: deniedIn(this.#state),
       truncated: this.#output.evictedSeq > afterSeq,
       oldestSeq: this.#output.oldestSeq ?? this.#nextSeq,
     };
@@ -261,7 +299,7 @@ export class ManagedProcess implements AsyncDisposable {
       exited: exitCode !== null,
       exitCode,
       closed: this.#state.phase === 'closed',
-      sandboxDenied: false,
+      sandboxDenied: deniedIn(this.#state),
       timedOut: !reached(),
     };
   }
@@ -296,6 +334,13 @@ export class ManagedProcess implements AsyncDisposable {
 
 /** The retained output, the snapshot, and the message on its way to the client. */
 const KEEPERS_OF_NEW_CHUNK = 3;
+
+/** How long an exit may be held back for output that explains it. */
+const LAST_WORDS_MS = 20;
+
+function printed({ stream, chunk }: RetainedChunk): { stream: OutputStream; bytes: Uint8Array } {
+  return { stream, bytes: decodeBase64(decodeLatin1(chunk.buffer, chunk.start, chunk.end)) };
+}
 
 const { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL, SIGUSR1, SIGUSR2, SIGSTOP, SIGCONT } = constants.signals;
 

@@ -1,7 +1,8 @@
 import { osErrorText, SpawnError, type SpawnOptions, spawn } from '../os/index.ts';
 import { ExecError, type Params, type Result } from '../protocol/index.ts';
+import type { Confined } from '../sandbox/index.ts';
 import { ManagedProcess, type ProcessAudience } from './managed-process.ts';
-import { resolveStart, type StartGates } from './start-request.ts';
+import { confineStart, resolveStart, type StartGates } from './start-request.ts';
 import { exitCodeOf } from './state.ts';
 
 export interface ProcessTableOptions extends StartGates {
@@ -45,13 +46,15 @@ export class ProcessTable implements AsyncDisposable {
     if (this.#processes.size - this.#closed.length >= options.maxProcesses) {
       throw new ExecError('invalidRequest', `at most ${options.maxProcesses} processes may run per connection`);
     }
+    const confined = params.sandbox ? confineStart(request, params.sandbox) : undefined;
     const mark = options.mark(this.#started++);
     const process = new ManagedProcess({
       processId,
       argv: request.argv,
       tty: request.io.type === 'pty',
       mark,
-      child: spawnOrExplain({ ...request, mark }),
+      child: spawnConfined({ ...(confined?.command ?? request), mark }, confined),
+      confined,
       audience: options.audience,
       retainedOutputBytes: options.retainedOutputBytes,
       onClosed: () => this.#onClosed(process),
@@ -77,14 +80,11 @@ export class ProcessTable implements AsyncDisposable {
     }));
   }
 
-  /** Asks every process that still runs to end. */
-  askToEnd(): void {
-    for (const process of this.#processes.values()) process.signal('terminate');
-  }
-
-  /** Resolves when every process is closed, or when the signal aborts. */
-  async allClosed(signal: AbortSignal): Promise<void> {
-    await Promise.all([...this.#processes.values()].map((process) => process.wait({}, signal)));
+  /** Asks every process that still runs to end, and waits until they have closed or the signal aborts. */
+  async endGracefully(signal: AbortSignal): Promise<void> {
+    const running = [...this.#processes.values()].filter(({ state }) => state.phase === 'running');
+    for (const process of running) process.signal('terminate');
+    await Promise.all(running.map((process) => process.wait({}, signal)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -128,6 +128,15 @@ export class ProcessTable implements AsyncDisposable {
 
 function requestText({ startId: _, ...request }: StartParams): string {
   return JSON.stringify(request);
+}
+
+function spawnConfined(options: SpawnOptions, confined: Confined | undefined): ReturnType<typeof spawn> {
+  try {
+    return spawnOrExplain(options);
+  } catch (error) {
+    confined?.claim[Symbol.dispose]();
+    throw error;
+  }
 }
 
 /** Spawns, or says why not in the words of the reference. */

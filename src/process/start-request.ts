@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import type { SpawnOptions } from '../os/index.ts';
-import { ExecError, type Params, type PathUri, type ProcessIo } from '../protocol/index.ts';
+import { ExecError, type Params, type PathUri, type ProcessIo, type Sandbox } from '../protocol/index.ts';
+import { type Confined, confine, resolvePolicy } from '../sandbox/index.ts';
 import { childEnvironment } from './child-environment.ts';
 
 type StartParams = Params<'process/start'>;
@@ -19,7 +20,7 @@ export function resolveStart(
   checkGate(params.mode === 'prepared' ? 'prepared' : 'direct', gates);
   const request = params.mode === 'prepared' ? params.request : params;
   if (request.argv.length === 0) throw new ExecError('invalidParams', 'argv must not be empty');
-  if (params.sandbox || params.networkProxy) {
+  if (params.networkProxy || (params.sandbox && params.enforceManagedNetwork)) {
     throw new ExecError('invalidParams', 'sandbox intent cannot be enforced on this executor');
   }
   const io = resolveIo(params);
@@ -34,6 +35,27 @@ export function resolveStart(
     env: io.type === 'pty' && env.SHELL === undefined ? { ...env, SHELL: accountShell() } : env,
     io,
   };
+}
+
+/** The command held by the sandbox its client asks for. */
+export function confineStart(command: Omit<SpawnOptions, 'mark'>, sandbox: Sandbox): Confined {
+  const cwd = sandbox.cwd ?? sandbox.policyContext?.cwd;
+  const policy = resolvePolicy(sandbox, {
+    cwd: cwd ? nativePolicyPath(cwd) : String(command.cwd),
+    tmpdir: command.env.TMPDIR,
+    toNative: nativePolicyPath,
+  });
+  return confine(command, policy);
+}
+
+function nativePolicyPath(uri: PathUri): string {
+  try {
+    const path = uri.toNative();
+    if (typeof path === 'string') return path;
+  } catch (error) {
+    throw new ExecError('invalidParams', `invalid sandbox permission path URI: ${(error as Error).message}`);
+  }
+  throw new ExecError('invalidParams', `invalid sandbox permission path URI: ${uri} is no UTF-8`);
 }
 
 /** Containers often run under a number without an account. */

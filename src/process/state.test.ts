@@ -4,7 +4,7 @@ import { exitCodeOf, next, type ProcessEvent, type ProcessState } from './state.
 const starting: ProcessState = { phase: 'starting' };
 const spawned: ProcessEvent = { type: 'spawned', streams: 2 };
 const streamEnded: ProcessEvent = { type: 'streamEnded' };
-const exited: ProcessEvent = { type: 'exited', exitCode: 3 };
+const exited: ProcessEvent = { type: 'exited', exitCode: 3, sandboxDenied: true };
 
 const stateAfter = (...events: ProcessEvent[]): ProcessState => events.reduce(next, starting);
 
@@ -19,17 +19,17 @@ describe('the state of a process', () => {
     [
       'draining after the exit while a stream is open',
       [spawned, streamEnded, exited],
-      { phase: 'draining', openStreams: 1, exitCode: 3 },
+      { phase: 'draining', openStreams: 1, exitCode: 3, sandboxDenied: true },
     ],
     [
       'closed after the exit and the last stream',
       [spawned, exited, streamEnded, streamEnded],
-      { phase: 'closed', exitCode: 3 },
+      { phase: 'closed', exitCode: 3, sandboxDenied: true },
     ],
     [
       'closed by the exit when no stream is open',
       [spawned, streamEnded, streamEnded, exited],
-      { phase: 'closed', exitCode: 3 },
+      { phase: 'closed', exitCode: 3, sandboxDenied: true },
     ],
   ])('is %s', (_, events, state) => {
     expect(stateAfter(...events)).toEqual(state);

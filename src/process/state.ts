@@ -7,29 +7,41 @@
 export type ProcessState =
   | { readonly phase: 'starting' }
   | { readonly phase: 'running'; readonly openStreams: number }
-  | { readonly phase: 'draining'; readonly openStreams: number; readonly exitCode: number }
-  | { readonly phase: 'closed'; readonly exitCode: number };
+  | ({ readonly phase: 'draining'; readonly openStreams: number } & Exit)
+  | ({ readonly phase: 'closed' } & Exit);
+
+export interface Exit {
+  readonly exitCode: number;
+  /** Whether the sandbox seems to be why it failed. */
+  readonly sandboxDenied: boolean;
+}
 
 export type ProcessEvent =
   | { readonly type: 'spawned'; readonly streams: number }
   | { readonly type: 'streamEnded' }
-  | { readonly type: 'exited'; readonly exitCode: number };
+  | ({ readonly type: 'exited' } & Exit);
 
 export function next(state: ProcessState, event: ProcessEvent): ProcessState {
   if (state.phase === 'starting' && event.type === 'spawned') return { phase: 'running', openStreams: event.streams };
   if (state.phase === 'running' && event.type === 'streamEnded') {
     return { phase: 'running', openStreams: state.openStreams - 1 };
   }
-  if (state.phase === 'running' && event.type === 'exited') return settle(state.openStreams, event.exitCode);
-  if (state.phase === 'draining' && event.type === 'streamEnded') return settle(state.openStreams - 1, state.exitCode);
+  if (state.phase === 'running' && event.type === 'exited') return settle(state.openStreams, event);
+  if (state.phase === 'draining' && event.type === 'streamEnded') return settle(state.openStreams - 1, state);
   throw new Error(`process cannot handle ${event.type} while ${state.phase}`);
 }
 
-function settle(openStreams: number, exitCode: number): ProcessState {
-  return openStreams === 0 ? { phase: 'closed', exitCode } : { phase: 'draining', openStreams, exitCode };
+function settle(openStreams: number, { exitCode, sandboxDenied }: Exit): ProcessState {
+  const exit = { exitCode, sandboxDenied };
+  return openStreams === 0 ? { phase: 'closed', ...exit } : { phase: 'draining', openStreams, ...exit };
 }
 
 /** The exit code once the direct child is gone. */
 export function exitCodeOf(state: ProcessState): number | null {
   return 'exitCode' in state ? state.exitCode : null;
+}
+
+/** Whether the process is known to have failed because of its sandbox. */
+export function deniedIn(state: ProcessState): boolean {
+  return 'sandboxDenied' in state && state.sandboxDenied;
 }

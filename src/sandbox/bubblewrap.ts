@@ -4,7 +4,11 @@ import { nativeFile } from '../os/index.ts';
 
 /** What this machine offers for sandboxes. */
 export type Bubblewrap =
-  | { readonly usable: true; readonly path: string; /** Whether a procfs of its own can be mounted. */ readonly proc: boolean }
+  | {
+      readonly usable: true;
+      readonly path: string /** Whether a procfs of its own can be mounted. */;
+      readonly proc: boolean;
+    }
   | { readonly usable: false; readonly reason: string; readonly remedy: string };
 
 /** Never from a PATH: a program that a command could have put there would run outside every sandbox. */
@@ -63,7 +67,7 @@ export function examine(places: readonly string[]): Bubblewrap {
 /** Nobody but root can have changed it. */
 function isTrustworthy(path: string): boolean {
   const status = statSync(path, { throwIfNoEntry: false });
-  return status !== undefined && status.isFile() && status.uid === 0 && (status.mode & 0o022) === 0;
+  return status?.isFile() === true && status.uid === 0 && (status.mode & 0o022) === 0;
 }
 
 /** Makes a sandbox with every option that commands rely on; the complaint if that fails. */
@@ -72,7 +76,11 @@ function attempt(path: string, proc: boolean): string | undefined {
   const mask = ['--perms', '000', '--ro-bind-data', '0', '/dev/mask'];
   const command = ['--', nativeFile('sandbox-stage')];
   const args = [...view, ...mask, ...isolationArgs({ proc, network: 'own' }), ...command];
-  const { status, stderr, error } = spawnSync(path, args, { env: {}, stdio: ['ignore', 'ignore', 'pipe'], timeout: 10_000 });
+  const { status, stderr, error } = spawnSync(path, args, {
+    env: {},
+    stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: 10_000,
+  });
   if (status === STAGE_STARTED) return undefined;
   return error?.message ?? (String(stderr).trim().split('\n').at(-1) || `status ${status}`);
 }

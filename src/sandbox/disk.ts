@@ -1,6 +1,15 @@
 // What a plan asks about the disk. Answers are those of the moment: whoever may change the disk in between can only
 // change what the sandbox lets them reach.
-import { accessSync, constants, lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { posix } from 'node:path';
 
 /** The thing at a path, not followed; undefined when it is missing or out of our sight. */

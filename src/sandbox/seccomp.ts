@@ -87,12 +87,7 @@ const byMode: Readonly<Record<FilterMode, readonly Rule[]>> = {
   proxy: [
     [
       'socket',
-      [
-        load(argument(0)),
-        ...whenEqual(AF_INET, [finish(ALLOW)]),
-        ...whenEqual(AF_INET6, [finish(ALLOW)]),
-        refuse,
-      ],
+      [load(argument(0)), ...whenEqual(AF_INET, [finish(ALLOW)]), ...whenEqual(AF_INET6, [finish(ALLOW)]), refuse],
     ],
     ['socketpair', unixStreamsOnly],
   ],

@@ -15,7 +15,7 @@ export const processHandlers: Handlers = {
     }
     log.debug('process.started', { processId });
     session.notifyIfWanted('process/started', { processId, startedAtMs: known(session, processId).startedAtMs });
-    return { processId, sandboxType: 'none' };
+    return { processId, sandboxType: params.sandbox ? 'linuxSeccomp' : 'none' };
   },
 
   'process/read': async (params, { session, signal }) => {

@@ -66,8 +66,7 @@ export class Sessions implements AsyncDisposable {
     const sessions = [...this.#sessions.values()];
     const grace = AbortSignal.timeout(this.#config.shutdownGracePeriodMs);
     setMaxListeners(0, grace); // every process listens
-    for (const session of sessions) session.processes.askToEnd();
-    await Promise.all(sessions.map((session) => session.processes.allClosed(grace)));
+    await Promise.all(sessions.map((session) => session.processes.endGracefully(grace)));
     for (const session of sessions) this.#end(session);
     await Promise.all(this.#ending);
     const guardian = await this.#guardian.catch(() => undefined); // reported when it failed
