@@ -202,7 +202,8 @@ NAPI_MODULE_INIT()
         {"probe", probe},   {"start", delivery_start},        {"spawn", start_child},          {"grant", grant},
         {"end", end_input}, {"write", write_input},           {"signal", send_signal},         {"resize", resize},
         {"hold", hold},     {"terminalMode", terminal_mode}, {"closeOutputs", close_outputs}, {"sweep", sweep},
-        {"release", release},   {"fileAnswer", file_answer},   {"fileAnswerLater", file_answer_later}, {"mask", mask_bytes},           {"unmask", unmask_bytes},
+        {"release", release}, {"mask", mask_bytes},           {"unmask", unmask_bytes},
+        {"fileAnswer", file_answer},                          {"fileAnswerLater", file_answer_later},
     };
     struct addon *addon = calloc(1, sizeof *addon);
     if (addon == NULL)

@@ -124,12 +124,15 @@ void fs_open_file(const struct fs_request *request, struct fs_answer *answer)
 void fs_read_block(const struct fs_request *request, struct fs_answer *answer)
 {
     size_t length = request->numbers[2];
+    bool at_once = request->flags & FS_AT_ONCE;
     if (length < 1 || length > BLOCK_LIMIT)
         return fs_fail_errno(answer, EINVAL);
+    if (at_once && length > AT_ONCE_LIMIT)
+        return fs_fail_errno(answer, EAGAIN);
     uint8_t *block = malloc(length);
     if (block == NULL)
         return fs_fail_errno(answer, ENOMEM);
-    ssize_t count = read_slice((int)request->numbers[0], block, length, (off_t)request->numbers[1], 0);
+    ssize_t count = read_slice((int)request->numbers[0], block, length, (off_t)request->numbers[1], at_once ? RWF_NOWAIT : 0);
     if (count < 0) {
         fs_fail_errno(answer, (int)-count);
     } else {

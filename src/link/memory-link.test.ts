@@ -52,12 +52,14 @@ describe('a pair of links in memory', () => {
   it('never confirms what was not taken before the end', async () => {
     const [left, right] = memoryLinkPair();
     const delivered: string[] = [];
-    right.open(() => new Promise(() => {}));
+    const busy = deferred();
+    right.open(() => busy.promise);
     const sent = ['a', 'b'].map((name) => left.send(name, () => void delivered.push(name)));
     await new Promise((resolve) => setImmediate(resolve));
 
     right.close();
-    await Promise.all([sent[1], left.closed, right.closed]);
+    busy.resolve();
+    await Promise.all([...sent, left.closed, right.closed]);
 
     expect(delivered).toEqual([]);
   });

@@ -3,5 +3,6 @@ export type { Child, ChildEvent, ChildInput, ExitStatus, OutputChunk, OutputStre
 export { HEADROOM, releaseChunk, TAILROOM } from './chunk.ts';
 export { osErrorText } from './error-text.ts';
 export { familyMark, killFamily, PROCESS_MASK, SERVER_MASK, SESSION_MASK } from './family.ts';
+export { ANSWER_ROOM_AFTER, ANSWER_ROOM_BEFORE, fileAnswer, fileAnswerLater } from './files.ts';
 export { startGuardian } from './guardian.ts';
 export { candidates, SpawnError, type SpawnOptions, spawn } from './spawn.ts';

@@ -41,7 +41,7 @@ export function resolveStart(
 export function confineStart(command: Omit<SpawnOptions, 'mark'>, sandbox: Sandbox): Confined {
   const cwd = sandbox.cwd ?? sandbox.policyContext?.cwd;
   const policy = resolvePolicy(sandbox, {
-    cwd: cwd ? nativePolicyPath(cwd) : String(command.cwd),
+    cwd: () => (cwd ? nativePolicyPath(cwd) : String(command.cwd)),
     tmpdir: command.env.TMPDIR,
     toNative: nativePolicyPath,
   });

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
+import { ExecError } from './errors.ts';
 import { sandbox } from './sandbox.ts';
-import { bytes, method, optional, pathUri, unsigned } from './schema.ts';
+import { base64, bytes, method, optional, pathUri, unsigned } from './schema.ts';
 
 const family = 'filesystem';
 const done = z.object({});
@@ -13,9 +14,14 @@ export const readFile = method({
   result: z.object({ dataBase64: bytes }),
 });
 
+/** Unlike elsewhere, text that is no base64 makes the request invalid, not its parameters. */
+const content = base64(
+  ({ message }) => new ExecError('invalidRequest', `fs/writeFile requires valid base64 dataBase64: ${message}`),
+);
+
 export const writeFile = method({
   family,
-  params: z.object({ ...target, dataBase64: bytes, followSymlinks }),
+  params: z.object({ ...target, dataBase64: content, followSymlinks }),
   result: done,
 });
 

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { decodeBase64, encodeBase64 } from '../base/index.ts';
-import { ExecError } from './errors.ts';
+import { type ErrorKind, ExecError } from './errors.ts';
 import { PathUri } from './path-uri.ts';
 
 /** One request: what it takes, what it gives, and the family that its state errors name. */
@@ -33,15 +33,28 @@ export const unsigned = z
   .check(z.refine((value) => Number.isInteger(value) && value >= 0 && value < 2 ** 64, 'invalid number'));
 
 /** Bytes: a `Uint8Array` in our code, base64 on the wire. Large ones arrive already decoded (rpc/envelope). */
-export const bytes = z.codec(
-  z.union([z.string(), z.instanceof(Uint8Array)]),
-  z.custom<Uint8Array>((value) => value instanceof Uint8Array),
-  {
-    decode: (value, context) =>
-      refusing(context.issues, value, () => (typeof value === 'string' ? decodeBase64(value) : value)),
-    encode: (value) => encodeBase64(value),
-  },
-);
+export const bytes = base64((reason) => reason);
+
+/** Bytes that are refused in words of their own. */
+export function base64(refusal: (reason: Error) => Error) {
+  return z.codec(
+    z.union([z.string(), z.instanceof(Uint8Array)]),
+    z.custom<Uint8Array>((value) => value instanceof Uint8Array),
+    {
+      decode: (value, context) =>
+        refusing(context.issues, value, () => (typeof value === 'string' ? decodeText(value, refusal) : value)),
+      encode: (value) => encodeBase64(value),
+    },
+  );
+}
+
+function decodeText(text: string, refusal: (reason: Error) => Error): Uint8Array {
+  try {
+    return decodeBase64(text);
+  } catch (reason) {
+    throw refusal(reason as Error);
+  }
+}
 
 /** A path: a `PathUri` in our code, a `file:` URI on the wire. */
 export const pathUri = z.codec(
@@ -53,13 +66,14 @@ export const pathUri = z.codec(
   },
 );
 
-type Issues = { code: 'custom'; message: string; input: unknown }[];
+type Issues = { code: 'custom'; message: string; input: unknown; params: { kind: ErrorKind | undefined } }[];
 
 function refusing<T>(issues: unknown[], input: unknown, decode: () => T): T {
   try {
     return decode();
   } catch (refusal) {
-    (issues as Issues).push({ code: 'custom', message: (refusal as Error).message, input });
+    const kind = refusal instanceof ExecError ? refusal.kind : undefined;
+    (issues as Issues).push({ code: 'custom', message: (refusal as Error).message, input, params: { kind } });
     return z.NEVER as T;
   }
 }
@@ -68,7 +82,9 @@ function refusing<T>(issues: unknown[], input: unknown, decode: () => T): T {
 export function decode<S extends z.ZodMiniType>(schema: S, value: unknown): z.output<S> {
   const outcome = z.safeParse(schema, value, { reportInput: true });
   if (outcome.success) return outcome.data;
-  throw new ExecError('invalidParams', describe(outcome.error.issues[0]!));
+  const issue = outcome.error.issues[0]!;
+  const kind = issue.code === 'custom' ? (issue.params?.kind as ErrorKind | undefined) : undefined;
+  throw new ExecError(kind ?? 'invalidParams', describe(issue));
 }
 
 /** The wire form of a value. */

@@ -9,11 +9,31 @@ export class EncodedResult {
   readonly parts: readonly Uint8Array[];
   /** Called when the peer has received the result. */
   readonly onDelivered: (() => void) | undefined;
+  readonly #room: Room | undefined;
 
-  constructor(parts: readonly Uint8Array[], onDelivered?: () => void) {
+  constructor(parts: readonly Uint8Array[], onDelivered?: () => void, room?: Room) {
     this.parts = parts;
     this.onDelivered = onDelivered;
+    this.#room = room;
   }
+
+  /** The result between two texts, without a copy where there is room for them. */
+  between(head: Uint8Array, tail: Uint8Array): Uint8Array {
+    const [part] = this.parts;
+    if (!part || !this.#room || this.#room.before < head.length || this.#room.after < tail.length) {
+      return concatBytes([head, ...this.parts, tail]);
+    }
+    const whole = new Uint8Array(part.buffer, part.byteOffset - head.length, head.length + part.length + tail.length);
+    whole.set(head);
+    whole.set(tail, head.length + part.length);
+    return whole;
+  }
+}
+
+/** Bytes that are free before and after the only part of a result. */
+interface Room {
+  readonly before: number;
+  readonly after: number;
 }
 
 /** What one side of a connection does with what the other side sends. */
@@ -122,9 +142,8 @@ export class Peer {
 
   #respond(id: RequestId, result: unknown): void | Promise<void> {
     if (result instanceof EncodedResult) {
-      const { parts, onDelivered } = result;
-      const whole = concatBytes([encodeUtf8(`{"id":${id},"result":`), ...parts, CLOSING_BRACE]);
-      return this.link.send(whole, onDelivered);
+      const whole = result.between(encodeUtf8(`{"id":${id},"result":`), CLOSING_BRACE);
+      return this.link.send(whole, result.onDelivered);
     }
     return this.link.send(`{"id":${id},"result":${JSON.stringify(result) ?? 'null'}}`);
   }

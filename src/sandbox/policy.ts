@@ -26,8 +26,8 @@ export interface Policy {
 }
 
 export interface PolicyContext {
-  /** The directory that relative patterns start from. */
-  readonly cwd: string | undefined;
+  /** The directory that relative patterns start from; asked for only if there are any. */
+  readonly cwd: (() => string) | undefined;
   /** TMPDIR of whoever runs. */
   readonly tmpdir: string | undefined;
   /** Turns a path on the wire into one of this host, or throws. */
@@ -50,7 +50,7 @@ export function resolvePolicy(sandbox: Sandbox, context: PolicyContext): Policy 
     return { ...everything, network: permissions.network };
   }
   const { entries, glob_scan_max_depth } = permissions.file_system;
-  const roots = workspaceRootsOf(sandbox).map(context.toNative);
+  const roots = () => workspaceRootsOf(sandbox).map(context.toNative);
   const policy: Policy = {
     network: permissions.network,
     unrestricted: false,
@@ -96,7 +96,7 @@ export function accessOf(rules: ReadonlyMap<string, Access>, path: string): Acce
   }
 }
 
-function rulesOf(entry: PermissionEntry, roots: readonly string[], context: PolicyContext): Rule[] {
+function rulesOf(entry: PermissionEntry, roots: () => readonly string[], context: PolicyContext): Rule[] {
   const { path, access, missing_path_behavior } = entry;
   const rule = (at: string): Rule => ({ path: clean(at), access, skipMissing: missing_path_behavior === 'skip' });
   if (path.type === 'glob_pattern') return [];
@@ -107,7 +107,7 @@ function rulesOf(entry: PermissionEntry, roots: readonly string[], context: Poli
   // A relative TMPDIR would make a place of the command's choosing writable.
   if (special.kind === 'tmpdir') return context.tmpdir?.startsWith('/') ? [rule(context.tmpdir)] : [];
   if (special.kind === 'project_roots' || special.kind === 'current_working_directory') {
-    return roots.map((root) => rule(posix.join(root, special.subpath ?? '')));
+    return roots().map((root) => rule(posix.join(root, special.subpath ?? '')));
   }
   return [];
 }
@@ -116,18 +116,18 @@ const PROJECT_ROOTS = 'codex-project-roots://';
 
 function deniedGlobsOf(
   { path, access }: PermissionEntry,
-  roots: readonly string[],
+  roots: () => readonly string[],
   { cwd }: PolicyContext,
 ): readonly string[] {
   if (path.type !== 'glob_pattern' || access !== 'deny') return [];
   const { pattern } = path;
   if (pattern.startsWith(PROJECT_ROOTS)) {
     const below = pattern.slice(PROJECT_ROOTS.length).replace(/^\/+/, '');
-    return roots.map((root) => posix.join(root, below));
+    return roots().map((root) => posix.join(root, below));
   }
   if (pattern.startsWith('/')) return [pattern];
   if (cwd === undefined) throw new ExecError('invalidParams', `glob \`${pattern}\` is relative and there is no cwd`);
-  return [posix.join(cwd, pattern)];
+  return [posix.join(cwd(), pattern)];
 }
 
 const strength = { read: 0, write: 1, deny: 2 } as const;

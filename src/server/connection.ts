@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/index.ts';
+import { FileService } from '../files/index.ts';
 import {
   decode,
   type EnvironmentInfo,
@@ -13,6 +14,7 @@ import {
 import { EncodedResult, type Lane, type Link, Peer, type Service, type Violation } from '../rpc/index.ts';
 import type { ExecServerConfig } from './config.ts';
 import { environmentHandlers } from './environment-handlers.ts';
+import { fileHandlers } from './file-handlers.ts';
 import type { Handlers, RequestContext } from './handlers.ts';
 import { processHandlers } from './process-handlers.ts';
 import type { Session } from './session.ts';
@@ -51,10 +53,14 @@ export class Connection implements Service {
   constructor(link: Link, options: ConnectionOptions) {
     this.#options = options;
     this.#link = link;
-    this.#handlers = { ...environmentHandlers(options.info), ...processHandlers };
-    void link.closed.then(() => this.#release());
-    const { ended } = new Peer(link, this, { concurrentRequests: options.config.concurrentRequests });
-    setMaxListeners(0, ended); // every parked request listens
+    const files = new FileService({
+      onMissingChanged: (watchId) => void peer.notify('fs/missingChanged', { watchId }),
+      env: process.env as Record<string, string>,
+    });
+    this.#handlers = { ...environmentHandlers(options.info), ...processHandlers, ...fileHandlers(files) };
+    void link.closed.then(() => this.#release()).then(() => files[Symbol.asyncDispose]());
+    const peer = new Peer(link, this, { concurrentRequests: options.config.concurrentRequests });
+    setMaxListeners(0, peer.ended); // every parked request listens
   }
 
   lane(method: string): Lane {

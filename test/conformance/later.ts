@@ -2,8 +2,6 @@
 export const laterScenarios: Record<string, string> = {
   'capabilities-v2': 'capability discovery',
   'capability-roots-v1': 'capability discovery',
-  'client-resume': 'the sandbox',
-  'client-unified-exec': 'the sandbox',
   'environment-config': 'environment configuration',
   'fs-basic': 'filesystem methods',
   'fs-errors': 'filesystem methods',
@@ -22,8 +20,6 @@ export const laterScenarios: Record<string, string> = {
   'sandbox-fs-read-only': 'the sandbox',
   'sandbox-fs-workspace': 'the sandbox',
   'sandbox-not-needed': 'the sandbox',
-  'sandbox-process-denied': 'the sandbox',
-  'sandbox-process-network': 'the sandbox',
   'shell-snapshot': 'shell snapshots',
 };
 

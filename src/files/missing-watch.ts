@@ -1,0 +1,135 @@
+import { type FSWatcher, lstatSync, watch } from 'node:fs';
+import { dirname } from 'node:path';
+import type { NativePath, PathUri } from '../protocol/index.ts';
+
+/**
+ * Tells once when one of several missing paths appears, or when a present one changes or goes away. A client has one
+ * watch at a time; a request with a greater number takes the place of the one before.
+ */
+export class MissingWatch implements Disposable {
+  readonly #onChanged: (watchId: number) => void;
+  #newest = 0;
+  #armed: ArmedWatch | undefined;
+
+  constructor(onChanged: (watchId: number) => void) {
+    this.#onChanged = onChanged;
+  }
+
+  /** Whether the watch is armed now. */
+  replace(watchId: number, missing: readonly PathUri[], present: PathUri | undefined): boolean {
+    if (watchId <= this.#newest) return false;
+    this.#newest = watchId;
+    this[Symbol.dispose]();
+    if (missing.length === 0 || missing.length > MAX_PATHS) return false;
+    const armed = new ArmedWatch(missing.map(nativeBuffer), present && nativeBuffer(present), () => {
+      this.#armed = undefined;
+      this.#onChanged(watchId);
+    });
+    if (!armed.arm()) return false;
+    this.#armed = armed;
+    return true;
+  }
+
+  [Symbol.dispose](): void {
+    this.#armed?.[Symbol.dispose]();
+    this.#armed = undefined;
+  }
+}
+
+class ArmedWatch implements Disposable {
+  readonly #missing: readonly Buffer[];
+  readonly #present: Buffer | undefined;
+  readonly #presentAtFirst: string | undefined;
+  readonly #onChanged: () => void;
+  readonly #watchers = new Map<string, FSWatcher>();
+  #over = false;
+
+  constructor(missing: readonly Buffer[], present: Buffer | undefined, onChanged: () => void) {
+    this.#missing = missing;
+    this.#present = present;
+    this.#presentAtFirst = present && fingerprint(present);
+    this.#onChanged = onChanged;
+  }
+
+  /** Watches every place where the news would show. False when there is news already, or no way to see it. */
+  arm(): boolean {
+    if (this.#present && this.#presentAtFirst === undefined) return false;
+    try {
+      this.#watchAll();
+    } catch {
+      this[Symbol.dispose](); // out of watches, or a directory went away: the client looks for itself
+      return false;
+    }
+    if (!this.#changed()) return true;
+    this[Symbol.dispose]();
+    return false;
+  }
+
+  [Symbol.dispose](): void {
+    this.#over = true;
+    for (const watcher of this.#watchers.values()) watcher.close();
+    this.#watchers.clear();
+  }
+
+  #watchAll(): void {
+    for (const path of this.#missing) this.#watch(existingAncestor(path));
+    if (this.#present) {
+      this.#watch(this.#present);
+      this.#watch(parentOf(this.#present));
+    }
+  }
+
+  #watch(place: Buffer): void {
+    const key = place.toString('latin1');
+    if (this.#watchers.has(key)) return;
+    const watcher = watch(place, { persistent: false, encoding: 'buffer' }, () => this.#look());
+    watcher.on('error', () => this.#fire()); // no longer watching: better one false alarm than none
+    this.#watchers.set(key, watcher);
+  }
+
+  /** Something moved: fires if it matters, otherwise follows, for a directory on the way may be there now. */
+  #look(): void {
+    if (this.#over) return;
+    if (this.#changed()) return this.#fire();
+    try {
+      this.#watchAll();
+    } catch {
+      return this.#fire(); // a place that cannot be watched any more may hide news
+    }
+    if (this.#changed()) this.#fire();
+  }
+
+  #changed(): boolean {
+    if (this.#present && fingerprint(this.#present) !== this.#presentAtFirst) return true;
+    return this.#missing.some((path) => fingerprint(path) !== undefined);
+  }
+
+  #fire(): void {
+    if (this.#over) return;
+    this[Symbol.dispose]();
+    this.#onChanged();
+  }
+}
+
+/** What tells one state of a file from another; undefined when there is none. */
+function fingerprint(path: Buffer): string | undefined {
+  const status = lstatSync(path, { throwIfNoEntry: false, bigint: true });
+  return status && `${status.ino} ${status.size} ${status.mtimeNs} ${status.ctimeNs}`;
+}
+
+/** The nearest directory above a path that is there. */
+function existingAncestor(path: Buffer): Buffer {
+  let place = parentOf(path);
+  while (place.length > 1 && fingerprint(place) === undefined) place = parentOf(place);
+  return place;
+}
+
+/** Latin-1 keeps every byte what it is. */
+const parentOf = (path: Buffer): Buffer => Buffer.from(dirname(path.toString('latin1')), 'latin1');
+
+function nativeBuffer(uri: PathUri): Buffer {
+  const path: NativePath = uri.toNative();
+  return typeof path === 'string' ? Buffer.from(path) : Buffer.from(path);
+}
+
+const MAX_PATHS = 64;
