@@ -109,6 +109,8 @@ void fs_put_uri_rest(struct fs_answer *answer, const char *path, bool lossy);
 int fs_open_path(const struct fs_request *request, const char *path, int flags, mode_t mode);
 /* The directory that holds the last component, reached without following any link; sets the name in it. */
 int fs_open_parent(const struct fs_request *request, const char *path, const char **name);
+/* Whether a little can be written in the directory of a path without waiting: a local disk takes it into memory. */
+bool fs_writes_promptly(const char *path);
 /* fs-open.c: refuses what is in procfs for a guarded request. */
 int fs_check_guard(const struct fs_request *request, int fd);
 

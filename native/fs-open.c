@@ -78,13 +78,14 @@ int fs_open_path(const struct fs_request *request, const char *path, int flags, 
             close(fd);
         return outcome < 0 ? outcome : fd;
     }
-    uint64_t resolve = request->flags & FS_AT_ONCE ? RESOLVE_CACHED : 0;
+    /* The kernel never creates from its cache alone. */
+    uint64_t resolve = request->flags & FS_AT_ONCE && !(flags & O_CREAT) ? RESOLVE_CACHED : 0;
     if (request->flags & FS_GUARDED)
         return open_guarded(request, path, flags, resolve);
     return open_resolving(AT_FDCWD, path, flags, mode, resolve);
 }
 
-int fs_open_parent(const struct fs_request *request, const char *path, const char **name)
+static int open_directory_of(const char *path, const char **name, uint64_t resolve)
 {
     const char *slash = strrchr(path, '/');
     char parent[4096];
@@ -94,7 +95,32 @@ int fs_open_parent(const struct fs_request *request, const char *path, const cha
     memcpy(parent, path, length + 1);
     parent[length + 1] = '\0';
     *name = slash[1] != '\0' ? slash + 1 : ".";
-    uint64_t resolve = RESOLVE_NO_SYMLINKS | (request->flags & FS_AT_ONCE ? RESOLVE_CACHED : 0);
-    int fd = open_resolving(AT_FDCWD, parent, O_PATH | O_DIRECTORY, 0, resolve);
+    return open_resolving(AT_FDCWD, parent, O_PATH | O_DIRECTORY, 0, resolve);
+}
+
+int fs_open_parent(const struct fs_request *request, const char *path, const char **name)
+{
+    uint64_t cached = request->flags & FS_AT_ONCE ? RESOLVE_CACHED : 0;
+    int fd = open_directory_of(path, name, RESOLVE_NO_SYMLINKS | cached);
     return fd == -ELOOP ? -ENOTDIR : fd; /* a link is no directory here */
+}
+
+bool fs_writes_promptly(const char *path)
+{
+    const char *name;
+    struct statfs filesystem;
+    int fd = open_directory_of(path, &name, RESOLVE_CACHED);
+    if (fd < 0)
+        return false;
+    bool known = fstatfs(fd, &filesystem) == 0;
+    close(fd);
+    switch (known ? filesystem.f_type : 0) {
+    case TMPFS_MAGIC:
+    case EXT4_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC:
+    case OVERLAYFS_SUPER_MAGIC:
+        return true;
+    }
+    return false; /* what goes over a network can take any time */
 }

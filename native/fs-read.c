@@ -2,8 +2,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "fs-engine.h"
@@ -13,6 +15,7 @@
 #define BLOCK_LIMIT 1048576
 /* Read and encoded while it is in the cache; a multiple of 3, so that only the last slice is padded. */
 #define SLICE (192 * 1024)
+#define SMALL_SLICE (12 * 1024)
 /* What is read without waiting must be small: reading and encoding it stops everything else. */
 #define AT_ONCE_LIMIT (64 * 1024)
 
@@ -44,6 +47,13 @@ static int open_regular(const struct fs_request *request, struct fs_answer *answ
     return -1;
 }
 
+/* Whether reading never waits for a device, although the filesystem cannot promise so when asked. */
+static bool is_memory(int fd)
+{
+    struct statfs filesystem;
+    return fstatfs(fd, &filesystem) == 0 && filesystem.f_type == TMPFS_MAGIC;
+}
+
 /* Fills the slice unless the file ends first; returns how much there is, or a negative errno. */
 static ssize_t read_slice(int fd, uint8_t *bytes, size_t length, off_t offset, int flags)
 {
@@ -53,8 +63,14 @@ static ssize_t read_slice(int fd, uint8_t *bytes, size_t length, off_t offset, i
         ssize_t count = preadv2(fd, &rest, 1, offset + (off_t)filled, flags);
         if (count < 0 && errno == EINTR)
             continue;
+        if (count < 0 && errno == EOPNOTSUPP && flags != 0) {
+            if (!is_memory(fd))
+                return -EAGAIN;
+            flags = 0;
+            continue;
+        }
         if (count < 0)
-            return errno == EOPNOTSUPP && flags != 0 ? -EAGAIN : -errno;
+            return -errno;
         if (count == 0)
             break;
         filled += (size_t)count;
@@ -63,21 +79,22 @@ static ssize_t read_slice(int fd, uint8_t *bytes, size_t length, off_t offset, i
 }
 
 /* Appends the base64 text of the file from here on; a negative errno when reading fails. */
-static int put_file(int fd, struct fs_answer *answer, int flags)
+static int put_file(int fd, off_t size, struct fs_answer *answer, int flags)
 {
-    uint8_t *slice = malloc(SLICE);
+    size_t length = size < SMALL_SLICE ? SMALL_SLICE : SLICE;
+    uint8_t *slice = malloc(length);
     if (slice == NULL)
         return -ENOMEM;
     off_t offset = 0;
     ssize_t count;
     do {
-        count = read_slice(fd, slice, SLICE, offset, flags);
+        count = read_slice(fd, slice, length, offset, flags);
         if (count > 0)
             fs_put_base64(answer, slice, (size_t)count);
         offset += count > 0 ? count : 0;
         if (offset > FILE_LIMIT)
             count = -EFBIG;
-    } while (count == SLICE);
+    } while (count == (ssize_t)length);
     free(slice);
     return count < 0 ? (int)count : 0;
 }
@@ -93,7 +110,7 @@ void fs_read_file(const struct fs_request *request, struct fs_answer *answer)
     /* Files of procfs have no size before they are read. */
     if (outcome == 0 && fs_reserve(answer, ((size_t)status.st_size + 2) / 3 * 4 + 32)) {
         fs_puts(answer, "{\"dataBase64\":\"");
-        outcome = put_file(fd, answer, at_once ? RWF_NOWAIT : 0);
+        outcome = put_file(fd, status.st_size, answer, at_once ? RWF_NOWAIT : 0);
         fs_puts(answer, "\"}");
     }
     close(fd);

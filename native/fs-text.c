@@ -118,11 +118,13 @@ void fs_put_uri_rest(struct fs_answer *answer, const char *path, bool lossy)
         fs_put(answer, plain, (size_t)(at - plain));
         if (*at == 0)
             return;
-        if (lossy && character_length(at) == 0) {
+        int length = character_length(at);
+        if (length == 0 && lossy) {
             fs_puts(answer, "%EF%BF%BD");
             at += broken_length(at);
         } else {
-            put_percent(answer, *at++);
+            for (const uint8_t *end = at + (length > 0 ? length : 1); at < end; at++)
+                put_percent(answer, *at);
         }
     }
 }

@@ -29,16 +29,35 @@ static int empty_regular(int fd)
         return -errno;
     if (!S_ISREG(status.st_mode))
         return -EINVAL;
-    return ftruncate(fd, 0) < 0 ? -errno : 0;
+    return status.st_size > 0 && ftruncate(fd, 0) < 0 ? -errno : 0;
+}
+
+/* What is written at once must be little, and so must be what it replaces: giving up blocks takes time. */
+#define AT_ONCE_LIMIT (16 * 1024)
+#define REPLACED_LIMIT (1024 * 1024)
+
+static bool replaces_little(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= REPLACED_LIMIT;
 }
 
 void fs_write_file(const struct fs_request *request, struct fs_answer *answer)
 {
-    bool careful = request->flags & FS_NO_FOLLOW;
-    int flags = O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | (careful ? 0 : O_TRUNC);
+    bool at_once = request->flags & FS_AT_ONCE;
+    bool careful = request->flags & FS_NO_FOLLOW || at_once;
+    if (at_once && (request->payload_length > AT_ONCE_LIMIT || !fs_writes_promptly(request->path)))
+        return fs_fail_errno(answer, EAGAIN);
+    int flags = O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | (careful ? 0 : O_TRUNC) | (at_once ? O_NOFOLLOW : 0);
     int fd = fs_open_path(request, request->path, flags, 0666);
+    if (fd == -ELOOP && at_once)
+        return fs_fail_errno(answer, EAGAIN); /* a link may lead anywhere */
     if (fd < 0)
         return fs_fail_errno(answer, -fd);
+    if (at_once && !replaces_little(fd)) {
+        close(fd);
+        return fs_fail_errno(answer, EAGAIN);
+    }
     int outcome = careful ? empty_regular(fd) : 0;
     bool regular = outcome != -EINVAL;
     if (outcome == 0)

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { osErrorText } from '../os/index.ts';
 import { sha256, type WebSocketAuth } from '../server/index.ts';
 import type { Values } from './arguments.ts';
+import { UsageError } from './usage-error.ts';
 
 export const authOptions = {
   'ws-auth': {
@@ -52,7 +53,7 @@ export function readAuth(values: AuthValues): WebSocketAuth {
         '`--ws-token-file` and `--ws-token-sha256` require `--ws-auth capability-token`, not `signed-bearer-token`',
       );
     default:
-      throw new Error(
+      throw new UsageError(
         `invalid value '${values['ws-auth']}' for --ws-auth: expected capability-token or signed-bearer-token`,
       );
   }
@@ -84,7 +85,7 @@ function signedBearer(values: AuthValues): WebSocketAuth {
   if (secret.length < 32) throw new Error(`signed websocket bearer secret ${resolve(file)} must be at least 32 bytes`);
   const skew = values['ws-max-clock-skew-seconds'] ?? '30';
   if (!/^\d+$/.test(skew))
-    throw new Error(`invalid value '${skew}' for --ws-max-clock-skew-seconds: expected a whole number`);
+    throw new UsageError(`invalid value '${skew}' for --ws-max-clock-skew-seconds: expected a whole number`);
   return {
     type: 'signed-bearer-token',
     secret,

@@ -5,7 +5,8 @@ type Level = (typeof levels)[number];
 
 /** Logs to stderr: text for a person on a terminal, a JSON line otherwise. `EXEC_SERVER_LOG` sets the lowest level. */
 export function stderrLogger(env: NodeJS.ProcessEnv, base: LogFields = {}): Logger {
-  const lowest = Math.max(0, levels.indexOf((env.EXEC_SERVER_LOG ?? 'warn') as Level));
+  const wanted = levels.indexOf(env.EXEC_SERVER_LOG as Level);
+  const lowest = wanted < 0 ? levels.indexOf('warn') : wanted;
   const log = (level: Level) => (event: string, fields?: LogFields) => {
     if (levels.indexOf(level) < lowest) return;
     process.stderr.write(`${format(level, event, { ...base, ...fields })}\n`);

@@ -114,7 +114,7 @@ function describeStatus(status: ExitStatus): string {
 
 /** The bytes the helper printed; the reader thread hands out everything as base64. */
 function bytesOf({ buffer, start, end }: OutputChunk): Buffer {
-  return Buffer.from(buffer.latin1Slice(start, end), 'base64');
+  return Buffer.from(buffer.toString('latin1', start, end), 'base64');
 }
 
 /** A request that takes longer hangs, on a dead network filesystem for example. */

@@ -1,4 +1,4 @@
-import type { PathUri } from '../protocol/index.ts';
+import type { NativePath, PathUri } from '../protocol/index.ts';
 
 /** What the filesystem engine can do; the numbers are the engine's (native/fs-engine.h). */
 export const operations = {
@@ -42,30 +42,39 @@ export interface FileRequest {
   readonly payload?: Uint8Array | undefined;
 }
 
-const HEAD_BYTES = 48;
-
 /** The request as the engine takes it, but for its payload. */
 export function encodeFileRequest(request: FileRequest, id = 0): Buffer {
   const { operation, flags = 0, paths = [], numbers = [], payload } = request;
-  const [path = NO_PATH, target = NO_PATH] = paths.map(nativeBytes);
-  const message = Buffer.allocUnsafe(HEAD_BYTES + path.length + target.length).fill(0, 0, HEAD_BYTES);
-  message.writeUInt32LE(path.length + target.length + (payload?.length ?? 0), 0);
+  const [path, target] = paths;
+  const message = withPaths(path?.toNative(), target?.toNative());
+  message.writeUInt32LE(message.length - HEAD_BYTES + (payload?.length ?? 0), 0);
   message.writeUInt32LE(id, 4);
   message.writeUInt16LE(operations[operation], 8);
-  message.writeUInt16LE(flags, 10);
-  message.writeUInt32LE(path.length, 12);
-  numbers.forEach((number, index) => message.writeBigUInt64LE(BigInt(number), 16 + 8 * index));
-  message.writeUInt32LE(target.length, 40);
-  path.copy(message, HEAD_BYTES);
-  target.copy(message, HEAD_BYTES + path.length);
+  setFlags(message, flags);
+  for (let at = 0; at < numbers.length; at++) message.writeBigUInt64LE(BigInt(numbers[at]!), 16 + 8 * at);
   return message;
 }
 
+export function setFlags(message: Buffer, flags: number): void {
+  message.writeUInt16LE(flags, 10);
+}
+
+const HEAD_BYTES = 48;
 const NO_PATH = Buffer.alloc(0);
 
+function withPaths(path: NativePath | undefined, target: NativePath | undefined): Buffer {
+  const first = path === undefined ? NO_PATH : terminated(path);
+  const second = target === undefined ? NO_PATH : terminated(target);
+  const message = Buffer.allocUnsafe(HEAD_BYTES + first.length + second.length).fill(0, 0, HEAD_BYTES);
+  message.writeUInt32LE(first.length, 12);
+  message.writeUInt32LE(second.length, 40);
+  first.copy(message, HEAD_BYTES);
+  second.copy(message, HEAD_BYTES + first.length);
+  return message;
+}
+
 /** The path as C wants it. A slash at the end says nothing that the rest does not. */
-function nativeBytes(uri: PathUri): Buffer {
-  const path = uri.toNative();
+function terminated(path: NativePath): Buffer {
   const bytes = typeof path === 'string' ? Buffer.from(`${path}\0`) : Buffer.from([...path, 0]);
   let end = bytes.length - 1;
   while (end > 1 && bytes[end - 1] === SLASH) end--;

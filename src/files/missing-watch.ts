@@ -54,13 +54,7 @@ class ArmedWatch implements Disposable {
   /** Watches every place where the news would show. False when there is news already, or no way to see it. */
   arm(): boolean {
     if (this.#present && this.#presentAtFirst === undefined) return false;
-    try {
-      this.#watchAll();
-    } catch {
-      this[Symbol.dispose](); // out of watches, or a directory went away: the client looks for itself
-      return false;
-    }
-    if (!this.#changed()) return true;
+    if (this.#follow() && !this.#changed()) return true;
     this[Symbol.dispose]();
     return false;
   }
@@ -71,11 +65,15 @@ class ArmedWatch implements Disposable {
     this.#watchers.clear();
   }
 
-  #watchAll(): void {
-    for (const path of this.#missing) this.#watch(existingAncestor(path));
-    if (this.#present) {
-      this.#watch(this.#present);
-      this.#watch(parentOf(this.#present));
+  /** Watches what is not watched yet; false where that is impossible. */
+  #follow(): boolean {
+    const places = this.#missing.map(existingAncestor);
+    if (this.#present) places.push(this.#present, parentOf(this.#present));
+    try {
+      for (const place of places) this.#watch(place);
+      return true;
+    } catch {
+      return false; // out of watches, or the place went away meanwhile
     }
   }
 
@@ -90,13 +88,7 @@ class ArmedWatch implements Disposable {
   /** Something moved: fires if it matters, otherwise follows, for a directory on the way may be there now. */
   #look(): void {
     if (this.#over) return;
-    if (this.#changed()) return this.#fire();
-    try {
-      this.#watchAll();
-    } catch {
-      return this.#fire(); // a place that cannot be watched any more may hide news
-    }
-    if (this.#changed()) this.#fire();
+    if (this.#changed() || !this.#follow() || this.#changed()) this.#fire();
   }
 
   #changed(): boolean {

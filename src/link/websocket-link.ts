@@ -25,6 +25,8 @@ export class WebSocketLink implements Link {
   readonly #frames: FrameWriter | undefined;
   readonly #room = new Changes();
   readonly #delivery: Delivery;
+  /** Whether nothing is read, because the receiver has enough to do. */
+  #busy = false;
 
   constructor(ws: WebSocket, options: WebSocketLinkOptions) {
     this.source = `websocket JSON-RPC message from exec-server websocket ${options.peer}`;
@@ -49,20 +51,19 @@ export class WebSocketLink implements Link {
 
   open(receive: Receiver): void {
     const inbox: Uint8Array[] = []; // came in one piece with the message the receiver is busy with
-    let busy = false;
     const take = (message: Uint8Array): void => {
       const pending = receive(message);
       if (!pending) return;
-      busy = true;
+      this.#busy = true;
       this.#ws.pause();
       void pending.then(() => {
-        busy = false;
-        while (!busy && inbox.length > 0) take(inbox.shift()!);
-        if (!busy) this.#ws.resume();
+        this.#busy = false;
+        while (!this.#busy && inbox.length > 0) take(inbox.shift()!);
+        if (!this.#busy) this.#ws.resume();
       });
     };
     this.#ws.on('message', (data) => {
-      if (busy) inbox.push(data as Buffer);
+      if (this.#busy) inbox.push(data as Buffer);
       else take(data as Buffer);
     });
   }
@@ -104,6 +105,7 @@ export class WebSocketLink implements Link {
   #keepAlive(intervalMs: number): void {
     let unanswered = 0;
     const timer = setInterval(() => {
+      if (this.#busy) return; // an answer may wait in the socket
       if (unanswered >= 2) return this.#ws.terminate();
       unanswered++;
       this.#delivery.keepAlive();

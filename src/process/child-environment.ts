@@ -35,7 +35,12 @@ export function childEnvironment(
   env: Environment,
 ): Record<string, string> {
   const merged = policy ? { ...inherited(own, policy), ...env } : env;
-  return select(merged, (name) => !neverPassed.has(name.toUpperCase()));
+  return select(merged, (name) => !isProtectedVariable(name));
+}
+
+/** Whether a variable of the server is its own business. */
+export function isProtectedVariable(name: string): boolean {
+  return neverPassed.has(name.toUpperCase());
 }
 
 function inherited(own: Environment, policy: EnvPolicy): Environment {

@@ -36,6 +36,8 @@ export interface ManagedProcessOptions {
   readonly audience: ProcessAudience;
   readonly retainedOutputBytes: number;
   readonly onClosed: () => void;
+  /** Called when following the process failed through a fault of ours; the process is ended. */
+  readonly onFault: (error: unknown) => void;
 }
 
 type WriteStatus = Result<'process/write'>;
@@ -81,7 +83,10 @@ export class ManagedProcess implements AsyncDisposable {
     this.#frames = new OutputFrames(processId);
     this.#stdinOpen = child.stdin !== undefined;
     this.#apply({ type: 'spawned', streams: tty ? 1 : 2 });
-    void this.#follow();
+    void this.#follow().catch((error) => {
+      options.onFault(error);
+      return this[Symbol.asyncDispose]();
+    });
     void child.exited.then(() => confined?.claim[Symbol.dispose]());
   }
 
@@ -235,6 +240,7 @@ export class ManagedProcess implements AsyncDisposable {
     try {
       await stdin.write(bytes);
     } catch (cause) {
+      if (writeId !== undefined) this.#writeIds.delete(writeId);
       throw new ExecError('internal', 'failed to write to process stdin', { cause });
     }
     return { status: 'accepted' };

@@ -1,3 +1,4 @@
+import type { Logger } from '../base/index.ts';
 import { osErrorText, SpawnError, type SpawnOptions, spawn } from '../os/index.ts';
 import { ExecError, type Params, type Result } from '../protocol/index.ts';
 import type { Confined } from '../sandbox/index.ts';
@@ -12,6 +13,7 @@ export interface ProcessTableOptions extends StartGates {
   readonly retainedOutputBytes: number;
   readonly maxProcesses: number;
   readonly closedProcessMs: number;
+  readonly log: Logger;
   /** The family mark of the n-th process. */
   readonly mark: (n: number) => bigint;
 }
@@ -58,6 +60,7 @@ export class ProcessTable implements AsyncDisposable {
       audience: options.audience,
       retainedOutputBytes: options.retainedOutputBytes,
       onClosed: () => this.#onClosed(process),
+      onFault: (error) => options.log.error('process.lost', { processId, error: String(error) }),
     });
     this.#processes.set(processId, process);
     if (params.startId != null)

@@ -11,6 +11,11 @@ export class WriteIds {
     return this.#seen.has(id);
   }
 
+  /** Forgets an id whose write came to nothing. */
+  delete(id: string): void {
+    this.#seen.delete(id);
+  }
+
   add(id: string): void {
     this.#seen.add(id);
     if (this.#seen.size <= this.#limit) return;

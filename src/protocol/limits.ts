@@ -24,4 +24,14 @@ export const limits = {
   outboxBytes: 1024 * 1024,
   /** Bytes queued for a child's stdin before writers wait. */
   stdinQueueBytes: 1024 * 1024,
+  /** The body of an HTTP response that is answered in one message; longer ones can be streamed. */
+  bufferedHttpBodyBytes: 32 * 1024 * 1024,
+  /** One piece of a streamed HTTP body. */
+  httpBodyDeltaBytes: 1024 * 1024,
+  /** HTTP connections of one client to one server; further requests wait. */
+  httpConnectionsPerOrigin: 64,
+  /** Connections through the managed network of one process; further ones are closed. */
+  proxyConnections: 256,
+  /** Reports of network decisions waiting for room; further ones are dropped. */
+  policyDecisionsQueued: 64,
 } as const;

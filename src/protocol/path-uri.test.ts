@@ -158,7 +158,7 @@ describe('the URI of a native path', () => {
 
         expect(bytesOf(PathUri.parse(PathUri.fromNative(given).href).toNative())).toBe(bytesOf(given));
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     );
   });
 

@@ -44,6 +44,7 @@ export class PathUri {
     const { pathname, host } = this.#url;
     if (pathname.startsWith(OPAQUE)) return this.#opaquePath(pathname.slice(OPAQUE.length));
     if (host !== '' || isDrivePath(pathname)) throw this.#foreign();
+    if (!pathname.includes('%')) return pathname; // nothing is escaped: plain ASCII
     return textOrBytes(unescapePath(pathname));
   }
 

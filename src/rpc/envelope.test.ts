@@ -238,7 +238,7 @@ describe('a large message', () => {
   });
 
   it('of many megabytes of text is parsed although something is odd about it', () => {
-    const long = 'text '.repeat(3_000_000);
+    const long = 'text '.repeat(2_400_000);
 
     expect(parse(`{"id":9007199254740993,"method":"m","params":{"x":1.5,"long":"${long}"}}`)).toMatchObject({
       id: '9007199254740993',

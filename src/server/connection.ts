@@ -1,6 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/index.ts';
 import { FileService } from '../files/index.ts';
+import { HttpClient } from '../network/index.ts';
+import { isProtectedVariable } from '../process/index.ts';
 import {
   decode,
   type EnvironmentInfo,
@@ -9,6 +11,7 @@ import {
   isMethodName,
   type MethodName,
   methods,
+  notifications,
   type Params,
 } from '../protocol/index.ts';
 import { EncodedResult, type Lane, type Link, Peer, type Service, type Violation } from '../rpc/index.ts';
@@ -16,6 +19,7 @@ import type { ExecServerConfig } from './config.ts';
 import { environmentHandlers } from './environment-handlers.ts';
 import { fileHandlers } from './file-handlers.ts';
 import type { Handlers, RequestContext } from './handlers.ts';
+import { httpHandlers } from './http-handlers.ts';
 import { processHandlers } from './process-handlers.ts';
 import type { Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
@@ -57,8 +61,20 @@ export class Connection implements Service {
       onMissingChanged: (watchId) => void peer.notify('fs/missingChanged', { watchId }),
       env: process.env as Record<string, string>,
     });
-    this.#handlers = { ...environmentHandlers(options.info), ...processHandlers, ...fileHandlers(files) };
-    void link.closed.then(() => this.#release()).then(() => files[Symbol.asyncDispose]());
+    const http = new HttpClient({
+      onDelta: (delta) => peer.notify('http/request/bodyDelta', encode(notifications['http/request/bodyDelta'], delta)),
+      env: process.env,
+      isProtected: isProtectedVariable,
+    });
+    this.#handlers = {
+      ...environmentHandlers(options.info),
+      ...processHandlers,
+      ...fileHandlers(files),
+      ...httpHandlers(http),
+    };
+    void link.closed
+      .then(() => this.#release())
+      .then(() => Promise.all([files[Symbol.asyncDispose](), http[Symbol.asyncDispose]()]));
     const peer = new Peer(link, this, { concurrentRequests: options.config.concurrentRequests });
     setMaxListeners(0, peer.ended); // every parked request listens
   }

@@ -10,7 +10,10 @@ export const processHandlers: Handlers = {
     try {
       session.processes.start(params);
     } catch (error) {
-      session.notifyIfWanted('process/failed', { processId, message: ExecError.from(error).message });
+      // A start refused because the id is taken says nothing about the process that has it.
+      if (!session.processes.get(processId)) {
+        session.notifyIfWanted('process/failed', { processId, message: ExecError.from(error).message });
+      }
       throw error;
     }
     log.debug('process.started', { processId });

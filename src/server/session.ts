@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Logger } from '../base/index.ts';
 import { familyMark, killFamily, SESSION_MASK } from '../os/index.ts';
 import { type ProcessAudience, ProcessTable } from '../process/index.ts';
 import { limits } from '../protocol/index.ts';
@@ -13,7 +14,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
   #link: Link | undefined;
   #events: ReadonlySet<string> = new Set();
 
-  constructor(config: ExecServerConfig, server: number, number: number) {
+  constructor(config: ExecServerConfig, log: Logger, server: number, number: number) {
     this.#familyMark = familyMark(server, number, 0);
     this.processes = new ProcessTable({
       audience: this,
@@ -23,6 +24,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
       closedProcessMs: limits.closedProcessMs,
       allowDirectExec: config.allowDirectExec,
       allowPreparedExec: config.allowPreparedExec,
+      log,
       mark: (n) => familyMark(server, number, n),
     });
   }

@@ -26,7 +26,7 @@ export class Sessions implements AsyncDisposable {
   }
 
   create(link: Link, events: readonly string[]): Session {
-    const session = new Session(this.#config, this.#server, this.#created++);
+    const session = new Session(this.#config, this.#log, this.#server, this.#created++);
     this.#sessions.set(session.id, session);
     session.attach(link, events);
     return session;

@@ -3,17 +3,6 @@ export const laterScenarios: Record<string, string> = {
   'capabilities-v2': 'capability discovery',
   'capability-roots-v1': 'capability discovery',
   'environment-config': 'environment configuration',
-  'fs-basic': 'filesystem methods',
-  'fs-errors': 'filesystem methods',
-  'fs-follow-symlinks': 'filesystem methods',
-  'fs-handle-limit': 'filesystem methods',
-  'fs-path-uri': 'filesystem methods',
-  'fs-read-stream': 'filesystem methods',
-  'fs-walk': 'filesystem methods',
-  'fs-watch-missing': 'filesystem methods',
-  'fs-write-stream': 'filesystem methods',
-  'http-buffered': 'HTTP requests',
-  'http-streamed': 'HTTP requests',
   'network-proxy': 'the managed network',
   'sandbox-context-errors': 'the sandbox',
   'sandbox-fs-deny': 'the sandbox',
@@ -27,5 +16,4 @@ export const laterScenarios: Record<string, string> = {
 export const laterMethods: Record<string, string[]> = {
   'client-resume': ['fs/', 'environmentConfig/'],
   'client-unified-exec': ['fs/', 'environmentConfig/'],
-  'resume-after-disconnect': ['fs/'],
 };

@@ -53,7 +53,14 @@ it(`50 runs of 5 MB lose no byte when the connection is cut and resumed at a ran
     const recovery = new Recovery(second, 'p', lastSeq);
     await recovery.finish();
     const digest = sha256(Buffer.concat([seen, recovery.bytes()]));
-    expect({ seed, run, cutAt, awayMs, gaps: recovery.gaps, digest }).toEqual({ seed, run, cutAt, awayMs, gaps: [], digest: expected });
+    expect({ seed, run, cutAt, awayMs, gaps: recovery.gaps, digest }).toEqual({
+      seed,
+      run,
+      cutAt,
+      awayMs,
+      gaps: [],
+      digest: expected,
+    });
   }
 });
 

@@ -1,0 +1,208 @@
+import { setMaxListeners } from 'node:events';
+import type { Dispatcher } from 'undici';
+import { ExecError, limits, type Params, type Result } from '../protocol/index.ts';
+import { type HttpMessage, httpMessage } from './http-message.ts';
+import { MOST_REDIRECTS, redirected } from './redirect.ts';
+
+export interface HttpClientOptions {
+  /** Where header values and proxy settings come from. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Variables that never leave this machine. */
+  readonly isProtected: (variable: string) => boolean;
+  /** Passes on a piece of a streamed body; the promise, if any, resolves when there is room for more. */
+  readonly onDelta: (delta: BodyDelta) => void | Promise<void>;
+}
+
+export interface BodyDelta {
+  readonly requestId: string;
+  readonly seq: number;
+  readonly deltaBase64: Uint8Array;
+  readonly done: boolean;
+  readonly error: string | null;
+}
+
+type RequestParams = Params<'http/request'>;
+type RequestResult = Result<'http/request'>;
+type Answer = Dispatcher.ResponseData;
+
+/** Makes HTTP requests for one client; what is under way ends with it. */
+export class HttpClient implements AsyncDisposable {
+  readonly #options: HttpClientOptions;
+  readonly #streaming = new Set<string>();
+  readonly #end = new AbortController();
+  #dispatcher: Promise<Dispatcher> | undefined;
+
+  constructor(options: HttpClientOptions) {
+    this.#options = options;
+    setMaxListeners(0, this.#end.signal); // every request listens
+  }
+
+  async request(params: RequestParams): Promise<RequestResult> {
+    const { env, isProtected } = this.#options;
+    const message = httpMessage(params, env, isProtected);
+    return params.streamResponse ? this.#streamed(params, message) : this.#buffered(params, message);
+  }
+
+  async #buffered(params: RequestParams, message: HttpMessage): Promise<RequestResult> {
+    const answer = await this.#exchange(params, message);
+    return { ...head(answer), bodyBase64: await wholeBody(answer) };
+  }
+
+  async #streamed(params: RequestParams, message: HttpMessage): Promise<RequestResult> {
+    const { requestId } = params;
+    if (this.#streaming.has(requestId)) {
+      const busy = `http/request streamResponse requestId \`${requestId}\` is already active`;
+      throw new ExecError('invalidParams', busy);
+    }
+    this.#streaming.add(requestId);
+    try {
+      const answer = await this.#exchange(params, message);
+      // The response leaves in this turn of the event loop, its body in a later one.
+      setImmediate(() => void this.#stream(requestId, answer));
+      return { ...head(answer), bodyBase64: new Uint8Array(0) };
+    } catch (error) {
+      this.#streaming.delete(requestId);
+      throw error;
+    }
+  }
+
+  async #stream(requestId: string, { body }: Answer): Promise<void> {
+    let seq = 1;
+    const piece = (deltaBase64: Uint8Array) => ({ requestId, seq: seq++, deltaBase64, done: false, error: null });
+    let error: string | null = null;
+    try {
+      for await (const chunk of body) {
+        for (const part of parts(chunk as Uint8Array)) await this.#options.onDelta(piece(part));
+      }
+    } catch (failure) {
+      error = bodyFailure(failure);
+    }
+    this.#streaming.delete(requestId);
+    if (this.#end.signal.aborted) return;
+    await this.#options.onDelta({ ...piece(new Uint8Array(0)), done: true, error });
+  }
+
+  /** Sends the message, follows redirects as asked, and gives the last answer with its body unread. */
+  async #exchange({ timeoutMs, redirectPolicy }: RequestParams, first: HttpMessage): Promise<Answer> {
+    this.#dispatcher ??= createDispatcher(this.#options.env);
+    const dispatcher = await this.#dispatcher;
+    const signal = timeoutMs == null ? this.#end.signal : deadline(timeoutMs, this.#end.signal);
+    let message = first;
+    for (let redirects = 0; ; redirects++) {
+      const answer = await send(dispatcher, message, signal);
+      const location = redirectPolicy === 'stop' ? undefined : locationOf(answer);
+      const next = redirected(message, answer.statusCode, location);
+      if (!next) return answer;
+      await answer.body.dump({ limit: DUMPED_BYTES, signal }).catch(() => undefined); // nobody needs what it said
+      if (redirects === MOST_REDIRECTS) throw failed(first.url, 'too many redirects');
+      message = next;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#end.abort();
+    const dispatcher = await this.#dispatcher;
+    await dispatcher?.destroy();
+  }
+}
+
+/** A redirect with a longer body than this costs its connection. */
+const DUMPED_BYTES = 64 * 1024;
+
+/** Timers of JavaScript fire at once when asked for more than 2^31-1 ms. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+function deadline(timeoutMs: number, end: AbortSignal): AbortSignal {
+  return AbortSignal.any([AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS)), end]);
+}
+
+/** Connections are kept for a few seconds at most, and go through the proxies that the server's environment names. */
+async function createDispatcher(env: HttpClientOptions['env']): Promise<Dispatcher> {
+  const { EnvHttpProxyAgent } = await import('undici'); // only clients that make requests pay for it
+  const everything = env.all_proxy || env.ALL_PROXY || '';
+  return new EnvHttpProxyAgent({
+    httpProxy: supported(env.http_proxy || env.HTTP_PROXY || everything),
+    httpsProxy: supported(env.https_proxy || env.HTTPS_PROXY || everything),
+    noProxy: env.no_proxy || env.NO_PROXY || '',
+    proxyTunnel: false,
+    connections: limits.httpConnectionsPerOrigin,
+    keepAliveTimeout: 4000,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connectTimeout: 0,
+  });
+}
+
+/** `socks5h` differs from `socks5` in who resolves names; here the proxy always does. */
+function supported(proxy: string): string {
+  return proxy.replace(/^socks5h:/, 'socks5:');
+}
+
+async function send(dispatcher: Dispatcher, message: HttpMessage, signal: AbortSignal): Promise<Answer> {
+  const { method, url, headers, body } = message;
+  try {
+    return await dispatcher.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: method as Dispatcher.HttpMethod,
+      headers: [...headers],
+      body: body ?? null,
+      signal,
+      responseHeaders: 'raw',
+    });
+  } catch (error) {
+    throw failed(url, sendFailure(error), error);
+  }
+}
+
+function failed(url: URL, reason: string, cause?: unknown): ExecError {
+  const text = `http/request failed: error sending request for url (${url.href}): ${reason}`;
+  return new ExecError('internal', text, { cause });
+}
+
+function sendFailure(error: unknown): string {
+  const { name, message, code } = error as Error & { code?: string };
+  if (name === 'TimeoutError') return 'operation timed out';
+  return message || code || name;
+}
+
+function bodyFailure(error: unknown): string {
+  return (error as Error).name === 'TimeoutError' ? 'operation timed out' : 'error decoding response body';
+}
+
+type RawHeaders = readonly string[];
+
+function head({ statusCode, headers }: Answer): Omit<RequestResult, 'bodyBase64'> {
+  const raw = headers as unknown as RawHeaders;
+  const pairs = raw.flatMap((name, at) => (at % 2 === 0 ? [{ name: name.toLowerCase(), value: raw[at + 1]! }] : []));
+  return { status: statusCode, headers: pairs.filter(({ value }) => VISIBLE.test(value)) };
+}
+
+const VISIBLE = /^[\t\x20-\x7e]*$/;
+
+function locationOf(answer: Answer): string | undefined {
+  return head(answer).headers.find(({ name }) => name === 'location')?.value;
+}
+
+async function wholeBody({ body }: Answer): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      bytes += (chunk as Uint8Array).length;
+      if (bytes > limits.bufferedHttpBodyBytes) break;
+      chunks.push(chunk as Uint8Array);
+    }
+  } catch (error) {
+    throw new ExecError('internal', `http/request failed: ${bodyFailure(error)}`, { cause: error });
+  }
+  if (bytes <= limits.bufferedHttpBodyBytes) return Buffer.concat(chunks);
+  const most = `http/request failed: response body is larger than ${limits.bufferedHttpBodyBytes} bytes`;
+  throw new ExecError('internal', `${most}; ask for it with streamResponse`);
+}
+
+function* parts(chunk: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < chunk.length; at += limits.httpBodyDeltaBytes) {
+    yield chunk.subarray(at, at + limits.httpBodyDeltaBytes);
+  }
+}

@@ -1,0 +1,109 @@
+import { ExecError, type Params } from '../protocol/index.ts';
+
+type RequestParams = Params<'http/request'>;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** One request as it goes out; headers are name, value, name, value. */
+export interface HttpMessage {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: readonly string[];
+  readonly body: Uint8Array | undefined;
+}
+
+/** The message a client asks for; throws what is wrong with it. */
+export function httpMessage(
+  params: RequestParams,
+  env: Environment,
+  isProtected: (name: string) => boolean,
+): HttpMessage {
+  const method = checkedMethod(params.method);
+  const url = checkedUrl(params.url);
+  const headers = (params.headers ?? []).flatMap((header) => checkedHeader(header, env, isProtected));
+  const names = new Set(headers.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase()));
+  if (!names.has('accept')) headers.push('accept', '*/*');
+  if (url.username !== '' || url.password !== '') {
+    if (!names.has('authorization')) headers.push('authorization', basicCredentials(url));
+    url.username = '';
+    url.password = '';
+  }
+  return { method, url, headers, body: params.bodyBase64 ?? undefined };
+}
+
+function checkedMethod(method: string): string {
+  // A tunnel is no exchange of messages.
+  if (!TOKEN.test(method) || method === 'CONNECT') {
+    throw new ExecError('invalidParams', 'http/request method is invalid: invalid HTTP method');
+  }
+  return method;
+}
+
+function checkedUrl(text: string): URL {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    const reason = /^[a-z][a-z0-9+.-]*:/i.test(text) ? 'invalid URL' : 'relative URL without a base';
+    throw new ExecError('invalidParams', `http/request url is invalid: ${reason}`);
+  }
+  if (!isWeb(url)) {
+    const scheme = url.protocol.slice(0, -1);
+    throw new ExecError('invalidParams', `http/request only supports http and https URLs, got ${scheme}`);
+  }
+  return url;
+}
+
+export function isWeb(url: URL): boolean {
+  return url.protocol === 'http:' || url.protocol === 'https:';
+}
+
+type Header = NonNullable<RequestParams['headers']>[number];
+
+function checkedHeader(
+  { name, value, valueEnvVar }: Header,
+  env: Environment,
+  isProtected: (name: string) => boolean,
+): string[] {
+  if (!TOKEN.test(name)) {
+    throw new ExecError('invalidParams', 'http/request header name is invalid: invalid HTTP header name');
+  }
+  const whole = valueEnvVar == null ? value : value + variable(name, valueEnvVar, env, isProtected);
+  if (UNSENDABLE.test(whole)) {
+    throw new ExecError(
+      'invalidParams',
+      `http/request header value is invalid for ${name}: failed to parse header value`,
+    );
+  }
+  if (framing.has(name.toLowerCase())) return [];
+  return [name, Buffer.from(whole, 'utf8').toString('latin1')];
+}
+
+function variable(header: string, name: string, env: Environment, isProtected: (name: string) => boolean): string {
+  const refuse = (reason: string) => new ExecError('invalidParams', `http/request header ${header} ${reason} ${name}`);
+  if (isProtected(name)) throw refuse('cannot use executor environment variable');
+  const value = env[name];
+  if (value === undefined) throw refuse('requires executor environment variable');
+  if (value === '') throw refuse('requires a non-empty executor environment variable');
+  return value;
+}
+
+function basicCredentials({ username, password }: URL): string {
+  const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return `Basic ${Buffer.from(text).toString('base64')}`;
+}
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be in a header
+const UNSENDABLE = /[\x00-\x08\x0a-\x1f\x7f]/;
+
+/** Headers about the connection to the next hop, which is ours to manage, and the length, which the body tells. */
+const framing = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+]);

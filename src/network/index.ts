@@ -1,0 +1,1 @@
+export { type BodyDelta, HttpClient, type HttpClientOptions } from './http-client.ts';

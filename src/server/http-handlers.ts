@@ -1,0 +1,6 @@
+import type { HttpClient } from '../network/index.ts';
+import type { Handlers } from './handlers.ts';
+
+export function httpHandlers(client: HttpClient): Handlers {
+  return { 'http/request': (params) => client.request(params) };
+}

@@ -1,0 +1,252 @@
+import { existsSync, linkSync, lstatSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  accounts,
+  glob,
+  path,
+  type RunOptions,
+  readOnly,
+  restrictedRead,
+  special,
+  uri,
+  workspaceWrite,
+  Yard,
+} from './sandbox-fixture.ts';
+
+const readOnlyDisk = 'Read-only file system';
+
+describe.each(accounts)('the disk a sandboxed command sees, of a server run by $name', (account) => {
+  let yard: Yard;
+  beforeAll(async () => {
+    yard = await Yard.open(account);
+  });
+  beforeEach(() => yard.reset());
+  afterAll(() => yard[Symbol.asyncDispose]());
+
+  /** The script fails with these words, and whether that counts as a denial. */
+  async function expectFailure(script: string, words: string, denied: boolean, options?: RunOptions): Promise<void> {
+    const outcome = await yard.run(script, options);
+    expect(outcome.stderr).toContain(words);
+    expect(outcome).toMatchObject({ denied });
+    expect(outcome.exitCode).not.toBe(0);
+  }
+
+  async function expectSuccess(script: string, options?: RunOptions): Promise<string> {
+    const outcome = await yard.run(script, options);
+    expect(outcome).toMatchObject({ exitCode: 0, stderr: '', denied: false });
+    return outcome.stdout;
+  }
+
+  describe('read only', () => {
+    const options = { entries: readOnly };
+
+    it('can be read everywhere', async () => {
+      expect(await expectSuccess('cat /etc/passwd', options)).toContain('root:');
+    });
+
+    it.each(['$W/n', '$O/n'])('refuses to create %s', async (file) => {
+      await expectFailure(`echo x > ${file}`, readOnlyDisk, true, options);
+      expect(existsSync(yard.at('workspace/n')) || existsSync(yard.at('outside/n'))).toBe(false);
+    });
+
+    it('has devices without a machine behind them only', async () => {
+      await expectSuccess('echo x > /dev/null; echo x > /dev/shm/exec-server-test', options);
+      expect(existsSync('/dev/shm/exec-server-test')).toBe(false);
+      await expectFailure('stat /dev/mem /dev/kmsg', 'No such file', false, options);
+    });
+  });
+
+  describe('with a writable workspace', () => {
+    it('takes files in the workspace', async () => {
+      await expectSuccess('echo x > n');
+      expect(readFileSync(yard.at('workspace/n'), 'utf8')).toBe('x\n');
+    });
+
+    it.each([
+      'echo x > $O/n',
+      'echo x >> $O/secret',
+      'rm $O/secret',
+      'chmod 777 $O/secret',
+      'touch -d 2001-01-01 $O/secret',
+      'mv $W $W.moved',
+      'ln -s $O $W/l && echo x > $W/l/n',
+      'echo x > /proc/self/root/$O/n',
+      'echo x > /proc/1/root/$O/n',
+    ])('keeps what is outside: %s', async (script) => {
+      const before = lstatSync(yard.at('outside/secret'));
+      await expectFailure(script, readOnlyDisk, true);
+      expect(readdirSync(yard.outside)).toEqual(['secret']);
+      expect(lstatSync(yard.at('outside/secret'))).toMatchObject({ mtimeMs: before.mtimeMs, mode: before.mode });
+    });
+
+    it.each([
+      'echo x > .git/hooks/pre-commit',
+      'echo x >> .git/config',
+      'rm -rf .git',
+      'mkdir .agents/x',
+      'echo x > .aws/credentials',
+      'ln -s $W/sub $W/.codex/x',
+    ])('keeps the names that other programs act upon: %s', async (script) => {
+      await expectFailure(script, readOnlyDisk, true);
+      expect(readFileSync(yard.at('workspace/.git/config'), 'utf8')).toBe('[core]\n');
+      expect(readdirSync(yard.at('workspace/.git/hooks'))).toEqual([]);
+      expect(readdirSync(yard.workspace).sort()).toEqual(['.git', 'a.txt', 'sub']);
+    });
+
+    it('cannot move a protected directory away, which is no denial', async () => {
+      await expectFailure('mv .git elsewhere', 'Device or resource busy', false);
+    });
+
+    it('has a missing protected directory in its place while the command runs, and not afterwards', async () => {
+      await expectFailure('mkdir .codex', 'File exists', false);
+      expect(existsSync(yard.at('workspace/.codex'))).toBe(false);
+    });
+
+    it('protects names directly under a writable root only', async () => {
+      await expectSuccess('mkdir -p sub/.git/hooks && echo x > sub/.git/hooks/h');
+    });
+
+    it('refuses to link to files outside, and follows links that were there', async () => {
+      await expectFailure('ln $O/secret hl', 'Invalid cross-device link', false);
+      symlinkSync(yard.at('outside/secret'), yard.at('workspace/sl'));
+      await expectFailure('echo x >> sl', readOnlyDisk, true);
+      linkSync(yard.at('outside/secret'), yard.at('workspace/hl'));
+      await expectSuccess('echo x >> hl');
+      expect(readFileSync(yard.at('outside/secret'), 'utf8')).toBe('secret\nx\n');
+    });
+
+    it('lets a read rule narrow it and a write rule widen it', async () => {
+      const narrowed = { entries: [...workspaceWrite, path(yard.at('workspace/sub'), 'read')] };
+      await expectFailure('echo x > n && echo x > sub/n', readOnlyDisk, true, narrowed);
+      expect(existsSync(yard.at('workspace/n'))).toBe(true);
+      const widened = { entries: [...workspaceWrite, path(yard.at('workspace/.git'), 'write')] };
+      await expectSuccess('echo x > .git/n', widened);
+    });
+
+    it('protects the directory a .git file points to', async () => {
+      yard.reset();
+      yard.mkdir('other/gd');
+      yard.write('other/.git', 'gitdir: ./gd\n');
+      const sandbox = { workspaceRoots: [uri(yard.at('other'))] };
+      await expectFailure(`echo x > ${yard.at('other/gd/config')}`, readOnlyDisk, true, { sandbox });
+      await expectFailure(`echo x > ${yard.at('other/.git')}`, readOnlyDisk, true, { sandbox });
+    });
+
+    it('has as many workspaces as are named, none if none is', async () => {
+      yard.mkdir('second/.git');
+      const sandbox = { workspaceRoots: [uri(yard.workspace), uri(yard.at('second'))] };
+      await expectSuccess(`echo x > ${yard.at('second/n')}`, { sandbox });
+      await expectFailure(`echo x > ${yard.at('second/.git/n')}`, readOnlyDisk, true, { sandbox });
+      await expectFailure('echo x > n', readOnlyDisk, true, { sandbox: { workspaceRoots: [] } });
+    });
+
+    it('ignores writable roots that do not exist and words it does not know', async () => {
+      const unknown = special('unknown', 'write', { path: ':future' });
+      await expectSuccess('echo x > n', { entries: [...workspaceWrite, path(yard.at('missing'), 'write'), unknown] });
+    });
+
+    it('writes through a root that is a symbolic link', async () => {
+      symlinkSync(yard.outside, yard.at('link'));
+      await expectSuccess(`echo x > ${yard.at('link')}/n`, { entries: [...readOnly, path(yard.at('link'), 'write')] });
+      expect(existsSync(yard.at('outside/n'))).toBe(true);
+    });
+
+    it('takes a single file as a root', async () => {
+      const entries = [...readOnly, path(yard.at('outside/secret'), 'write')];
+      await expectSuccess('echo x >> $O/secret', { entries });
+      await expectFailure('rm $O/secret', 'cannot remove', true, { entries });
+      expect(readFileSync(yard.at('outside/secret'), 'utf8')).toBe('secret\nx\n');
+    });
+
+    it.each(['.git', '.codex'])('refuses a workspace whose %s is a link that could be replaced', async (name) => {
+      yard.mkdir('linked');
+      symlinkSync(yard.outside, yard.at(`linked/${name}`));
+      const outcome = await yard.run('echo ran', { sandbox: { workspaceRoots: [uri(yard.at('linked'))] } });
+      expect(outcome).toMatchObject({ exitCode: 1, stdout: '', denied: false });
+      expect(outcome.stderr).toContain('symbolic link');
+    });
+
+    it('makes TMPDIR of the request writable, and nothing without one', async () => {
+      const entries = [...readOnly, special('tmpdir', 'write')];
+      await expectSuccess('echo x > $O/n', { entries, env: { TMPDIR: yard.outside } });
+      await expectFailure('echo x > $O/n', readOnlyDisk, true, { entries });
+      await expectFailure('echo x > n', readOnlyDisk, true, { entries, env: { TMPDIR: '.' } });
+    });
+  });
+
+  describe('with little to read', () => {
+    const options = { entries: restrictedRead };
+
+    it('consists of the system and the workspace', async () => {
+      expect((await expectSuccess('ls /', options)).split('\n')).not.toContain('root');
+      await expectFailure('cat $O/secret', 'No such file', false, options);
+      await expectFailure('ls /root /home /var /opt', 'No such file', false, options);
+      await expectFailure('touch /etc/x', readOnlyDisk, true, options);
+      await expectSuccess('echo x > /newfile; echo x > n', options);
+      expect(existsSync('/newfile')).toBe(false);
+    });
+
+    it('may leave the command without a program to run, which is no denial', async () => {
+      const outcome = await yard.run('true', { entries: [special('project_roots', 'write')] });
+      expect(outcome).toMatchObject({ exitCode: 127, denied: false });
+    });
+
+    it('must have the working directory in it', async () => {
+      const outcome = await yard.run('true', { ...options, cwd: yard.outside });
+      expect(outcome).toMatchObject({ exitCode: 1, denied: false });
+      expect(outcome.stderr).toContain('cannot enter the working directory');
+    });
+  });
+
+  describe('with denied parts', () => {
+    const denying = (): RunOptions => ({
+      entries: [
+        ...workspaceWrite,
+        path(yard.at('workspace/a.txt'), 'deny'),
+        path(yard.at('workspace/priv'), 'deny'),
+        path(yard.at('workspace/priv/open'), 'write'),
+        glob(`${yard.workspace}/**/*.env`),
+      ],
+    });
+    beforeEach(() => {
+      yard.mkdir('workspace/priv/open');
+      yard.write('workspace/priv/secret', 's');
+      yard.write('workspace/sub/x.env', 's');
+    });
+
+    it.each(['cat a.txt', 'cat sub/x.env', 'ls priv', 'cat priv/secret'])('does not show them: %s', async (script) => {
+      const outcome = await yard.run(script, denying());
+      expect(outcome).toMatchObject({ stdout: '' });
+      expect(outcome.stderr).toMatch(/Permission denied|No such file/);
+    });
+
+    it('cannot be rid of them', async () => {
+      await expectFailure('mv a.txt b', 'Device or resource busy', false, denying());
+      await expectFailure('rm sub/x.env', 'Device or resource busy', false, denying());
+      await expectFailure('chmod 777 a.txt', readOnlyDisk, true, denying());
+    });
+
+    it('reopens what a more specific rule allows', async () => {
+      await expectSuccess('echo x > priv/open/n', denying());
+      expect(existsSync(yard.at('workspace/priv/open/n'))).toBe(true);
+    });
+
+    it('matches patterns against what is there when the command starts', async () => {
+      expect(await expectSuccess('echo x > y.env; cat y.env', denying())).toBe('x\n');
+    });
+
+    it('keeps a missing denied path missing', async () => {
+      const entries = [...workspaceWrite, path(yard.at('workspace/nope/deep'), 'deny')];
+      await expectFailure('mkdir nope', 'File exists', false, { entries });
+      expect(existsSync(yard.at('workspace/nope'))).toBe(false);
+    });
+
+    it('refuses what it could not enforce', async () => {
+      const everywhere = await yard.run('echo ran', { entries: [...workspaceWrite, glob('/**/*.pem')] });
+      expect(everywhere).toMatchObject({ exitCode: 1, stdout: '', denied: false });
+      symlinkSync(yard.outside, yard.at('workspace/lnk'));
+      const link = await yard.run('echo ran', { entries: [...workspaceWrite, path(yard.at('workspace/lnk'), 'deny')] });
+      expect(link).toMatchObject({ exitCode: 1, stdout: '', denied: false });
+    });
+  });
+});
