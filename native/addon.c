@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "addon.h"
+#include "harden.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -193,6 +194,17 @@ static napi_value probe(napi_env env, napi_callback_info info)
     return missing;
 }
 
+/* harden(keep): 0 or an errno. */
+static napi_value harden(napi_env env, napi_callback_info info)
+{
+    size_t count = 1;
+    napi_value argument;
+    int32_t keep;
+    TRY(env, napi_get_cb_info(env, info, &count, &argument, NULL, NULL));
+    TRY(env, napi_get_value_int32(env, argument, &keep));
+    return number(env, harden_process(keep) < 0 ? errno : 0);
+}
+
 NAPI_MODULE_INIT()
 {
     const struct {
@@ -202,7 +214,8 @@ NAPI_MODULE_INIT()
         {"probe", probe},   {"start", delivery_start},        {"spawn", start_child},          {"grant", grant},
         {"end", end_input}, {"write", write_input},           {"signal", send_signal},         {"resize", resize},
         {"hold", hold},     {"terminalMode", terminal_mode}, {"closeOutputs", close_outputs}, {"sweep", sweep},
-        {"release", release}, {"mask", mask_bytes},           {"unmask", unmask_bytes},
+        {"release", release}, {"mask", mask_bytes},           {"unmask", unmask_bytes},         {"harden", harden},
+        {"socketPair", socket_pair},                          {"receiveDescriptors", receive_descriptors},
         {"fileAnswer", file_answer},                          {"fileAnswerLater", file_answer_later},
     };
     struct addon *addon = calloc(1, sizeof *addon);

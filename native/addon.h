@@ -39,6 +39,10 @@ napi_value sweep(napi_env env, napi_callback_info info);
 napi_value file_answer(napi_env env, napi_callback_info info);
 napi_value file_answer_later(napi_env env, napi_callback_info info);
 
+/* descriptors.c */
+napi_value socket_pair(napi_env env, napi_callback_info info);
+napi_value receive_descriptors(napi_env env, napi_callback_info info);
+
 /* start-child.c */
 napi_value start_child(napi_env env, napi_callback_info info);
 

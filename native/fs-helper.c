@@ -81,6 +81,7 @@ int main(void)
 {
     uint8_t head[FS_REQUEST_HEAD];
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that must not grow is an error of the request */
     raise_descriptor_limit();
     for (;;) {
         int outcome = read_all(head, sizeof head);

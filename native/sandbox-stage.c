@@ -3,8 +3,9 @@
  *        sandbox-stage refuse FD   prints the text in FD to stderr
  *
  * The last step before a sandboxed command: runs inside the sandbox, where bubblewrap has left it. FD holds strings,
- * each ended by NUL: the descriptor of a seccomp program or -1, the working directory, the number of files to try and
- * the files, the number of arguments and the arguments, and the environment.
+ * each ended by NUL: the descriptor of a seccomp program or -1, the descriptor of a channel to the server and the
+ * number of ports to listen on for it and the ports, the working directory, the number of files to try and the files,
+ * the number of arguments and the arguments, and the environment.
  *
  * Exit codes: those of the command; 127 not found, 126 cannot be executed, 1 anything else, 2 usage.
  */
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #include "files.h"
+#include "inner-listeners.h"
 
 /* Our own words on stderr start so; src/sandbox/denial.ts knows them from a command's. */
 #define PREFIX "exec-server: "
@@ -68,13 +70,19 @@ static char *next_string(struct reader *reader)
     return text;
 }
 
-/* So many strings, or all that are left, as a NULL-terminated list. */
-static char **next_list(struct reader *reader, size_t count)
+/* So many strings as a NULL-terminated list. */
+static char **next_strings(struct reader *reader, size_t count)
 {
     char **list = calloc(count + 1, sizeof *list);
     for (size_t i = 0; list != NULL && i < count; i++)
         list[i] = next_string(reader);
     return list;
+}
+
+static char **next_list(struct reader *reader, size_t *count)
+{
+    *count = strtoul(next_string(reader), NULL, 10);
+    return next_strings(reader, *count);
 }
 
 static size_t strings_left(const struct reader *reader)
@@ -123,12 +131,17 @@ static int run(int fd)
     if (read_whole(fd, &request) < 0)
         return complain(1, "cannot read", "the request");
     int filter = atoi(next_string(&request));
+    int channel = atoi(next_string(&request));
+    size_t port_count, count;
+    char **ports = next_list(&request, &port_count);
     const char *directory = next_string(&request);
-    char **files = next_list(&request, strtoul(next_string(&request), NULL, 10));
-    char **arguments = next_list(&request, strtoul(next_string(&request), NULL, 10));
-    char **environment = next_list(&request, strings_left(&request));
-    if (files == NULL || arguments == NULL || environment == NULL)
+    char **files = next_list(&request, &count);
+    char **arguments = next_list(&request, &count);
+    char **environment = next_strings(&request, strings_left(&request));
+    if (ports == NULL || files == NULL || arguments == NULL || environment == NULL)
         return complain(1, "cannot read", "the request");
+    if (port_count > 0 && listen_for_server(channel, ports, port_count) < 0)
+        return complain(1, "cannot listen for", "the proxies");
     if (chdir(directory) < 0)
         return complain(1, "cannot enter the working directory", directory);
     if (filter >= 0 && install_filter(filter) < 0)

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "files.h"
+#include "harden.h"
 
 #define CHILD_STACK (16 * 1024)
 #define KERNEL_SIGNALS 64
@@ -124,6 +125,8 @@ static int child_main(void *argument)
         if (getppid() != job->parent)
             _exit(127);
     }
+    if (harden_undo() < 0)
+        return give_up(job, "limits");
     if (chdir(request->cwd) < 0)
         return give_up(job, "chdir");
     default_signals();

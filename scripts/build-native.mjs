@@ -4,12 +4,12 @@ import { mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ensureInstalled } from './system-packages.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const native = join(root, 'native');
 const output = join(root, 'build', 'native');
 const flags = ['-std=gnu17', '-O2', '-Wall', '-Wextra', '-Werror', '-fvisibility=hidden'];
-const install = 'apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev';
 
 const filesystem = [
   'base64',
@@ -30,8 +30,10 @@ const addon = [
   'addon',
   'children',
   'delivery',
+  'descriptors',
   'family',
   'fs-addon',
+  'harden',
   'inherit',
   'input',
   'loop',
@@ -47,7 +49,7 @@ const targets = [
   // Static where the C library can be: a third of the memory.
   { file: 'guardian', parts: ['guardian', 'family'], flags: [['-static'], []] },
   // Static always: it runs in views of the disk that have no C library.
-  { file: 'sandbox-stage', parts: ['sandbox-stage'], flags: [['-static']] },
+  { file: 'sandbox-stage', parts: ['sandbox-stage', 'inner-listeners'], flags: [['-static']] },
   { file: 'fs-helper', parts: ['fs-helper', ...filesystem], flags: [['-static']] },
 ];
 
@@ -87,18 +89,8 @@ function newest(files) {
 }
 
 function ensureCompiler() {
-  if (hasCompiler()) return;
-  const canInstall = process.getuid?.() === 0 && spawnSync('apt-get', ['--version']).status === 0;
-  if (canInstall) {
-    console.error('No C compiler found: installing gcc and libc6-dev.');
-    spawnSync('sh', ['-c', install], {
-      stdio: ['ignore', 2, 2],
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    });
-    if (hasCompiler()) return;
-  }
-  console.error(`A C compiler is needed to build the native addon. Run as root: ${install}`);
-  process.exit(1);
+  const compiler = { purpose: 'the native addon', packages: ['gcc', 'libc6-dev'], isThere: hasCompiler };
+  if (!ensureInstalled(compiler)) process.exit(1);
 }
 
 /** Whether there is a compiler with the headers of the C library. */

@@ -1,22 +1,33 @@
 #!/usr/bin/env node
-// Runs the bundled command line from compiled code. The cache fits the Node that built it; any other Node refuses it
-// and compiles as usual.
+// Runs the bundled command line from compiled code. A cache fits the Node that built it; any other Node refuses it and
+// compiles as usual.
 'use strict';
 const { readFileSync } = require('node:fs');
-const { join } = require('node:path');
-const { Script } = require('node:vm');
+const Module = require('node:module');
+const { dirname } = require('node:path');
+const { constants, Script } = require('node:vm');
 
-const filename = join(__dirname, 'main.cjs');
-const source = readFileSync(filename, 'utf8');
-let cachedData;
-try {
-  cachedData = readFileSync(join(__dirname, 'main.cache'));
-} catch {
-  // Built without a cache: slower to start, otherwise the same.
+const scripts = new Map();
+const compileAsUsual = Module._extensions['.js'];
+
+Module._extensions['.cjs'] = (module, filename) => {
+  if (dirname(filename) !== __dirname) return compileAsUsual(module, filename);
+  const script = new Script(Module.wrap(readFileSync(filename, 'utf8')), {
+    filename,
+    cachedData: cacheOf(filename),
+    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  });
+  scripts.set(filename, script);
+  script.runInThisContext()(module.exports, Module.createRequire(filename), module, filename, __dirname);
+};
+
+function cacheOf(filename) {
+  try {
+    return readFileSync(`${filename}.cache`);
+  } catch {
+    return undefined; // built without one: slower to start, otherwise the same
+  }
 }
-const script = new Script(`(function (require, module, exports, __filename, __dirname) {${source}\n})`, {
-  filename,
-  cachedData,
-});
-script.runInThisContext()(require, module, exports, filename, __dirname);
-module.exports = script;
+
+module.exports = scripts;
+require('./main.cjs');

@@ -12,7 +12,7 @@ process.stdout.write = (line) => {
   return true;
 };
 process.argv.splice(1, 2, join(folder, 'exec-server.cjs'));
-const script = require(join(folder, 'exec-server.cjs'));
+const scripts = require(join(folder, 'exec-server.cjs'));
 
 async function exercise(url) {
   const socket = new WebSocket(url);
@@ -34,6 +34,6 @@ async function exercise(url) {
 }
 
 function save() {
-  writeFileSync(join(folder, 'main.cache'), script.createCachedData());
+  for (const [filename, script] of scripts) writeFileSync(`${filename}.cache`, script.createCachedData());
   process.kill(process.pid, 'SIGTERM');
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { version } from '../src/environment/index.ts';
+import { version } from '../src/base/index.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 

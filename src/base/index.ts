@@ -11,3 +11,4 @@ export { Changes } from './changes.ts';
 export { type Deferred, deferred } from './deferred.ts';
 export { type LogFields, type Logger, silentLogger } from './logger.ts';
 export { Scope } from './scope.ts';
+export { version } from './version.ts';

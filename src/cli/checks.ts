@@ -1,7 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
-import { familyMark, killFamily, nativeStatus, PROCESS_MASK, spawn } from '../os/index.ts';
+import { existsSync } from 'node:fs';
+import { type ExitStatus, familyMark, killFamily, nativeStatus, PROCESS_MASK, spawn } from '../os/index.ts';
+import { bubblewrap, confine, type Policy } from '../sandbox/index.ts';
 
 export interface Check {
   readonly name: string;
@@ -18,9 +17,8 @@ export async function examine(): Promise<Check[]> {
     nodeVersion(),
     native,
     ...(native.verdict === 'ok' ? [await processes(), await terminals(), await families()] : []),
-    bubblewrap(),
-    userNamespaces(),
-    seccomp(),
+    ...(native.verdict === 'ok' ? [await sandboxes()] : []),
+    account(),
     cgroups(),
   ];
 }
@@ -91,43 +89,54 @@ async function families(): Promise<Check> {
   };
 }
 
-function bubblewrap(): Check {
-  const name = 'bubblewrap';
-  const path = (process.env.PATH ?? '')
-    .split(delimiter)
-    .map((folder) => join(folder, 'bwrap'))
-    .find(isExecutable);
-  if (path) return { name, verdict: 'ok', finding: path };
-  return {
-    name,
-    verdict: 'warning',
-    finding: 'bwrap is not in PATH: sandboxed commands are refused',
-    remedy: 'apt-get install bubblewrap',
-  };
-}
-
-function userNamespaces(): Check {
-  const name = 'user namespaces';
+/** Runs a command in a sandbox, which needs bubblewrap, user namespaces and seccomp filters at once. */
+async function sandboxes(): Promise<Check> {
+  const name = 'sandboxed commands';
+  const launcher = bubblewrap();
+  if (!launcher.usable) {
+    const finding = `${launcher.reason}: sandboxed commands are refused`;
+    return { name, verdict: 'warning', finding, remedy: launcher.remedy };
+  }
+  const remedy = 'use a kernel built with CONFIG_SECCOMP_FILTER, on x86-64 or arm64';
   try {
-    execFileSync('unshare', ['--user', '--map-root-user', 'true'], { stdio: 'ignore' });
-    return { name, verdict: 'ok', finding: 'can be made' };
-  } catch {
-    const finding = 'cannot be made: sandboxed commands are refused'; // the tool says only that it failed
-    const remedy =
-      'as root: sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000 (and allow them in AppArmor)';
-    return { name, verdict: 'warning', finding, remedy };
+    const status = await tryConfined();
+    if ('code' in status && status.code === 7) {
+      const finding = launcher.proc
+        ? `${launcher.path} works`
+        : `${launcher.path} works, with the /proc of the host in sight`;
+      return { name, verdict: 'ok', finding };
+    }
+    return { name, verdict: 'warning', finding: `a test command ended with ${JSON.stringify(status)}`, remedy };
+  } catch (error) {
+    return { name, verdict: 'warning', finding: (error as Error).message, remedy };
   }
 }
 
-function seccomp(): Check {
-  const name = 'seccomp filters';
-  const actions = '/proc/sys/kernel/seccomp/actions_avail';
-  if (existsSync(actions)) return { name, verdict: 'ok', finding: readFileSync(actions, 'utf8').trim() };
+async function tryConfined(): Promise<ExitStatus> {
+  const io = { type: 'pipe', stdin: 'closed' } as const;
+  const confined = confine({ argv: ['/bin/sh', '-c', 'exit 7'], cwd: '/', env: {}, io }, READ_ONLY);
+  await using child = spawn({ ...confined.command, mark: 0n });
+  return await child.exited;
+}
+
+const READ_ONLY: Policy = {
+  network: 'restricted',
+  unrestricted: false,
+  rules: [{ path: '/', access: 'read', skipMissing: false }],
+  deniedGlobs: [],
+  globDepth: undefined,
+  minimal: false,
+};
+
+/** A command of a server that is root keeps uid 0 in its sandbox, without the rights that usually come with it. */
+function account(): Check {
+  const name = 'account';
+  if (process.geteuid?.() !== 0) return { name, verdict: 'ok', finding: 'not root' };
   return {
     name,
     verdict: 'warning',
-    finding: 'the kernel has none: network access of sandboxed commands cannot be refused',
-    remedy: 'use a kernel built with CONFIG_SECCOMP_FILTER',
+    finding: 'root: commands without a sandbox can do everything, sandboxed ones own the files of root',
+    remedy: 'run the server as an ordinary user',
   };
 }
 
@@ -135,13 +144,4 @@ function cgroups(): Check {
   const name = 'cgroup v2';
   if (existsSync('/sys/fs/cgroup/cgroup.controllers')) return { name, verdict: 'ok', finding: 'mounted' };
   return { name, verdict: 'ok', finding: 'not mounted; not needed' };
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false; // not there, or not for us
-  }
 }

@@ -1,4 +1,4 @@
-import { version } from '../environment/index.ts';
+import { version } from '../base/index.ts';
 import { serveCommand, serveOptionsHelp } from './serve-command.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -6,6 +6,7 @@ const help = (): string => `Gives a program hands on this machine: processes, te
 
 Usage: exec-server [OPTIONS]              serve, and print the URL
        exec-server run [OPTIONS] -- CMD   run one command on a server
+       exec-server cp [OPTIONS] SRC DST   copy files to or from a server
        exec-server doctor                 say what this machine can do
 
 Options:
@@ -32,11 +33,13 @@ export async function runMain(argv: readonly string[]): Promise<number> {
 async function dispatch(argv: readonly string[]): Promise<number> {
   const [command, ...rest] = argv;
   if (command === 'run') return (await import('./run-command.ts')).runCommand(rest);
+  if (command === 'cp') return (await import('./cp-command.ts')).cpCommand(rest);
+  if (command === '--codex-run-as-fs-helper') return (await import('./fs-helper-command.ts')).fsHelperCommand();
   if (command === 'doctor') return (await import('./doctor-command.ts')).doctorCommand(rest);
   if (argv.includes('--help') || argv.includes('-h')) return print(help());
   if (argv.includes('--version') || argv.includes('-V')) return print(`exec-server ${version}\n`);
   if (command !== undefined && !command.startsWith('-')) {
-    throw new UsageError(`unknown command '${command}'; known are run and doctor`);
+    throw new UsageError(`unknown command '${command}'; known are run, cp and doctor`);
   }
   return serveCommand(argv);
 }

@@ -1,4 +1,4 @@
-import { nativeStatus } from '../os/index.ts';
+import { hardenProcess, nativeStatus } from '../os/index.ts';
 import { DEFAULT_LISTEN_URL, parseListenUrl, serve } from '../server/index.ts';
 import { describeOptions, parseOptions } from './arguments.ts';
 import { authOptions, readAuth } from './auth-options.ts';
@@ -36,6 +36,7 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   }
   const native = nativeStatus();
   if (!native.ready) throw new Error(native.reason);
+  hardenProcess();
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
   await serve(

@@ -7,6 +7,7 @@ export { OutputGapError, UnsupportedError } from './errors.ts';
 export { ExecServerClient, type ExecServerClientConnectOptions } from './exec-server-client.ts';
 export type { OutputChunk } from './output-buffer.ts';
 export type { ProcessState } from './process-state.ts';
+export { RemoteFileSystem } from './remote-file-system.ts';
 export {
   type Collected,
   type CollectOptions,

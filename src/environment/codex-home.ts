@@ -1,10 +1,15 @@
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
-/** The home directory of the account that executes. */
+/** The home directory of whoever executes. */
 export function userHome(env: NodeJS.ProcessEnv = process.env): string {
-  return env.HOME || homedir();
+  if (env.HOME) return resolve(env.HOME);
+  try {
+    return homedir();
+  } catch {
+    return '/'; // no account: nothing else is certain to be there
+  }
 }
 
 /** Where the user's configuration, skills and plugins are: `CODEX_HOME`, or `.codex` in the home directory. */
@@ -13,7 +18,7 @@ export function codexHome(env: NodeJS.ProcessEnv = process.env): string {
   try {
     return realpathSync(env.CODEX_HOME);
   } catch {
-    return env.CODEX_HOME; // missing: it has no layers, but it has a name
+    return resolve(env.CODEX_HOME); // missing: it has no layers, but it has a name
   }
 }
 

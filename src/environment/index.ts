@@ -1,2 +1,1 @@
 export { environmentInfo } from './info.ts';
-export { version } from './version.ts';

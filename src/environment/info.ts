@@ -2,23 +2,23 @@ import { createHash } from 'node:crypto';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { homedir, hostname, userInfo } from 'node:os';
 import { basename, resolve } from 'node:path';
+import { version } from '../base/index.ts';
 import { type EnvironmentInfo, PathUri } from '../protocol/index.ts';
-import { version } from './version.ts';
 
 /** What this server can do beyond the methods every exec-server has. */
 const capabilities: Readonly<Record<string, boolean>> = {
-  networkProxyLaunch: false,
-  networkProxyReviewDomains: false,
+  networkProxyLaunch: true,
+  networkProxyReviewDomains: true,
   credentialMasking: false,
   credentialMaskingCustomProviders: false,
-  capabilityDiscoverySandbox: false,
+  capabilityDiscoverySandbox: true,
   fsWatchMissing: true,
-  capabilityDiscoveryV2: false,
-  environmentConfigRead: false,
+  capabilityDiscoveryV2: true,
+  environmentConfigRead: true,
   httpHeaderEnvVars: true,
-  sandboxedFileStreaming: false,
+  sandboxedFileStreaming: true,
   fileWriteStreaming: true,
-  shellSnapshotV2: false,
+  shellSnapshotV2: true,
   windowsMxc: false,
   linuxRootWritePreservesDevices: false,
   linuxApprovedRootWritePreservesRestrictions: false,

@@ -1,11 +1,11 @@
-import type { Params, PathUri } from '../protocol/index.ts';
+import type { FileMethod, Params, PathUri } from '../protocol/index.ts';
 import { FileAccess } from './file-access.ts';
 import { type ResultText, resultText } from './file-answer.ts';
 import { fileFlags } from './file-request.ts';
 import { MissingWatch } from './missing-watch.ts';
 import { OpenFiles } from './open-files.ts';
 import { PathOrder } from './path-order.ts';
-import { type PlainFileMethod, wireRequests } from './wire-requests.ts';
+import { isPlainFileMethod, type PlainFileMethod, wireRequests } from './wire-requests.ts';
 
 export interface FileServiceOptions {
   /** Called when a watch of `fs/watchMissing` has fired. */
@@ -14,16 +14,35 @@ export interface FileServiceOptions {
   readonly env: Readonly<Record<string, string>>;
 }
 
+type Handlers = { readonly [M in FileMethod]?: (params: Params<M>) => ResultText | Promise<ResultText> };
+
 /** The filesystem for one client: its requests in order where that matters, its open files, its watch. */
 export class FileService implements AsyncDisposable {
   readonly #order = new PathOrder();
   readonly #files = new OpenFiles();
   readonly #access: FileAccess;
   readonly #watch: MissingWatch;
+  readonly #handlers: Handlers = {
+    'fs/open': (params) => this.open(params),
+    'fs/readBlock': (params) => this.readBlock(params),
+    'fs/writeBlock': (params) => this.writeBlock(params),
+    'fs/close': (params) => this.close(params),
+    'fs/watchMissing': (params) => this.watchMissing(params),
+  };
 
   constructor({ onMissingChanged, env }: FileServiceOptions) {
     this.#access = new FileAccess(env);
     this.#watch = new MissingWatch(onMissingChanged);
+  }
+
+  /** Answers any method of the filesystem. */
+  answer<M extends FileMethod>(method: M, params: Params<M>): ResultText | Promise<ResultText> {
+    const handler = this.#handlers[method];
+    return handler ? handler(params) : this.call(method as PlainFileMethod, params as never);
+  }
+
+  answers(method: string): method is FileMethod {
+    return isPlainFileMethod(method) || Object.hasOwn(this.#handlers, method);
   }
 
   call<M extends PlainFileMethod>(method: M, params: Params<M>): ResultText | Promise<ResultText> {

@@ -6,10 +6,13 @@ import type { FileRequest } from './file-request.ts';
 /** The files a client has open, by the ids it chose. */
 export class OpenFiles implements AsyncDisposable {
   readonly #files = new Map<string, OpenFile>();
+  #disposed = false;
 
   /** The id is taken before the file is open, so that two openings cannot both win. */
   async open(handleId: string, engine: FileEngine, request: FileRequest): Promise<ResultText> {
     checkHandleId(handleId);
+    // One that waited for its turn may get it after the connection is gone.
+    if (this.#disposed) throw new ExecError('invalidRequest', 'the connection is closed');
     if (this.#files.has(handleId)) {
       throw new ExecError('invalidRequest', `file handle \`${handleId}\` already exists`);
     }
@@ -55,6 +58,7 @@ export class OpenFiles implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed = true;
     await Promise.all([...this.#files.keys()].map((handleId) => this.close(handleId)));
   }
 

@@ -82,3 +82,7 @@ export const wireRequests: Translations = {
     sandbox,
   }),
 };
+
+export function isPlainFileMethod(method: string): method is PlainFileMethod {
+  return Object.hasOwn(wireRequests, method);
+}

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { createRequire } from 'node:module';
 import type { Dispatcher } from 'undici';
 import { ExecError, limits, type Params, type Result } from '../protocol/index.ts';
 import { type HttpMessage, httpMessage } from './http-message.ts';
@@ -30,7 +31,7 @@ export class HttpClient implements AsyncDisposable {
   readonly #options: HttpClientOptions;
   readonly #streaming = new Set<string>();
   readonly #end = new AbortController();
-  #dispatcher: Promise<Dispatcher> | undefined;
+  #dispatcher: Dispatcher | undefined;
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
@@ -85,24 +86,22 @@ export class HttpClient implements AsyncDisposable {
   /** Sends the message, follows redirects as asked, and gives the last answer with its body unread. */
   async #exchange({ timeoutMs, redirectPolicy }: RequestParams, first: HttpMessage): Promise<Answer> {
     this.#dispatcher ??= createDispatcher(this.#options.env);
-    const dispatcher = await this.#dispatcher;
+    const dispatcher = this.#dispatcher;
     const signal = timeoutMs == null ? this.#end.signal : deadline(timeoutMs, this.#end.signal);
     let message = first;
     for (let redirects = 0; ; redirects++) {
       const answer = await send(dispatcher, message, signal);
-      const location = redirectPolicy === 'stop' ? undefined : locationOf(answer);
-      const next = redirected(message, answer.statusCode, location);
+      const next = redirectPolicy === 'stop' ? undefined : follow(message, answer);
       if (!next) return answer;
       await answer.body.dump({ limit: DUMPED_BYTES, signal }).catch(() => undefined); // nobody needs what it said
-      if (redirects === MOST_REDIRECTS) throw failed(first.url, 'too many redirects');
+      if (redirects === MOST_REDIRECTS) throw failed('too many redirects');
       message = next;
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end.abort();
-    const dispatcher = await this.#dispatcher;
-    await dispatcher?.destroy();
+    await this.#dispatcher?.destroy();
   }
 }
 
@@ -116,9 +115,15 @@ function deadline(timeoutMs: number, end: AbortSignal): AbortSignal {
   return AbortSignal.any([AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS)), end]);
 }
 
+/**
+ * Loads what only clients that make requests pay for. A dynamic import would do, but not in code that Node took from a
+ * compilation cache: there it has no callback for it.
+ */
+const load = createRequire(import.meta.url);
+
 /** Connections are kept for a few seconds at most, and go through the proxies that the server's environment names. */
-async function createDispatcher(env: HttpClientOptions['env']): Promise<Dispatcher> {
-  const { EnvHttpProxyAgent } = await import('undici'); // only clients that make requests pay for it
+function createDispatcher(env: HttpClientOptions['env']): Dispatcher {
+  const { EnvHttpProxyAgent } = load('undici') as typeof import('undici');
   const everything = env.all_proxy || env.ALL_PROXY || '';
   return new EnvHttpProxyAgent({
     httpProxy: supported(env.http_proxy || env.HTTP_PROXY || everything),
@@ -151,13 +156,12 @@ async function send(dispatcher: Dispatcher, message: HttpMessage, signal: AbortS
       responseHeaders: 'raw',
     });
   } catch (error) {
-    throw failed(url, sendFailure(error), error);
+    throw failed(`error sending request for url (${url.href}): ${sendFailure(error)}`, error);
   }
 }
 
-function failed(url: URL, reason: string, cause?: unknown): ExecError {
-  const text = `http/request failed: error sending request for url (${url.href}): ${reason}`;
-  return new ExecError('internal', text, { cause });
+function failed(reason: string, cause?: unknown): ExecError {
+  return new ExecError('internal', `http/request failed: ${reason}`, { cause });
 }
 
 function sendFailure(error: unknown): string {
@@ -180,8 +184,14 @@ function head({ statusCode, headers }: Answer): Omit<RequestResult, 'bodyBase64'
 
 const VISIBLE = /^[\t\x20-\x7e]*$/;
 
-function locationOf(answer: Answer): string | undefined {
-  return head(answer).headers.find(({ name }) => name === 'location')?.value;
+function follow(message: HttpMessage, answer: Answer): HttpMessage | undefined {
+  const location = head(answer).headers.find(({ name }) => name === 'location')?.value;
+  try {
+    return redirected(message, answer.statusCode, location);
+  } catch (error) {
+    answer.body.destroy();
+    throw failed((error as Error).message);
+  }
 }
 
 async function wholeBody({ body }: Answer): Promise<Uint8Array> {
@@ -194,11 +204,11 @@ async function wholeBody({ body }: Answer): Promise<Uint8Array> {
       chunks.push(chunk as Uint8Array);
     }
   } catch (error) {
-    throw new ExecError('internal', `http/request failed: ${bodyFailure(error)}`, { cause: error });
+    const text = `failed to read http/request response body: ${bodyFailure(error)}`;
+    throw new ExecError('internal', text, { cause: error });
   }
   if (bytes <= limits.bufferedHttpBodyBytes) return Buffer.concat(chunks);
-  const most = `http/request failed: response body is larger than ${limits.bufferedHttpBodyBytes} bytes`;
-  throw new ExecError('internal', `${most}; ask for it with streamResponse`);
+  throw failed(`response body is larger than ${limits.bufferedHttpBodyBytes} bytes; ask for it with streamResponse`);
 }
 
 function* parts(chunk: Uint8Array): Generator<Uint8Array> {

@@ -93,7 +93,6 @@ function basicCredentials({ username, password }: URL): string {
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be in a header
 const UNSENDABLE = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 /** Headers about the connection to the next hop, which is ours to manage, and the length, which the body tells. */

@@ -3,28 +3,27 @@ import { type HttpMessage, isWeb } from './http-message.ts';
 /** Enough for every honest chain; a loop ends here. */
 export const MOST_REDIRECTS = 10;
 
-/** What to ask for next, or nothing when the answer is final. */
+/** What to ask for next, or nothing when the answer is final. Throws when the target is not for us to follow. */
 export function redirected(
   message: HttpMessage,
   status: number,
   location: string | undefined,
 ): HttpMessage | undefined {
-  if (!redirects.has(status) || location === undefined) return undefined;
-  const url = target(location, message.url);
+  const url = redirects.has(status) && location !== undefined ? target(location, message.url) : undefined;
   if (!url) return undefined;
-  if (url.hash === '') url.hash = message.url.hash;
-  const withoutBody = status <= 303;
+  const { method } = message;
+  const becomesGet = status <= 303 && method !== 'GET' && method !== 'HEAD';
   const dropped = new Set([
     'referer',
-    ...(withoutBody ? aboutTheBody : []),
-    ...(sameOrigin(url, message.url) ? [] : secrets),
+    ...(becomesGet ? aboutTheBody : []),
+    ...(url.origin === message.url.origin ? [] : secrets),
   ]);
   const headers = message.headers.filter((_, at, all) => !dropped.has(all[at - (at % 2)]!.toLowerCase()));
   return {
-    method: withoutBody && message.method !== 'HEAD' ? 'GET' : message.method,
+    method: becomesGet ? 'GET' : method,
     url,
     headers: [...headers, ...referer(message.url, url)],
-    body: withoutBody ? undefined : message.body,
+    body: becomesGet ? undefined : message.body,
   };
 }
 
@@ -33,22 +32,20 @@ const aboutTheBody = ['content-type', 'content-encoding', 'content-language', 'c
 const secrets = ['authorization', 'cookie', 'cookie2', 'proxy-authorization', 'www-authenticate', 'host'];
 
 function target(location: string, base: URL): URL | undefined {
+  let url: URL;
   try {
-    const url = new URL(location, base);
-    return isWeb(url) ? url : undefined;
+    url = new URL(location, base);
   } catch {
     return undefined; // a location that names nothing: the answer itself is the result
   }
+  if (isWeb(url)) return url;
+  throw new Error(`redirect target uses unsupported URL scheme: ${url.protocol.slice(0, -1)}`);
 }
 
-function sameOrigin(one: URL, other: URL): boolean {
-  return one.origin === other.origin;
-}
-
-/** Pages reached over TLS are not named to servers without it. */
+/** Other servers learn where one came from, not what was asked there; those without TLS learn nothing from those with. */
 function referer(from: URL, to: URL): string[] {
   if (from.protocol === 'https:' && to.protocol === 'http:') return [];
-  const page = new URL(from);
+  const page = to.origin === from.origin ? new URL(from) : new URL('/', from);
   page.hash = '';
   return ['referer', page.href];
 }

@@ -47,8 +47,14 @@ function inherited(own: Environment, policy: EnvPolicy): Environment {
   const { inherit, ignoreDefaultExcludes, exclude, set, includeOnly } = policy;
   if (inherit === 'none') return filterIncluded(set, includeOnly);
   const excluded = matcher(ignoreDefaultExcludes ? exclude : [...defaultExcludes, ...exclude]);
-  const taken = select(own, (name) => (inherit === 'all' || core.has(name.toUpperCase())) && !excluded(name));
+  const wanted = (name: string) => (inherit === 'all' || core.has(name.toUpperCase())) && !isLoaderVariable(name);
+  const taken = select(own, (name) => wanted(name) && !excluded(name));
   return filterIncluded({ ...taken, ...set }, includeOnly);
+}
+
+/** What makes every program load somebody's code is meant for the server alone, unless a request sends it. */
+function isLoaderVariable(name: string): boolean {
+  return /^(LD_|DYLD_)/.test(name) || name === 'NODE_OPTIONS';
 }
 
 function filterIncluded(environment: Environment, includeOnly: readonly string[]): Environment {

@@ -147,7 +147,7 @@ export class ManagedProcess implements AsyncDisposable {
     this.#snapshots[stream].add(chunk);
     this.#changes.notify();
     await this.#audience.send(this.#frames.notification(seq, stream, chunk), () => {
-      this.settle(seq);
+      if (this.#output.deliver(seq)) this.#changes.notify();
       this.#keepers.drop(chunk);
     });
   }

@@ -3,7 +3,8 @@ import { osErrorText, SpawnError, type SpawnOptions, spawn } from '../os/index.t
 import { ExecError, type Params, type Result } from '../protocol/index.ts';
 import type { Confined } from '../sandbox/index.ts';
 import { ManagedProcess, type ProcessAudience } from './managed-process.ts';
-import { confineStart, resolveStart, type StartGates } from './start-request.ts';
+import { ShellSnapshots } from './shell-snapshot.ts';
+import { confineStart, type ProcessNetwork, resolveStart, type StartGates } from './start-request.ts';
 import { exitCodeOf } from './state.ts';
 
 export interface ProcessTableOptions extends StartGates {
@@ -19,6 +20,7 @@ export interface ProcessTableOptions extends StartGates {
 }
 
 type StartParams = Params<'process/start'>;
+type Command = Omit<SpawnOptions, 'mark'>;
 
 /** Closed processes kept for late readers, so that a client starting thousands cannot fill the memory. */
 const CLOSED_PROCESSES = 8192;
@@ -28,6 +30,7 @@ const CLOSED_OUTPUT_BYTES = 64 * 1024 * 1024;
 export class ProcessTable implements AsyncDisposable {
   readonly #options: ProcessTableOptions;
   readonly #processes = new Map<string, ManagedProcess>();
+  readonly #shells: ShellSnapshots;
   readonly #repeatable = new Map<string, { startId: string; request: string }>();
   /** Closed processes in the order they closed, each with the moment it may be forgotten. */
   readonly #closed: { processId: string; forgetAt: number }[] = [];
@@ -37,34 +40,48 @@ export class ProcessTable implements AsyncDisposable {
 
   constructor(options: ProcessTableOptions) {
     this.#options = options;
+    this.#shells = new ShellSnapshots({ log: options.log, mark: () => options.mark(this.#started++) });
   }
 
-  start(params: StartParams): void {
-    const { processId } = params;
-    if (this.#isRepetition(params)) return;
+  /** What to spawn for a start that wants its shell as start-up files make it. */
+  async restoreShell(params: StartParams, network?: ProcessNetwork): Promise<Command> {
     const options = this.#options;
-    const request = resolveStart(params, options.ownEnvironment, options);
+    const request = resolveStart(params, options.ownEnvironment, options, network);
+    return this.#shells.restore(params, request, network?.environment);
+  }
+
+  /** Starts a process, and with its end that of its network. Returns false for a start that was answered before. */
+  start(params: StartParams, network?: ProcessNetwork, restored?: Command): boolean {
+    const { processId } = params;
+    if (this.#isRepetition(params)) return false;
+    const options = this.#options;
+    const request = resolveStart(params, options.ownEnvironment, options, network);
     if (this.#processes.has(processId)) throw new ExecError('invalidRequest', `process ${processId} already exists`);
     if (this.#processes.size - this.#closed.length >= options.maxProcesses) {
       throw new ExecError('invalidRequest', `at most ${options.maxProcesses} processes may run per connection`);
     }
-    const confined = params.sandbox ? confineStart(request, params.sandbox) : undefined;
+    const command = restored ?? request;
+    const confined = params.sandbox ? confineStart(command, params.sandbox, params) : undefined;
     const mark = options.mark(this.#started++);
     const process = new ManagedProcess({
       processId,
       argv: request.argv,
       tty: request.io.type === 'pty',
       mark,
-      child: spawnConfined({ ...(confined?.command ?? request), mark }, confined),
+      child: spawnConfined({ ...(confined?.command ?? command), mark }, confined),
       confined,
       audience: options.audience,
       retainedOutputBytes: options.retainedOutputBytes,
-      onClosed: () => this.#onClosed(process),
+      onClosed: () => {
+        void network?.[Symbol.asyncDispose]();
+        this.#onClosed(process);
+      },
       onFault: (error) => options.log.error('process.lost', { processId, error: String(error) }),
     });
     this.#processes.set(processId, process);
     if (params.startId != null)
       this.#repeatable.set(processId, { startId: params.startId, request: requestText(params) });
+    return true;
   }
 
   get(processId: string): ManagedProcess | undefined {
@@ -135,7 +152,9 @@ function requestText({ startId: _, ...request }: StartParams): string {
 
 function spawnConfined(options: SpawnOptions, confined: Confined | undefined): ReturnType<typeof spawn> {
   try {
-    return spawnOrExplain(options);
+    const child = spawnOrExplain(options);
+    confined?.started();
+    return child;
   } catch (error) {
     confined?.claim[Symbol.dispose]();
     throw error;

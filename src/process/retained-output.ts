@@ -23,6 +23,7 @@ export class RetainedOutput {
   #bytes = 0;
   #unsettledBytes = 0;
   #unsettledFrom = 0; // position of the first unsettled chunk
+  readonly #delivered = new Set<number>(); // unsettled chunks the client has although it misses one before them
   #evictedSeq = 0;
 
   constructor(limits: RetainedOutputLimits, onEvicted: (chunk: OutputChunk) => void = () => {}) {
@@ -58,10 +59,20 @@ export class RetainedOutput {
     if (this.#first > 1024 && this.#first > this.#chunks.length / 2) this.#compact();
   }
 
+  /** The client has this chunk; it stays unsettled as long as one before it is. Returns whether any was settled. */
+  deliver(seq: number): boolean {
+    const next = this.#chunks[this.#unsettledFrom];
+    if (!next || seq < next.seq) return false;
+    this.#delivered.add(seq);
+    return this.settle(0);
+  }
+
   /** The client has everything up to this number. Returns whether that made a difference. */
   settle(seq: number): boolean {
     const before = this.#unsettledFrom;
-    for (let next = this.#chunks[before]; next && next.seq <= seq; next = this.#chunks[this.#unsettledFrom]) {
+    for (let next = this.#chunks[before]; next; next = this.#chunks[this.#unsettledFrom]) {
+      const delivered = this.#delivered.delete(next.seq);
+      if (!delivered && next.seq > seq) break;
       this.#unsettledBytes -= next.chunk.byteLength;
       this.#unsettledFrom++;
     }

@@ -11,21 +11,28 @@ export interface StartGates {
   readonly allowPreparedExec: boolean;
 }
 
+/** A network made for one process. */
+export interface ProcessNetwork extends AsyncDisposable {
+  /** What the process must have in its environment to find it. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
 /** What exactly to spawn, worked out from what the client asked for. */
 export function resolveStart(
   params: StartParams,
   ownEnvironment: Readonly<Record<string, string>>,
   gates: StartGates,
+  network?: ProcessNetwork,
 ): Omit<SpawnOptions, 'mark'> {
   checkGate(params.mode === 'prepared' ? 'prepared' : 'direct', gates);
   const request = params.mode === 'prepared' ? params.request : params;
   if (request.argv.length === 0) throw new ExecError('invalidParams', 'argv must not be empty');
-  if (params.networkProxy || (params.sandbox && params.enforceManagedNetwork)) {
+  if (params.networkProxy && !network) {
     throw new ExecError('invalidParams', 'sandbox intent cannot be enforced on this executor');
   }
   const io = resolveIo(params);
   const policy = params.mode === 'prepared' ? undefined : params.envPolicy;
-  const env = childEnvironment(ownEnvironment, policy, request.env);
+  const env = childEnvironment(ownEnvironment, policy, { ...request.env, ...network?.environment });
   checkTexts([...request.argv, request.arg0 ?? ''], env);
   if (request.argv[0] === '') throw new ExecError('internal', `missing program for ${io.type} spawn`);
   return {
@@ -38,14 +45,18 @@ export function resolveStart(
 }
 
 /** The command held by the sandbox its client asks for. */
-export function confineStart(command: Omit<SpawnOptions, 'mark'>, sandbox: Sandbox): Confined {
+export function confineStart(
+  command: Omit<SpawnOptions, 'mark'>,
+  sandbox: Sandbox,
+  { enforceManagedNetwork }: StartParams,
+): Confined {
   const cwd = sandbox.cwd ?? sandbox.policyContext?.cwd;
   const policy = resolvePolicy(sandbox, {
     cwd: () => (cwd ? nativePolicyPath(cwd) : String(command.cwd)),
     tmpdir: command.env.TMPDIR,
     toNative: nativePolicyPath,
   });
-  return confine(command, policy);
+  return confine(command, policy, { managedNetwork: enforceManagedNetwork ?? false });
 }
 
 function nativePolicyPath(uri: PathUri): string {

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { sandbox } from './sandbox.ts';
+import { type Sandbox, sandbox } from './sandbox.ts';
 import { method, optional, pathUri } from './schema.ts';
 
 const family = 'capability discovery';
@@ -25,8 +25,11 @@ export const discoverRoots = method({
 
 const anything = z.record(z.string(), z.unknown());
 
+/** Here a sandbox has to say where it stands. */
+const placed = z.refine<Sandbox>(({ cwd }) => cwd != null, 'missing field `cwd`');
+
 export const discover = method({
   family,
-  params: z.object({ cwd: pathUri, sandbox: optional(sandbox) }),
+  params: z.object({ cwd: pathUri, sandbox: optional(sandbox.check(placed)) }),
   result: z.object({ plugins: z.array(anything), skills: z.array(anything), warnings: z.array(z.string()) }),
 });

@@ -1,7 +1,19 @@
 export { type EnvironmentInfo, environmentInfo } from './environment.ts';
 export { type ErrorKind, ExecError, type WireError } from './errors.ts';
+export {
+  type DirectoryEntry,
+  ExecutorFileSystem,
+  type FileMetadata,
+  type FileMethod,
+  type FileOptions,
+  type FileRequests,
+  type PathOptions,
+  type WalkOptions,
+  type WalkOutcome,
+} from './executor-file-system.ts';
 export { limits } from './limits.ts';
 export {
+  clientMethods,
   isMethodName,
   isNotificationName,
   type MethodName,
@@ -12,6 +24,7 @@ export {
   type Params,
   type Result,
 } from './methods.ts';
+export type { NetworkProtocol, NetworkProxy, NetworkProxyRules } from './network.ts';
 export { type NativePath, PathUri } from './path-uri.ts';
 export type { EnvPolicy, OutputStream, ProcessIo, RetainedChunk, SignalName } from './process.ts';
 export { type PermissionEntry, type PermissionProfile, permissionProfile, type Sandbox, sandbox } from './sandbox.ts';

@@ -3,6 +3,7 @@ import * as discovery from './discovery.ts';
 import * as environment from './environment.ts';
 import * as files from './files.ts';
 import * as http from './http.ts';
+import * as network from './network.ts';
 import * as process from './process.ts';
 import type { Method } from './schema.ts';
 import { initialize } from './session.ts';
@@ -51,7 +52,13 @@ export const notifications = {
   'process/failed': process.failed,
   'fs/missingChanged': files.missingChanged,
   'http/request/bodyDelta': http.bodyDelta,
+  'network/policyDecision': network.policyDecision,
 };
+
+/** Every request the server sends; a client that does not know one answers that it does not. */
+export const clientMethods = {
+  'network/policyRequest': network.policyRequest,
+} satisfies Record<string, Method>;
 
 export type MethodName = keyof typeof methods;
 export type Params<M extends MethodName> = z.output<(typeof methods)[M]['params']>;

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { networkProxy } from './network.ts';
 import { sandbox } from './sandbox.ts';
 import { bytes, method, optional, pathUri, unsigned } from './schema.ts';
 
@@ -43,7 +44,7 @@ const startOptions = {
   managedNetwork: optional(
     z.object({ loopbackPorts: optional(z.array(unsigned)), allowLocalBinding: optional(z.boolean()) }),
   ),
-  networkProxy: optional(z.record(z.string(), z.unknown())),
+  networkProxy: optional(networkProxy),
   /** Makes the start repeatable: the same id and request again get the first answer. */
   startId: optional(z.string()),
 };

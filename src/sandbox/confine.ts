@@ -1,23 +1,30 @@
-import { openSync } from 'node:fs';
-import { candidates, nativeFile, type SpawnOptions } from '../os/index.ts';
 import { ExecError } from '../protocol/index.ts';
 import { type Bubblewrap, bubblewrap, isolationArgs } from './bubblewrap.ts';
 import { expandGlobs } from './glob-scan.ts';
-import { planMounts } from './mount-plan.ts';
+import { InnerProxies, proxyPorts } from './inner-proxies.ts';
+import { HOST_VIEW, planMounts } from './mount-plan.ts';
 import { MountPoints } from './mount-points.ts';
 import type { Policy } from './policy.ts';
 import { Refusal } from './refusal.ts';
 import { type FilterMode, seccompProgram } from './seccomp.ts';
-
-type Command = Omit<SpawnOptions, 'mark'>;
+import { type Command, nothing, stageFile, stageProgram, stageRequest, strings } from './stage.ts';
 
 /** A command as it is to be spawned so that a policy holds. */
 export interface Confined {
   readonly command: Command;
-  /** Whether the command runs at all; a refused one only says why. */
+  /** Whether the command never runs: what is spawned only says why. */
   readonly refused: boolean;
+  /** To be called as soon as it is spawned. */
+  started(): void;
   /** To be disposed when the process has ended, or could not be started. */
   readonly claim: Disposable;
+}
+
+export interface ConfineOptions {
+  /** Whether the network is what the proxies named in the command's environment let through, and nothing else. */
+  readonly managedNetwork?: boolean;
+  /** What makes the sandbox; the one of this machine unless said otherwise. */
+  readonly launcher?: Bubblewrap;
 }
 
 /** The descriptors the launcher and the stage find open. */
@@ -30,36 +37,43 @@ const FIRST_EMPTY = 7;
 const mountPoints = new MountPoints();
 
 /** Wraps a command so that the policy holds for it and for everything it starts. */
-export function confine(command: Command, policy: Policy): Confined {
-  if (policy.unrestricted) {
+export function confine(command: Command, policy: Policy, options: ConfineOptions = {}): Confined {
+  if (policy.unrestricted && !options.managedNetwork) {
     return unclaimed(policy.network === 'enabled' ? command : filtered(command, 'isolated'));
   }
-  const launcher = usable(bubblewrap());
+  const launcher = usable(options.launcher ?? bubblewrap());
   try {
-    return launched(command, policy, launcher);
+    const proxies = options.managedNetwork ? new InnerProxies(proxyPorts(command.env)) : undefined;
+    return launched(command, policy, launcher, proxies);
   } catch (error) {
     if (error instanceof Refusal) return refused(command, error.message);
     throw error;
   }
 }
 
-function usable(launcher: Bubblewrap): Bubblewrap & { usable: true } {
+type Launcher = Bubblewrap & { usable: true };
+
+function usable(launcher: Bubblewrap): Launcher {
   if (launcher.usable) return launcher;
   const { reason, remedy } = launcher;
   throw new ExecError('internal', `sandboxed commands cannot run: ${reason}; to mend it: ${remedy}`);
 }
 
-function launched(command: Command, policy: Policy, launcher: Bubblewrap & { usable: true }): Confined {
-  const mode = policy.network === 'enabled' ? 'base' : 'isolated';
-  const plan = planMounts(policy, expandGlobs(policy.deniedGlobs, policy.globDepth), FIRST_EMPTY);
+function launched(command: Command, policy: Policy, launcher: Launcher, proxies: InnerProxies | undefined): Confined {
+  const plan = policy.unrestricted
+    ? HOST_VIEW
+    : planMounts(policy, expandGlobs(policy.deniedGlobs, policy.globDepth), FIRST_EMPTY);
+  const hostNetwork = policy.network === 'enabled' && !proxies;
   const args = [
     ...['--new-session', '--die-with-parent'],
     ...plan.args,
-    ...isolationArgs({ proc: launcher.proc, network: policy.network === 'enabled' ? 'host' : 'own' }),
+    ...isolationArgs({ proc: launcher.proc, network: hostNetwork ? 'host' : 'own' }),
     ...['--seccomp', String(FILTER)],
     ...(launcher.proc ? [] : ['--perms', '555', '--ro-bind-data', String(STAGE), STAGE_WITHOUT_PROC]),
   ];
   const stage = launcher.proc ? `/proc/self/fd/${STAGE}` : STAGE_WITHOUT_PROC;
+  const channel = FIRST_EMPTY + plan.emptyFiles;
+  const mounted = mountPoints.claim(plan.mountPoints);
   return {
     command: {
       ...command,
@@ -69,14 +83,21 @@ function launched(command: Command, policy: Policy, launcher: Bubblewrap & { usa
       env: {},
       inherit: [
         stageFile(),
-        stageRequest(command, -1),
-        filter(mode),
+        stageRequest(command, proxies && { listeners: { channel, ports: proxies.ports } }),
+        filter(proxies ? 'proxy' : hostNetwork ? 'base' : 'isolated'),
         strings(args),
         ...Array.from({ length: plan.emptyFiles }, nothing),
+        ...(proxies ? [proxies.channel.childEnd] : []),
       ],
     },
     refused: false,
-    claim: mountPoints.claim(plan.mountPoints),
+    started: () => void proxies?.open(),
+    claim: {
+      [Symbol.dispose]: () => {
+        mounted[Symbol.dispose]();
+        proxies?.[Symbol.dispose]();
+      },
+    },
   };
 }
 
@@ -87,23 +108,24 @@ const STAGE_WITHOUT_PROC = '/dev/.exec-server';
 function filtered(command: Command, mode: FilterMode): Command {
   return {
     ...command,
-    argv: [nativeFile('sandbox-stage'), 'run', String(REQUEST)],
+    argv: [stageProgram(), 'run', String(REQUEST)],
     arg0: 'sandbox-stage',
     env: {},
-    inherit: [stageFile(), stageRequest(command, FILTER), filter(mode)],
+    inherit: [stageFile(), stageRequest(command, { filter: FILTER }), filter(mode)],
   };
 }
 
 /** Says why not, the way a command would: on stderr. */
 function refused(command: Command, reason: string): Confined {
   const inherit = [Buffer.from(`the sandbox cannot be built: ${reason}`)];
-  const argv = [nativeFile('sandbox-stage'), 'refuse', '3'];
+  const argv = [stageProgram(), 'refuse', '3'];
   return { ...unclaimed({ ...command, argv, arg0: 'sandbox-stage', env: {}, inherit }), refused: true };
 }
 
 const unclaimed = (command: Command): Confined => ({
   command,
   refused: false,
+  started: () => undefined,
   claim: { [Symbol.dispose]: () => undefined },
 });
 
@@ -113,32 +135,4 @@ function filter(mode: FilterMode): Buffer {
     throw new ExecError('internal', `sandboxed commands cannot run: no seccomp table for ${process.arch} machines`);
   }
   return program;
-}
-
-/** What native/sandbox-stage.c reads. */
-function stageRequest({ argv, arg0, cwd, env }: Command, filterDescriptor: number): Buffer {
-  const program = argv[0] ?? '';
-  const files = candidates(program, env.PATH);
-  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-  return Buffer.concat([
-    strings([String(filterDescriptor)]),
-    typeof cwd === 'string' ? strings([cwd]) : Buffer.concat([cwd, Buffer.alloc(1)]),
-    strings([String(files.length), ...files, String(argv.length), arg0 ?? program, ...argv.slice(1), ...variables]),
-  ]);
-}
-
-const strings = (list: readonly string[]): Buffer => Buffer.from(list.map((text) => `${text}\0`).join(''));
-
-let stageDescriptor: number | undefined;
-let nullDescriptor: number | undefined;
-
-function stageFile(): number {
-  stageDescriptor ??= openSync(nativeFile('sandbox-stage'), 'r');
-  return stageDescriptor;
-}
-
-/** Something open that has nothing to read. */
-function nothing(): number {
-  nullDescriptor ??= openSync('/dev/null', 'r');
-  return nullDescriptor;
 }

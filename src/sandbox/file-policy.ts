@@ -1,7 +1,11 @@
 import { type Child, spawn } from '../os/index.ts';
 import { ExecError, type PathUri, type Sandbox } from '../protocol/index.ts';
 import { confine } from './confine.ts';
+import { look } from './disk.ts';
+import { expandGlobs } from './glob-scan.ts';
+import { planMounts } from './mount-plan.ts';
 import { hasFullRead, needsCwd, type Policy, resolvePolicy } from './policy.ts';
+import { Refusal } from './refusal.ts';
 
 /** How a filesystem call under a sandbox is carried out. */
 export type FilePolicy =
@@ -36,9 +40,31 @@ export function resolveFilePolicy(sandbox: Sandbox, { mode, env }: FilePolicyOpt
   const helperEnv = Object.fromEntries(Object.entries(env).filter(([name]) => HELPER_VARIABLES.includes(name)));
   return {
     kind: 'helper',
-    key: JSON.stringify(confined),
+    key: JSON.stringify([confined, viewOf(confined)]),
     launch: (program) => launchHelper(program, confined, helperEnv),
   };
+}
+
+/**
+ * The view a helper would be given now. One that was started before a directory was replaced, or before something to be
+ * protected appeared, has another.
+ */
+function viewOf(policy: Policy): readonly unknown[] {
+  try {
+    const { args } = planMounts(policy, expandGlobs(policy.deniedGlobs, policy.globDepth), 0);
+    return args.map((arg, at) => (isBind(args[at - 1]) ? [arg, identityOf(arg)] : arg));
+  } catch (error) {
+    if (error instanceof Refusal) return [error.message];
+    throw error;
+  }
+}
+
+const isBind = (option: string | undefined): boolean => /^--(ro-)?bind(-try)?$/.test(option ?? '');
+
+/** Tells a directory from one that has taken its place. */
+function identityOf(path: string): string | undefined {
+  const found = look(path);
+  return found && `${found.dev}:${found.ino}:${found.birthtimeMs}`; // numbers are used again, soon
 }
 
 /** Paths of requests are absolute, so that the helper needs no working directory of its own. */

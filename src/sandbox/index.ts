@@ -1,3 +1,4 @@
+export { type Bubblewrap, bubblewrap } from './bubblewrap.ts';
 export { type Confined, confine } from './confine.ts';
 export { looksDenied, type Printed } from './denial.ts';
 export { type FilePolicy, type FilePolicyOptions, resolveFilePolicy } from './file-policy.ts';

@@ -12,6 +12,13 @@ export interface MountPlan {
   readonly mountPoints: readonly string[];
 }
 
+/** The disk as it is, where only other namespaces are wanted. */
+export const HOST_VIEW: MountPlan = {
+  args: ['--bind', '/', '/', '--dev', '/dev', '--bind-try', '/dev/shm', '/dev/shm'],
+  emptyFiles: 0,
+  mountPoints: [],
+};
+
 /** Stay read-only directly under every writable root, there or not: what is in them is acted upon by other programs. */
 export const PROTECTED_NAMES = ['.git', '.agents', '.codex', '.aws'] as const;
 
@@ -118,7 +125,7 @@ class Planner {
   }
 
   #base(access: Access): void {
-    if (access === 'write') this.#args.push('--bind', '/', '/', '--dev', '/dev', '--bind-try', '/dev/shm', '/dev/shm');
+    if (access === 'write') this.#args.push(...HOST_VIEW.args);
     else if (access === 'read') this.#args.push('--ro-bind', '/', '/', '--dev', '/dev');
     else this.#args.push('--tmpfs', '/', '--dev', '/dev');
   }

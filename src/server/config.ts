@@ -1,4 +1,4 @@
-import { limits } from '../protocol/index.ts';
+import { limits } from '../protocol/limits.ts'; // without the schemas, which a server needs only once it listens
 
 /** What an operator can set. */
 export interface ExecServerConfig {

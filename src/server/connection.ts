@@ -16,12 +16,13 @@ import {
 } from '../protocol/index.ts';
 import { EncodedResult, type Lane, type Link, Peer, type Service, type Violation } from '../rpc/index.ts';
 import type { ExecServerConfig } from './config.ts';
+import { discoveryHandlers } from './discovery-handlers.ts';
 import { environmentHandlers } from './environment-handlers.ts';
 import { fileHandlers } from './file-handlers.ts';
 import type { Handlers, RequestContext } from './handlers.ts';
 import { httpHandlers } from './http-handlers.ts';
 import { processHandlers } from './process-handlers.ts';
-import type { Session } from './session.ts';
+import type { Attachment, Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
 
 /** How far the handshake has come. */
@@ -52,11 +53,13 @@ export class Connection implements Service {
   readonly #options: ConnectionOptions;
   readonly #handlers: Handlers;
   readonly #link: Link;
+  readonly #attachment: Attachment;
   #handshake: Handshake = { phase: 'new' };
 
   constructor(link: Link, options: ConnectionOptions) {
     this.#options = options;
     this.#link = link;
+    this.#attachment = { link, call: (method, params) => peer.call(method, params) };
     const files = new FileService({
       onMissingChanged: (watchId) => void peer.notify('fs/missingChanged', { watchId }),
       env: process.env as Record<string, string>,
@@ -70,6 +73,7 @@ export class Connection implements Service {
       ...environmentHandlers(options.info),
       ...processHandlers,
       ...fileHandlers(files),
+      ...discoveryHandlers(files),
       ...httpHandlers(http),
     };
     void link.closed
@@ -118,8 +122,8 @@ export class Connection implements Service {
     const { sessions, info, log } = this.#options;
     const session =
       resumeSessionId == null
-        ? sessions.create(this.#link, events ?? [])
-        : sessions.resume(resumeSessionId, this.#link, events ?? []);
+        ? sessions.create(this.#attachment, events ?? [])
+        : sessions.resume(resumeSessionId, this.#attachment, events ?? []);
     this.#handshake = { phase: 'initialized', session };
     log.debug('session.attached', { sessionId: session.id, clientName, resumed: resumeSessionId != null });
     return encode(methods.initialize.result, { sessionId: session.id, environmentInfo: info });

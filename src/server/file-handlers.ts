@@ -1,28 +1,28 @@
-import type { FileService, PlainFileMethod, ResultText } from '../files/index.ts';
-import type { Params } from '../protocol/index.ts';
+import { type FileService, isLarge, type ResultText, releaseResult } from '../files/index.ts';
+import type { FileMethod, Params } from '../protocol/index.ts';
 import { EncodedResult } from '../rpc/index.ts';
 import type { Handlers } from './handlers.ts';
 
 export function fileHandlers(files: FileService): Handlers {
-  const plain =
-    <M extends PlainFileMethod>(method: M) =>
+  const answering =
+    <M extends FileMethod>(method: M) =>
     (params: Params<M>) =>
-      encoded(files.call(method, params));
+      encoded(files.answer(method, params));
   return {
-    'fs/readFile': plain('fs/readFile'),
-    'fs/writeFile': plain('fs/writeFile'),
-    'fs/createDirectory': plain('fs/createDirectory'),
-    'fs/getMetadata': plain('fs/getMetadata'),
-    'fs/canonicalize': plain('fs/canonicalize'),
-    'fs/readDirectory': plain('fs/readDirectory'),
-    'fs/walk': plain('fs/walk'),
-    'fs/remove': plain('fs/remove'),
-    'fs/copy': plain('fs/copy'),
-    'fs/open': (params) => encoded(files.open(params)),
-    'fs/readBlock': (params) => encoded(files.readBlock(params)),
-    'fs/writeBlock': (params) => encoded(files.writeBlock(params)),
-    'fs/close': (params) => encoded(files.close(params)),
-    'fs/watchMissing': (params) => encoded(files.watchMissing(params)),
+    'fs/readFile': answering('fs/readFile'),
+    'fs/writeFile': answering('fs/writeFile'),
+    'fs/createDirectory': answering('fs/createDirectory'),
+    'fs/getMetadata': answering('fs/getMetadata'),
+    'fs/canonicalize': answering('fs/canonicalize'),
+    'fs/readDirectory': answering('fs/readDirectory'),
+    'fs/walk': answering('fs/walk'),
+    'fs/remove': answering('fs/remove'),
+    'fs/copy': answering('fs/copy'),
+    'fs/open': answering('fs/open'),
+    'fs/readBlock': answering('fs/readBlock'),
+    'fs/writeBlock': answering('fs/writeBlock'),
+    'fs/close': answering('fs/close'),
+    'fs/watchMissing': answering('fs/watchMissing'),
   };
 }
 
@@ -30,7 +30,8 @@ function encoded(result: ResultText | Promise<ResultText>): EncodedResult | Prom
   return result instanceof Promise ? result.then(asResult) : asResult(result);
 }
 
-function asResult({ buffer, start, end }: ResultText): EncodedResult {
-  const room = { before: start, after: buffer.length - end };
-  return new EncodedResult([buffer.subarray(start, end)], undefined, room);
+function asResult(result: ResultText): EncodedResult {
+  const { buffer, start, end } = result;
+  const delivered = isLarge(result) ? () => releaseResult(result) : undefined;
+  return new EncodedResult([buffer.subarray(start, end)], delivered, { before: start, after: buffer.length - end });
 }

@@ -1,4 +1,5 @@
 export { defaultConfig, type ExecServerConfig } from './config.ts';
+export type { ConnectionPoint } from './connection-point.ts';
 export {
   DEFAULT_LISTEN_URL,
   ExecServerListenUrlParseError,
@@ -6,5 +7,5 @@ export {
   type ListenAddress,
   parseListenUrl,
 } from './listen-url.ts';
-export { ConnectionPoint, type ServeOptions, serve } from './serve.ts';
+export { openConnectionPoint, type ServeOptions, serve } from './serve.ts';
 export { sha256, type WebSocketAuth } from './websocket-auth.ts';

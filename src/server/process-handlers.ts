@@ -1,25 +1,14 @@
+import type { ManagedNetwork } from '../network/index.ts';
 import type { ManagedProcess } from '../process/index.ts';
-import { ExecError } from '../protocol/index.ts';
+import { ExecError, type Params, type Result } from '../protocol/index.ts';
 import { EncodedResult } from '../rpc/index.ts';
-import type { Handlers } from './handlers.ts';
+import type { Handlers, RequestContext } from './handlers.ts';
+import { launchNetwork } from './network-launch.ts';
 import type { Session } from './session.ts';
 
 export const processHandlers: Handlers = {
-  'process/start': (params, { session, log }) => {
-    const { processId } = params;
-    try {
-      session.processes.start(params);
-    } catch (error) {
-      // A start refused because the id is taken says nothing about the process that has it.
-      if (!session.processes.get(processId)) {
-        session.notifyIfWanted('process/failed', { processId, message: ExecError.from(error).message });
-      }
-      throw error;
-    }
-    log.debug('process.started', { processId });
-    session.notifyIfWanted('process/started', { processId, startedAtMs: known(session, processId).startedAtMs });
-    return { processId, sandboxType: params.sandbox ? 'linuxSeccomp' : 'none' };
-  },
+  'process/start': (params, context) =>
+    params.networkProxy || params.shellSnapshot ? startPrepared(params, context) : start(params, context),
 
   'process/read': async (params, { session, signal }) => {
     const { parts, delivered } = await known(session, params.processId).read(params, signal);
@@ -52,6 +41,47 @@ export const processHandlers: Handlers = {
 
   'process/list': (_params, { session }) => ({ processes: session.processes.list() }),
 };
+
+type StartParams = Params<'process/start'>;
+
+function start(
+  params: StartParams,
+  { session, log }: RequestContext,
+  network?: ManagedNetwork,
+  restored?: Awaited<ReturnType<Session['processes']['restoreShell']>>,
+): Result<'process/start'> {
+  const { processId } = params;
+  let started: boolean;
+  try {
+    started = session.processes.start(params, network, restored);
+  } catch (error) {
+    // A start refused because the id is taken says nothing about the process that has it.
+    if (!session.processes.get(processId)) {
+      session.notifyIfWanted('process/failed', { processId, message: ExecError.from(error).message });
+    }
+    void network?.[Symbol.asyncDispose]();
+    throw error;
+  }
+  if (!started) void network?.[Symbol.asyncDispose]();
+  log.debug('process.started', { processId });
+  session.notifyIfWanted('process/started', { processId, startedAtMs: known(session, processId).startedAtMs });
+  return { processId, sandboxType: params.sandbox ? 'linuxSeccomp' : 'none' };
+}
+
+/** The network is there, and the state of the shell known, before the process that uses them. */
+async function startPrepared(params: StartParams, context: RequestContext): Promise<Result<'process/start'>> {
+  const { session, signal } = context;
+  const { processId, networkProxy } = params;
+  const network = networkProxy ? await launchNetwork(session, processId, networkProxy) : undefined;
+  try {
+    const restored = params.shellSnapshot ? await session.processes.restoreShell(params, network) : undefined;
+    if (signal.aborted) throw new ExecError('invalidRequest', `process ${processId} start was cancelled`);
+    return start(params, context, network, restored);
+  } catch (error) {
+    await network?.[Symbol.asyncDispose]();
+    throw error;
+  }
+}
 
 function known(session: Session, processId: string): ManagedProcess {
   const process = session.processes.get(processId);

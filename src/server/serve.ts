@@ -1,11 +1,7 @@
 import { type Logger, Scope } from '../base/index.ts';
-import { environmentInfo } from '../environment/index.ts';
-import { StdioLink } from '../link/index.ts';
-import type { Link } from '../rpc/index.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
-import { Connection } from './connection.ts';
+import type { ConnectionPoint, ConnectionPointOptions } from './connection-point.ts';
 import { isLoopback, type ListenAddress } from './listen-url.ts';
-import { Sessions } from './sessions.ts';
 import type { WebSocketAuth } from './websocket-auth.ts';
 import { WebSocketListener } from './websocket-listener.ts';
 
@@ -22,59 +18,58 @@ export interface ServeOptions {
 
 /** Serves until the signal aborts or, on stdio, the input ends; then everything that was started is ended. */
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
-  await using scope = new Scope();
-  const accept = scope.own(new ConnectionPoint(options));
-  const { address, auth } = options;
-  if (address.type === 'stdio') {
-    const link = new StdioLink(process.stdin, process.stdout);
-    accept.connect(link, { resumable: false });
-    await Promise.race([link.closed, aborted(signal)]);
-    link.close();
-    return;
-  }
+  const { address } = options;
+  if (address.type === 'stdio') await serveStdio(options, signal);
+  else await serveWebSocket(options, address, signal);
+}
+
+async function serveStdio(options: ServeOptions, signal: AbortSignal): Promise<void> {
+  const { StdioLink } = await import('../link/index.ts');
+  await using point = await openConnectionPoint(options);
+  const link = new StdioLink(process.stdin, process.stdout);
+  point.connect(link, { resumable: false });
+  await Promise.race([link.closed, aborted(signal)]);
+  link.close();
+}
+
+async function serveWebSocket(
+  options: ServeOptions,
+  address: ListenAddress & { type: 'websocket' },
+  signal: AbortSignal,
+): Promise<void> {
+  const { auth, config } = options;
   if (auth.type === 'none' && !isLoopback(address.host) && !options.allowUnauthenticated) {
     throw new Error(
       `refusing to listen on ${address.host} without authentication: anyone who can reach it could run commands; use --ws-auth, or --allow-unauthenticated if the network is trusted`,
     );
   }
+  await using scope = new Scope();
+  let point: Promise<ConnectionPoint> | undefined;
+  const ready = (): Promise<ConnectionPoint> => (point ??= openConnectionPoint(options));
+  scope.defer(async () => (await point)?.[Symbol.asyncDispose]());
   const listener = scope.own(
     await WebSocketListener.listen({
       ...address,
       auth,
-      maxConnections: accept.config.maxConnections,
-      onLink: (link) => accept.connect(link, { resumable: true }),
+      maxConnections: config?.maxConnections ?? defaultConfig.maxConnections,
+      receiver: async () => {
+        const server = await ready();
+        return (link) => server.connect(link, { resumable: true });
+      },
     }),
   );
   options.announce(listener.url);
+  await ready();
   await aborted(signal);
 }
 
-/** Where links become connections of one server, whatever they are made of. */
-export class ConnectionPoint implements AsyncDisposable {
-  readonly config: ExecServerConfig;
-  readonly #log: Logger;
-  readonly #sessions: Sessions;
-  readonly #info = environmentInfo();
-
-  constructor(options: { readonly config?: Partial<ExecServerConfig>; readonly log: Logger }) {
-    this.config = { ...defaultConfig, ...options.config };
-    this.#log = options.log;
-    this.#sessions = new Sessions(this.config, options.log);
-  }
-
-  connect(link: Link, { resumable }: { resumable: boolean }): void {
-    new Connection(link, {
-      config: this.config,
-      sessions: this.#sessions,
-      info: this.#info,
-      log: this.#log,
-      resumable,
-    });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#sessions[Symbol.asyncDispose]();
-  }
+/**
+ * Opens a server that takes links of any kind. What serves a client takes longer to load than opening a port, so it is
+ * loaded only here: while the client reads the address.
+ */
+export async function openConnectionPoint(options: ConnectionPointOptions): Promise<ConnectionPoint> {
+  const { ConnectionPoint } = await import('./connection-point.ts');
+  return new ConnectionPoint(options);
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

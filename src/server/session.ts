@@ -3,16 +3,25 @@ import type { Logger } from '../base/index.ts';
 import { familyMark, killFamily, SESSION_MASK } from '../os/index.ts';
 import { type ProcessAudience, ProcessTable } from '../process/index.ts';
 import { limits } from '../protocol/index.ts';
-import type { Link } from '../rpc/index.ts';
+import { ConnectionLost, type Link } from '../rpc/index.ts';
 import type { ExecServerConfig } from './config.ts';
+
+/** How a session reaches its client. */
+export interface Attachment {
+  readonly link: Link;
+  /** Sends a request; rejects when the connection ends before the answer. */
+  call(method: string, params: unknown): Promise<unknown>;
+}
 
 /** What outlives a connection: the processes of a client, waiting to be resumed while nobody is attached. */
 export class Session implements ProcessAudience, AsyncDisposable {
   readonly id = randomUUID();
   readonly processes: ProcessTable;
   readonly #familyMark: bigint;
-  #link: Link | undefined;
+  #client: Attachment | undefined;
   #events: ReadonlySet<string> = new Set();
+  #unanswered = 0;
+  #unsent = 0;
 
   constructor(config: ExecServerConfig, log: Logger, server: number, number: number) {
     this.#familyMark = familyMark(server, number, 0);
@@ -30,25 +39,48 @@ export class Session implements ProcessAudience, AsyncDisposable {
   }
 
   get attached(): boolean {
-    return this.#link !== undefined;
+    return this.#client !== undefined;
   }
 
-  attach(link: Link, events: readonly string[]): void {
-    this.#link = link;
+  attach(client: Attachment, events: readonly string[]): void {
+    this.#client = client;
     this.#events = new Set(events);
   }
 
   detach(): void {
-    this.#link = undefined;
+    this.#client = undefined;
   }
 
   /** Events are not queued for a client that is away: it reads what it missed when it comes back. */
   send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void> {
-    return this.#link?.send(message, onDelivered);
+    return this.#client?.link.send(message, onDelivered);
   }
 
   probe(): void {
-    this.#link?.probe();
+    this.#client?.link.probe();
+  }
+
+  /** Asks the client, on the connection it has now; gives the wire form of its answer. */
+  async request(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
+    signal.throwIfAborted();
+    if (!this.#client) throw new ConnectionLost('no client is attached');
+    if (this.#unanswered >= limits.serverRequestsInFlight) throw new Error('the client leaves too much unanswered');
+    this.#unanswered++;
+    const answer = this.#client.call(method, params).finally(() => this.#unanswered--);
+    return await new Promise((resolve, reject) => {
+      const stop = (): void => reject(signal.reason);
+      signal.addEventListener('abort', stop);
+      answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+    });
+  }
+
+  /** Sends a notification unless as many are waiting already for a client that is slow to take them. */
+  notifyIfRoom(method: string, params: Readonly<Record<string, unknown>>, most: number): void {
+    if (this.#unsent >= most) return;
+    const sending = this.send(`{"method":"${method}","params":${JSON.stringify(params)}}`);
+    if (!sending) return;
+    this.#unsent++;
+    void sending.finally(() => this.#unsent--);
   }
 
   /** Sends a notification that only clients who asked for it know. */

@@ -3,9 +3,8 @@ import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/index.ts';
 import { familyMark, SERVER_MASK, startGuardian } from '../os/index.ts';
 import { ExecError } from '../protocol/index.ts';
-import type { Link } from '../rpc/index.ts';
 import type { ExecServerConfig } from './config.ts';
-import { Session } from './session.ts';
+import { type Attachment, Session } from './session.ts';
 
 /** All sessions of a server, attached or waiting to be resumed. */
 export class Sessions implements AsyncDisposable {
@@ -25,14 +24,14 @@ export class Sessions implements AsyncDisposable {
     this.#guardian.catch((error) => log.error('guardian.failed', { error: String(error) }));
   }
 
-  create(link: Link, events: readonly string[]): Session {
+  create(client: Attachment, events: readonly string[]): Session {
     const session = new Session(this.#config, this.#log, this.#server, this.#created++);
     this.#sessions.set(session.id, session);
-    session.attach(link, events);
+    session.attach(client, events);
     return session;
   }
 
-  resume(id: string, link: Link, events: readonly string[]): Session {
+  resume(id: string, client: Attachment, events: readonly string[]): Session {
     const session = this.#sessions.get(id);
     if (!session) throw new ExecError('invalidRequest', `unknown session id ${id}`);
     if (session.attached) {
@@ -40,7 +39,7 @@ export class Sessions implements AsyncDisposable {
     }
     clearTimeout(this.#expiries.get(session));
     this.#expiries.delete(session);
-    session.attach(link, events);
+    session.attach(client, events);
     return session;
   }
 

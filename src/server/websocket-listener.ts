@@ -1,9 +1,6 @@
 import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { WebSocketServer } from 'ws';
-import { WebSocketLink } from '../link/index.ts';
-import { limits } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
 import { refusal, type WebSocketAuth } from './websocket-auth.ts';
 
@@ -12,7 +9,8 @@ export interface WebSocketListenerOptions {
   readonly port: number;
   readonly auth: WebSocketAuth;
   readonly maxConnections: number;
-  readonly onLink: (link: Link) => void;
+  /** Gives what takes the links, once that is ready. */
+  readonly receiver: () => Promise<(link: Link) => void>;
 }
 
 interface HttpAnswer {
@@ -24,14 +22,6 @@ interface HttpAnswer {
 export class WebSocketListener implements AsyncDisposable {
   readonly #options: WebSocketListenerOptions;
   readonly #http: Server;
-  readonly #sockets = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    perMessageDeflate: false,
-    maxPayload: limits.messageBytes,
-    skipUTF8Validation: true, // the parser does it, and answers instead of hanging up
-    handleProtocols: () => false,
-  });
   readonly #links = new Set<Link>();
 
   private constructor(options: WebSocketListenerOptions) {
@@ -78,12 +68,12 @@ export class WebSocketListener implements AsyncDisposable {
     socket.on('error', () => socket.destroy()); // a client that hangs up during the handshake
     const answer = answerTo(request, true) ?? (await this.#unauthorized(request));
     if (answer) return refuse(socket, answer);
-    this.#sockets.handleUpgrade(request, socket, head, (ws) => {
-      const peer = `${socket.remoteAddress}:${socket.remotePort}`;
-      const link = new WebSocketLink(ws, { peer, socket, pingIntervalMs: limits.pingIntervalMs });
+    // Not needed to open the port; and nothing may be read before there is someone to take it.
+    const [{ acceptWebSocket }, take] = await Promise.all([import('./accept-websocket.ts'), this.#options.receiver()]);
+    acceptWebSocket(request, socket, head, (link) => {
       this.#links.add(link);
       void link.closed.then(() => this.#links.delete(link));
-      this.#options.onLink(link);
+      take(link);
     });
   }
 

@@ -1,6 +1,6 @@
 import { type Logger, Scope, silentLogger } from '../base/index.ts';
 import { memoryLinkPair } from '../link/index.ts';
-import { ConnectionPoint, type ExecServerConfig } from '../server/index.ts';
+import { type ExecServerConfig, openConnectionPoint } from '../server/index.ts';
 import { type ExecBackend, remoteBackend } from './exec-backend.ts';
 
 export interface LocalBackendOptions {
@@ -11,11 +11,12 @@ export interface LocalBackendOptions {
 /** Runs commands on this machine, by the same code a server runs them with; disposal ends them. */
 export function localBackend(options: LocalBackendOptions = {}): ExecBackend {
   const scope = new Scope();
-  const server = scope.own(new ConnectionPoint({ config: options.config ?? {}, log: options.log ?? silentLogger }));
+  const server = openConnectionPoint({ config: options.config ?? {}, log: options.log ?? silentLogger });
+  scope.defer(async () => (await server)[Symbol.asyncDispose]());
   const backend = scope.own(
     remoteBackend(async () => {
       const [ours, theirs] = memoryLinkPair();
-      server.connect(theirs, { resumable: false });
+      (await server).connect(theirs, { resumable: false });
       return ours;
     }),
   );

@@ -34,7 +34,33 @@ const refusedNotification = {
   beforeClose: { id: -1, error: { code: -32600, message: '<any>' } },
 };
 
+/** A skill of the transcript about what is installed. */
+const installedSkill = (name: string, description: string, id: string, folder: string): JsonObject => ({
+  name,
+  description,
+  shortDescription: null,
+  path: `file://<work>/${folder}/${name}/SKILL.md`,
+  discoveryRoot: { id, path: `file://<work>/${folder}` },
+  dependencies: null,
+  policy: null,
+});
+
 export const deliberateDifferences: DeliberateDifference[] = [
+  {
+    scenario: 'capabilities-v2',
+    id: 7,
+    reason: 'Clients of the older dialect send native absolute paths.',
+    answer: {
+      result: {
+        plugins: [],
+        skills: [
+          installedSkill('c1', 'codex home skill', 'codex-home-skills', 'codexhome/skills'),
+          installedSkill('s1', 'first skill', 'user-agent-skills', 'home/.agents/skills'),
+        ],
+        warnings: [],
+      },
+    },
+  },
   {
     scenario: 'process-start-errors',
     id: 17,
@@ -102,6 +128,12 @@ export const deliberateDifferences: DeliberateDifference[] = [
     id: 3,
     reason: 'The level of a Windows sandbox need not be given to a server that has none.',
     answer: { result: { dataBase64: 'eA==' } },
+  },
+  {
+    scenario: 'sandbox-context-errors',
+    id: 6,
+    reason: 'Clients of the older dialect send native absolute paths; this policy hides the file.',
+    answer: { error: { code: -32004, message: 'No such file or directory (os error 2)' } },
   },
 ];
 

@@ -20,7 +20,7 @@ it(`${count} mutated messages neither crash nor hang nor bloat the server (FUZZ_
   const random = randomFrom(seed);
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'exec-server-fuzz-')));
   await using server = await startServer({ args: ['--detached-session-ttl-ms', '0'] });
-  await settle(server.url);
+  await settle(server.url, folder);
   const before = {
     descriptors: descriptorsOf(server.pid),
     children: childrenOf(server.pid),
@@ -31,7 +31,8 @@ it(`${count} mutated messages neither crash nor hang nor bloat the server (FUZZ_
   let sent = 0;
   for (let turn = 0; sent < count; turn++) {
     const slot = turn % CONNECTIONS;
-    const client = (clients[slot] ??= await opened(server.url, random));
+    const client = clients[slot] ?? (await opened(server.url, random));
+    clients[slot] = client;
     for (let burst = 0; burst < BURST; burst++) {
       const { text, processId } = validRequest(1000 + random(1000), folder, random);
       if (processId !== undefined) processIds.add(processId);
@@ -49,12 +50,12 @@ it(`${count} mutated messages neither crash nor hang nor bloat the server (FUZZ_
     if (!answered) clients[slot] = undefined;
   }
   for (const client of clients) client?.cut();
-  await settle(server.url);
+  await settle(server.url, folder);
   const facts = () => ({ descriptors: descriptorsOf(server.pid), children: childrenOf(server.pid) });
   await expect.poll(facts, { timeout: 30_000 }).toEqual({ descriptors: before.descriptors, children: before.children });
   expect(residentMiB(server.pid) - before.memory).toBeLessThan(300);
   expect(server.process.exitCode).toBeNull();
-  await rm(folder, { recursive: true });
+  await rm(folder, { recursive: true, force: true });
 });
 
 /** Most connections shake hands; some start talking without. */
@@ -63,9 +64,10 @@ async function opened(url: string, random: (below: number) => number): Promise<W
 }
 
 /** The server still takes a new client, answers it and runs a process for it. */
-async function settle(url: string): Promise<void> {
+async function settle(url: string, folder: string): Promise<void> {
   await using client = await connect(url);
   expect(await client.call('environment/status')).toEqual({ status: 'ready' });
+  await client.call('fs/watchMissing', { watchId: 1, missing: [`file://${folder}/missing`] });
   const process = await client.start({ argv: ['/bin/echo', 'alive'] });
   await process.closed();
   expect(process.output()).toBe('alive\n');

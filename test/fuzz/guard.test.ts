@@ -58,6 +58,9 @@ describe('the guard of the fuzzer', () => {
   it('holds back what parsers could read differently', () => {
     expect(safe('{"id":1,"method":"process/start","params":{"argv":["/bin/ls"],"argv":["/bin/true"]}}')).toBe(false);
     expect(safe('{"id":1,"method":"fs/remove","params":{"path":"file:///etc"')).toBe(false);
+    expect(safe('{"id":1,"id":2,"method":"environment/status"}')).toBe(true);
+    expect(safe('{"id":1,"method":"process\\/st\\u0061rt","params":{"argv":["/bin/ls"]}')).toBe(false);
+    expect(isSafe(Buffer.from(`\ufeff${JSON.stringify(start({ argv: ['/bin/ls'] }))}`), options)).toBe(false);
     expect(safe('nonsense')).toBe(true);
     expect(safe('{"id":1,"method":"environment/status"')).toBe(true);
   });

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 // The server under test runs real commands and changes real files. Whatever a mutation made of a message, it is sent
-// only if it can do no harm; what cannot be understood here is judged by its letters alone.
+// only if it can do no harm; what cannot be understood here is judged by its letters.
 
 /** The only command lines that may be started. */
 const harmless: readonly (readonly string[])[] = [
@@ -43,27 +43,41 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** Whether a message may be sent. */
 export function isSafe(message: string | Uint8Array, options: GuardOptions): boolean {
-  const text = typeof message === 'string' ? message : new TextDecoder('latin1').decode(message);
-  const parsed = parse(text);
-  // What is no JSON is no request to anyone. A repeated key might be read differently by another parser.
-  if (parsed === undefined) return !/process\/start|fs\/|http\/|capabilit|environmentConfig/.test(text);
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return true;
-  const { method, params } = parsed as Members;
-  if (typeof method !== 'string' || passive.has(method)) return !hasRepeatedKey(text);
-  if (hasRepeatedKey(text)) return false;
+  if (typeof message === 'string') return textIsSafe(message, options);
+  // Bytes that are no UTF-8 are refused by every server, but that is for the server to show.
+  const readings = ['latin1', 'utf-8'].map((encoding) => new TextDecoder(encoding).decode(message));
+  return readings.every((text) => textIsSafe(text, options));
+}
+
+function textIsSafe(text: string, options: GuardOptions): boolean {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+    if (hasRepeatedKey(text)) return hasHarmlessLetters(text); // another parser might read it differently
+    return typeof parsed !== 'object' || parsed === null || requestIsSafe(parsed as Members, options);
+  } catch {
+    return hasHarmlessLetters(text); // no JSON, or too deep to look through
+  }
+}
+
+/** Whether nothing in the text could name a method that acts. */
+function hasHarmlessLetters(text: string): boolean {
+  return !/start|signal|terminate|fs|http|capabilit|config|\\/i.test(text);
+}
+
+function requestIsSafe({ method, params }: Members, { folder, processIds }: GuardOptions): boolean {
+  if (typeof method !== 'string' || passive.has(method)) return true;
   const given = (typeof params === 'object' && params !== null ? params : {}) as Members;
   switch (method) {
     case 'process/start':
-      return startIsSafe(given, options.folder);
+      return startIsSafe(given, folder);
     case 'process/signal':
     case 'process/terminate':
-      return typeof given.processId !== 'string' || options.processIds.has(given.processId);
+      return typeof given.processId !== 'string' || processIds.has(given.processId);
     case 'http/request':
       return typeof given.url !== 'string' || /^http:\/\/127\.0\.0\.1:\d+(\/|$)/.test(given.url);
     default:
-      return method.startsWith('fs/') || method.startsWith('capabilit') || method.startsWith('environmentConfig')
-        ? pathsAreSafe(given, options.folder)
-        : true;
+      return strings(given).every((text) => isNoPath(text) || isInside(text, folder));
   }
 }
 
@@ -76,12 +90,8 @@ function isHarmless(argv: unknown): boolean {
   return harmless.some((line) => JSON.stringify(line) === JSON.stringify(argv)) || JSON.stringify(argv) === '[]';
 }
 
-/** Every string anywhere in the parameters that could be a path must lie inside the folder. */
-function pathsAreSafe(value: unknown, folder: string): boolean {
-  if (typeof value === 'string') return !/^\s*(\/|file:)/i.test(value) || isInside(value, folder);
-  if (typeof value !== 'object' || value === null) return true;
-  return Object.values(value).every((inner) => pathsAreSafe(inner, folder));
-}
+/** Without a colon it is no URI, without a slash in front no native path. */
+const isNoPath = (text: string): boolean => !text.includes(':') && !text.trimStart().startsWith('/');
 
 function isInside(path: unknown, folder: string): boolean {
   if (typeof path !== 'string') return true; // refused by every server
@@ -93,24 +103,23 @@ function isInside(path: unknown, folder: string): boolean {
   }
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+/** Every string in a value, however deep. */
+function strings(root: unknown): string[] {
+  return values(root).filter((value) => typeof value === 'string');
+}
+
+function values(root: unknown): unknown[] {
+  const all = [root];
+  for (let at = 0; at < all.length; at++) {
+    const value = all[at];
+    if (typeof value === 'object' && value !== null) all.push(...Object.values(value));
   }
+  return all;
 }
 
 /** More colons outside strings than members means that a parser had to choose. */
 function hasRepeatedKey(text: string): boolean {
   const colons = text.replace(/"(?:[^"\\]|\\.)*"/g, '""').split(':').length - 1;
-  let members = 0;
-  const open: unknown[] = [JSON.parse(text)];
-  while (open.length > 0) {
-    const value = open.pop();
-    if (typeof value !== 'object' || value === null) continue;
-    if (!Array.isArray(value)) members += Object.keys(value).length;
-    for (const inner of Object.values(value)) open.push(inner);
-  }
-  return colons !== members;
+  const objects = values(JSON.parse(text)).filter((value) => typeof value === 'object' && !Array.isArray(value));
+  return colons !== objects.reduce((members: number, value) => members + Object.keys(value ?? {}).length, 0);
 }

@@ -4,7 +4,6 @@ import { isOurs } from './server-under-test.ts';
 /** What our server does not serve yet. A scenario that needs it runs against other servers only. */
 const missing = {
   files: 'the fs/* methods',
-  sandbox: 'sandboxed processes',
   sandboxedFiles: 'the fs/* methods inside a sandbox',
 } as const;
 

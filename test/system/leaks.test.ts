@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { childrenOf, descriptorsOf } from '../support/proc.ts';
 import { startServer } from '../support/server.ts';
@@ -47,5 +50,27 @@ describe('a server', () => {
     }
     await expect.poll(() => descriptorsOf(server.pid), { timeout: 20_000 }).toBeLessThanOrEqual(before);
     await expect.poll(() => childrenOf(server.pid).length, { timeout: 20_000 }).toBe(1);
+  });
+
+  it('closes files that were still waiting to be opened when their connection was cut', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'exec-server-leaks-'));
+    await using server = await startServer({ args: ['--detached-session-ttl-ms', '0'] });
+    await (await connect(server.url))[Symbol.asyncDispose]();
+    const path = `file://${folder}/file`;
+    const before = descriptorsOf(server.pid);
+    for (let round = 0; round < 30; round++) {
+      const client = await connect(server.url);
+      const calls: Promise<unknown>[] = [];
+      for (let n = 0; n < 20; n++) {
+        calls.push(client.call('fs/writeFile', { path, dataBase64: '' }));
+        calls.push(client.call('fs/open', { handleId: `h${n}`, path, mode: 'replace' }));
+      }
+      const outcomes = Promise.allSettled(calls);
+      await calls[0];
+      client.cut();
+      await outcomes;
+    }
+    await expect.poll(() => descriptorsOf(server.pid), { timeout: 20_000 }).toBeLessThanOrEqual(before);
+    await rm(folder, { recursive: true });
   });
 });

@@ -99,7 +99,7 @@ describe('a terminal', () => {
   it('turns a typed Ctrl-C into an interrupt of the foreground job', async () => {
     await using client = await connect(server.url);
     const process = await client.start({
-      argv: ['sh', '-c', 'trap "echo caught; exit 4" INT; echo ready; cat'],
+      argv: ['sh', '-c', 'trap "echo caught; exit 4" INT; echo ready; while :; do sleep 0.01; done'],
       tty: true,
     });
     await process.printed('ready');

@@ -58,6 +58,8 @@ export interface RunOptions {
   readonly tty?: boolean;
   readonly stdin?: 'open';
   readonly argv?: readonly string[];
+  /** Members of the start besides the usual ones. */
+  readonly start?: Readonly<Record<string, unknown>>;
 }
 
 export interface Outcome {
@@ -133,6 +135,7 @@ export class Yard implements AsyncDisposable {
       tty,
       stdin,
       argv,
+      start,
     } = options;
     return this.client.start({
       argv: argv ?? ['/bin/bash', '-c', script],
@@ -147,6 +150,7 @@ export class Yard implements AsyncDisposable {
         workspaceRoots: [uri(this.workspace)],
         ...sandbox,
       },
+      ...start,
     });
   }
 

@@ -83,6 +83,31 @@ describe('a session', () => {
     expect(sha256(recovery.bytes('stdout'))).toBe(sha256(expected));
   });
 
+  it('keeps what was printed while nobody was attached until the client has read it, however much is pushed before', async () => {
+    const first = await connectBare(server.url);
+    const sessionId = await first.initialize();
+    const script = 'read _; echo missed; head -c 500000 /dev/zero; read _; exec seq 1 800000';
+    await first.start({ processId: 'late', argv: ['sh', '-c', script], pipeStdin: true });
+    first.socket.pause();
+    const answer = first.call('process/write', { processId: 'late', chunk: base64('\n') });
+    first.cut();
+    await expect(answer).rejects.toThrow('the connection ended');
+
+    await using second = await resume(server.url, sessionId);
+    const pushed = second.track('late');
+    await second.call('process/write', { processId: 'late', chunk: base64('\n') });
+    await pushed.printed('\n1000\n');
+    // Nothing tells that a process is held back; the end that does not come is waited for a while.
+    await second.call('process/wait', { processId: 'late', timeoutMs: 1000 });
+    const read = await second.call<ReadResult>('process/read', { processId: 'late', maxBytes: 1 });
+    expect(read).toMatchObject({ chunks: [{ seq: 1 }], truncated: false });
+    const recovery = new Recovery(second, 'late', 0);
+    await recovery.finish();
+    const printed = Buffer.concat([Buffer.from('missed\n'), Buffer.alloc(500_000), numbersTo(800_000)]);
+    expect(recovery.gaps).toEqual([]);
+    expect(sha256(Buffer.concat([recovery.bytes()]))).toBe(sha256(printed));
+  });
+
   it('loses nothing when the connection is cut in the middle of a flood', async () => {
     const first = await connectBare(server.url);
     const sessionId = await first.initialize();

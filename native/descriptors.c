@@ -1,0 +1,93 @@
+/* Descriptors that come from another process: socketPair() and receiveDescriptors(fd). */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "addon.h"
+#include "files.h"
+
+#define MOST_DESCRIPTORS 64
+
+struct task {
+    napi_async_work work;
+    napi_deferred deferred;
+    int fd;
+    size_t count;
+    int descriptors[MOST_DESCRIPTORS];
+};
+
+/* Waits for one message; the end of the other side counts as a message without descriptors. */
+static void receive(napi_env env, void *data)
+{
+    (void)env;
+    struct task *task = data;
+    char byte;
+    struct iovec content = {.iov_base = &byte, .iov_len = 1};
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof task->descriptors)];
+    } control;
+    struct msghdr message = {
+        .msg_iov = &content, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    ssize_t length;
+    do
+        length = recvmsg(task->fd, &message, MSG_CMSG_CLOEXEC);
+    while (length < 0 && errno == EINTR);
+    close_open(&task->fd);
+    struct cmsghdr *header = length > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (header == NULL || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+        return;
+    task->count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    memcpy(task->descriptors, CMSG_DATA(header), task->count * sizeof(int));
+}
+
+static void deliver(napi_env env, napi_status status, void *data)
+{
+    (void)status;
+    struct task *task = data;
+    napi_value list, number;
+    if (napi_create_array_with_length(env, task->count, &list) == napi_ok) {
+        for (size_t i = 0; i < task->count; i++)
+            if (napi_create_int32(env, task->descriptors[i], &number) == napi_ok)
+                napi_set_element(env, list, (uint32_t)i, number);
+        napi_resolve_deferred(env, task->deferred, list);
+    }
+    napi_delete_async_work(env, task->work);
+    free(task);
+}
+
+napi_value receive_descriptors(napi_env env, napi_callback_info info)
+{
+    size_t count = 1;
+    napi_value argument, name, promise;
+    TRY(env, napi_get_cb_info(env, info, &count, &argument, NULL, NULL));
+    struct task *task = calloc(1, sizeof *task);
+    if (task == NULL)
+        return addon_throw(env, "receiveDescriptors: out of memory");
+    if (napi_get_value_int32(env, argument, &task->fd) != napi_ok ||
+        napi_create_string_utf8(env, "receive", NAPI_AUTO_LENGTH, &name) != napi_ok ||
+        napi_create_promise(env, &task->deferred, &promise) != napi_ok ||
+        napi_create_async_work(env, NULL, name, receive, deliver, task, &task->work) != napi_ok ||
+        napi_queue_async_work(env, task->work) != napi_ok) {
+        free(task);
+        return addon_throw(env, "receiveDescriptors: cannot be queued");
+    }
+    return promise;
+}
+
+napi_value socket_pair(napi_env env, napi_callback_info info)
+{
+    (void)info;
+    int ends[2];
+    napi_value list, number;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return addon_throw(env, "socketpair");
+    TRY(env, napi_create_array_with_length(env, 2, &list));
+    for (uint32_t i = 0; i < 2; i++) {
+        TRY(env, napi_create_int32(env, ends[i], &number));
+        TRY(env, napi_set_element(env, list, i, number));
+    }
+    return list;
+}

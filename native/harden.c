@@ -1,0 +1,50 @@
+/*
+ * Keeping others out of the server's memory: no process of the same user may trace it or read its environment, and it
+ * leaves no core file. Programs it executes start dumpable again by themselves; the limit of core files has to be
+ * given back to them.
+ */
+#define _GNU_SOURCE
+#include "harden.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static bool hardened;
+static struct rlimit core_limit;
+
+/* Everything this process opened itself closes on exec; what does not was inherited. */
+static int close_inherited(int keep)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    if (directory == NULL)
+        return -1;
+    struct dirent *entry;
+    while ((entry = readdir(directory)) != NULL) {
+        int fd = atoi(entry->d_name);
+        int flags = fd > 2 && fd != keep && fd != dirfd(directory) ? fcntl(fd, F_GETFD) : -1;
+        if (flags >= 0 && (flags & FD_CLOEXEC) == 0)
+            close(fd);
+    }
+    return closedir(directory);
+}
+
+int harden_process(int keep)
+{
+    if (close_inherited(keep) < 0 || getrlimit(RLIMIT_CORE, &core_limit) < 0)
+        return -1;
+    struct rlimit none = {.rlim_cur = 0, .rlim_max = core_limit.rlim_max};
+    if (setrlimit(RLIMIT_CORE, &none) < 0)
+        return -1;
+    hardened = true;
+    return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+int harden_undo(void)
+{
+    return hardened ? setrlimit(RLIMIT_CORE, &core_limit) : 0;
+}

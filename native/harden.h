@@ -1,0 +1,11 @@
+/* Keeping others out of the server's memory: see harden.c. */
+#ifndef EXEC_HARDEN_H
+#define EXEC_HARDEN_H
+
+/* For the whole process. Descriptors from 3 on that were left open by whoever started it are closed, but for `keep`. */
+int harden_process(int keep);
+
+/* In a child, before exec: gives back what only concerned the server. */
+int harden_undo(void);
+
+#endif

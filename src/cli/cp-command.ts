@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { ExecServerClient, RemoteFileSystem } from '../client/index.ts';
+import { LocalFileSystem } from '../files/index.ts';
+import { webSocket } from '../link/index.ts';
+import { type ExecutorFileSystem, PathUri } from '../protocol/index.ts';
+import { describeOptions, parseOptions, type Values } from './arguments.ts';
+import { ProgressBar } from './progress-bar.ts';
+import { type Place, Transfer, type TransferOutcome } from './transfer.ts';
+import { UsageError } from './usage-error.ts';
+
+const options = {
+  connect: { type: 'string', value: 'URL', help: 'server that env: paths are on, ws://HOST:PORT or wss://…' },
+  'token-file': {
+    type: 'string',
+    value: 'PATH',
+    help: 'file with the bearer token to present [env: EXEC_SERVER_TOKEN holds the token itself]',
+  },
+  json: { type: 'boolean', help: 'print a summary as JSON' },
+  help: { type: 'boolean', short: 'h', help: 'show this text' },
+} as const;
+
+const help = (): string => `Copies a file or a directory with everything in it to or from a server.
+
+Usage: exec-server cp [OPTIONS] SRC DST
+
+A path that starts with env: is an absolute path on the server, any other is a path here. Into a directory that
+exists, SRC is copied under its own name. Links to files are copied as the files they lead to; links to directories
+are left out and reported. Modes and times are not kept.
+
+Options:
+${describeOptions(options)}
+
+Exit codes: 0 everything was copied, 1 something was not (each is named on stderr), 2 wrong usage,
+255 the server could not be reached.
+`;
+
+const CONNECTION_FAILED = 255;
+const ON_SERVER = 'env:';
+
+export async function cpCommand(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseOptions(argv, options);
+  if (values.help) {
+    process.stdout.write(help());
+    return 0;
+  }
+  const [source, destination, ...more] = positionals;
+  if (source === undefined || destination === undefined || more.length > 0) {
+    throw new UsageError('exactly two paths are wanted, SRC and DST');
+  }
+  const onServer = [source, destination].some((path) => path.startsWith(ON_SERVER));
+  if (onServer && values.connect === undefined) throw new UsageError('env: paths need --connect');
+  await using local = new LocalFileSystem();
+  if (!onServer) return await copy(place(source, local, local), place(destination, local, local), values);
+  await using client = await connected(values.connect!, values['token-file']);
+  if (!client) return CONNECTION_FAILED;
+  const remote = new RemoteFileSystem(client);
+  return await copy(place(source, local, remote), place(destination, local, remote), values);
+}
+
+async function connected(url: string, tokenFile: string | undefined): Promise<ExecServerClient | undefined> {
+  const token = tokenFile === undefined ? process.env.EXEC_SERVER_TOKEN : readToken(tokenFile);
+  try {
+    const connector = webSocket(url, token === undefined ? {} : { token });
+    return await ExecServerClient.connect(connector, { clientName: 'exec-server cp' });
+  } catch (error) {
+    process.stderr.write(`Error: ${(error as Error).message}\n`);
+    return undefined;
+  }
+}
+
+function readToken(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    throw new UsageError(`cannot read the token file ${path}: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}
+
+function place(path: string, local: ExecutorFileSystem, remote: ExecutorFileSystem): Place {
+  if (!path.startsWith(ON_SERVER)) return { files: local, path: PathUri.fromNative(resolve(path)), name: path };
+  const native = path.slice(ON_SERVER.length);
+  if (!native.startsWith('/')) throw new UsageError(`${path} must be an absolute path, such as env:/tmp/x`);
+  return { files: remote, path: PathUri.fromNative(native), name: path };
+}
+
+async function copy(source: Place, destination: Place, { json }: Values<typeof options>): Promise<number> {
+  const startedAt = performance.now();
+  using bar = process.stderr.isTTY && !json ? new ProgressBar(process.stderr) : undefined;
+  const transfer = new Transfer((progress) => bar?.show(progress));
+  const outcome = await transfer.run(source, destination);
+  bar?.[Symbol.dispose]();
+  report(outcome, json === true, (performance.now() - startedAt) / 1000);
+  return outcome.failures.length > 0 ? 1 : 0;
+}
+
+function report({ failures, skipped, ...counts }: TransferOutcome, json: boolean, seconds: number): void {
+  if (json) process.stdout.write(`${JSON.stringify({ ...counts, seconds, skipped, failures })}\n`);
+  for (const { path, message } of failures) process.stderr.write(`Error: ${path}: ${message}\n`);
+  for (const path of skipped) process.stderr.write(`Left out: ${path} is a link to a directory\n`);
+}

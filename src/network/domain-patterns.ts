@@ -1,0 +1,47 @@
+import { normalizeHost } from './host.ts';
+
+/** Host patterns: a name; `*.d` for what is below d; `**.d` for d and what is below it; `*` for everything. */
+export class DomainPatterns {
+  readonly #exact = new Set<string>();
+  readonly #wild: RegExp[] = [];
+
+  constructor(patterns: Iterable<string>) {
+    for (const text of patterns) {
+      const pattern = normalizePattern(text);
+      if (/[*?]/.test(pattern)) this.#wild.push(expression(pattern));
+      else this.#exact.add(pattern);
+    }
+  }
+
+  /** Whether the host is in the list as it is, not by a wildcard. */
+  lists(host: string): boolean {
+    return this.#exact.has(host);
+  }
+
+  match(host: string): boolean {
+    return this.#exact.has(host) || this.#wild.some((pattern) => pattern.test(host));
+  }
+}
+
+/** A pattern that says nothing about which hosts it means. */
+export function matchesEverything(pattern: string): boolean {
+  return /^[*?.]+$/.test(pattern.trim());
+}
+
+function normalizePattern(text: string): string {
+  if (text.trim() === '') throw new Error('domain pattern is empty');
+  const pattern = normalizeHost(text);
+  if (pattern === undefined) throw new Error(`invalid domain pattern: ${text}`);
+  return pattern;
+}
+
+function expression(pattern: string): RegExp {
+  const [, prefix, rest] = /^(\*\*\.|\*\.)?(.*)$/s.exec(pattern)!;
+  const below = { '*.': '.+\\.', '**.': '(?:.+\\.)?' }[prefix ?? ''] ?? '';
+  return new RegExp(`^${below}${rest!.replace(/[.*?\\+^$|()[\]{}]/g, wildcard)}$`);
+}
+
+function wildcard(character: string): string {
+  if (character === '*') return '.*';
+  return character === '?' ? '.' : `\\${character}`;
+}

@@ -1,0 +1,28 @@
+import { isIP, isIPv6 } from 'node:net';
+import { domainToASCII } from 'node:url';
+import { isNonPublic } from './address.ts';
+
+/** Longest name the domain name system knows. */
+const LONGEST_NAME = 253;
+
+/** A host as policies compare it: lower case, without brackets, port and final dots. Nothing if it names no host. */
+export function normalizeHost(text: string): string | undefined {
+  const bare = withoutPort(text.trim().toLowerCase()).replace(/\.+$/, '');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: neither ASCII nor a name yet
+  const host = /[^\x00-\x7f]/.test(bare) ? domainToASCII(bare) : bare;
+  if (host === '' || host.length > LONGEST_NAME || !NAME.test(host)) return undefined;
+  return isIPv6(host) ? new URL(`http://[${host.split('%', 1)[0]}]`).hostname.slice(1, -1) : host;
+}
+
+const NAME = /^[a-z0-9._:%*?_-]+$/;
+
+function withoutPort(text: string): string {
+  const bracketed = /^\[([^\]]*)\](?::\d*)?$/.exec(text);
+  if (bracketed) return bracketed[1]!;
+  return /^[^:]*:\d*$/.test(text) ? text.slice(0, text.indexOf(':')) : text;
+}
+
+/** Whether the name itself, without asking anyone, stands for something that is not public. */
+export function isLocalName(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost') || (isIP(host) !== 0 && isNonPublic(host));
+}

@@ -1,0 +1,79 @@
+import { once, setMaxListeners } from 'node:events';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { ExecError, type NetworkProxy } from '../protocol/index.ts';
+import { type Attempt, type Decision, Gate, type Opinion } from './gate.ts';
+import { createHttpProxy } from './http-proxy.ts';
+import { NetworkPolicy } from './network-policy.ts';
+import { resolveHost } from './outbound.ts';
+import { proxyEnvironment } from './proxy-environment.ts';
+import { createSocksProxy } from './socks-proxy.ts';
+
+export interface ManagedNetworkOptions {
+  readonly settings: NetworkProxy;
+  /** Asks the client about a host; called only when the settings give it time to answer. */
+  readonly ask: (attempt: Attempt, signal: AbortSignal) => Promise<Opinion>;
+  readonly report: (attempt: Attempt, decision: Decision) => void;
+  readonly resolve?: (host: string) => Promise<readonly string[]>;
+}
+
+/** The proxies of one process, on loopback ports of their own. */
+export class ManagedNetwork implements AsyncDisposable {
+  /** What the process must have in its environment to find the proxies. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly #servers: readonly Server[];
+  readonly #sockets: ReadonlySet<Socket>;
+  readonly #end: AbortController;
+
+  private constructor(
+    servers: readonly Server[],
+    sockets: ReadonlySet<Socket>,
+    end: AbortController,
+    allowLocalBinding: boolean,
+  ) {
+    this.#servers = servers;
+    this.#sockets = sockets;
+    this.#end = end;
+    const [http, socks] = servers.map((server) => (server.address() as AddressInfo).port);
+    this.environment = proxyEnvironment({ http: http!, socks }, allowLocalBinding);
+  }
+
+  /** Throws what is wrong with the settings before anything is started. */
+  static async start(options: ManagedNetworkOptions): Promise<ManagedNetwork> {
+    const { settings, ask, report, resolve = resolveHost } = options;
+    const { proxy, policyDecisionTimeoutMs } = settings;
+    checkSupported(proxy);
+    const policy = new NetworkPolicy(proxy);
+    const gate = new Gate({ policy, resolve, report, ...(policyDecisionTimeoutMs != null && { ask }) });
+    const end = new AbortController();
+    setMaxListeners(0, end.signal); // every connection listens
+    const servers: Server[] = [createHttpProxy(gate, end.signal)];
+    if (proxy.enableSocks5) servers.push(createSocksProxy(gate, end.signal));
+    const sockets = new Set<Socket>();
+    for (const server of servers) {
+      server.on('connection', (socket: Socket) => {
+        sockets.add(socket);
+        socket.once('close', () => sockets.delete(socket));
+      });
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+    }
+    return new ManagedNetwork(servers, sockets, end, proxy.allowLocalBinding);
+  }
+
+  /** Ends every connection, whatever it carries. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#end.signal.aborted) return;
+    this.#end.abort();
+    const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)));
+    for (const socket of this.#sockets) socket.destroy();
+    await Promise.all(closed);
+  }
+}
+
+function checkSupported(proxy: NetworkProxy['proxy']): void {
+  const refuse = (reason: string) => new ExecError('invalidParams', `invalid network proxy config: ${reason}`);
+  if (!proxy.enabled) throw refuse('executor-local network proxy launch requires an enabled proxy');
+  if (proxy.credentialMasking || Object.keys(proxy.credentialProviders ?? {}).length > 0) {
+    throw refuse('this executor does not mask credentials');
+  }
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import type { HttpMessage } from './http-message.ts';
+import { redirected } from './redirect.ts';
+
+const headers = ['X', '1', 'Authorization', 'secret', 'Cookie', 'c', 'Content-Type', 'text/plain', 'Referer', 'old'];
+const message = (method: string): HttpMessage => ({
+  method,
+  url: new URL('http://one.example/page?q=1#part'),
+  headers,
+  body: Buffer.from('body'),
+});
+const follow = (method: string, status: number, location: string) => redirected(message(method), status, location);
+
+describe('a redirect', () => {
+  it('turns a request with a body into a GET without one, except where the status forbids it', () => {
+    const rewritten = [301, 302, 303].map((status) => follow('POST', status, '/next'));
+    const kept = [307, 308].map((status) => follow('POST', status, '/next'));
+
+    expect(rewritten.map((next) => [next?.method, next?.body, next?.headers.includes('Content-Type')])).toEqual(
+      rewritten.map(() => ['GET', undefined, false]),
+    );
+    expect(kept.map((next) => [next?.method, String(next?.body), next?.headers.includes('Content-Type')])).toEqual(
+      kept.map(() => ['POST', 'body', true]),
+    );
+    expect(follow('HEAD', 303, '/next')?.method).toBe('HEAD');
+  });
+
+  it('keeps everything on its own server and says where it comes from', () => {
+    const next = follow('GET', 302, '/next');
+
+    expect(next?.url.href).toBe('http://one.example/next');
+    expect(next?.headers).toEqual([...headers.slice(0, 8), 'referer', 'http://one.example/page?q=1']);
+  });
+
+  it('takes no secret to another server', () => {
+    const next = follow('GET', 302, 'https://two.example/');
+
+    expect(next?.headers).toEqual(['X', '1', 'Content-Type', 'text/plain', 'referer', 'http://one.example/']);
+  });
+
+  it('is none without a location, with one that names nothing, and with another status', () => {
+    expect(redirected(message('GET'), 302, undefined)).toBeUndefined();
+    expect(follow('GET', 302, 'http://[')).toBeUndefined();
+    expect([200, 300, 304, 404].map((status) => follow('GET', status, '/next'))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('leads nowhere but to the web', () => {
+    expect(() => follow('GET', 302, 'ftp://two.example/')).toThrow('redirect target uses unsupported URL scheme: ftp');
+  });
+});

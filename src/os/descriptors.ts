@@ -1,0 +1,35 @@
+import { closeSync } from 'node:fs';
+import { addon } from './addon.ts';
+
+/** A way for a child to hand descriptors to this process, once. */
+export class DescriptorChannel implements Disposable {
+  /** What the child inherits. */
+  readonly childEnd: number;
+  #ownEnd: number | undefined;
+  #childEndOpen = true;
+
+  constructor() {
+    const [own, child] = addon().socketPair();
+    this.#ownEnd = own;
+    this.childEnd = child;
+  }
+
+  /** What the child sends, or nothing if it ends before. To be called once it is started. */
+  receive(): Promise<readonly number[]> {
+    this.#closeChildEnd(); // the end of the child must be the end of the channel
+    const own = this.#ownEnd!;
+    this.#ownEnd = undefined;
+    return addon().receiveDescriptors(own);
+  }
+
+  [Symbol.dispose](): void {
+    this.#closeChildEnd();
+    if (this.#ownEnd !== undefined) closeSync(this.#ownEnd);
+    this.#ownEnd = undefined;
+  }
+
+  #closeChildEnd(): void {
+    if (this.#childEndOpen) closeSync(this.childEnd);
+    this.#childEndOpen = false;
+  }
+}

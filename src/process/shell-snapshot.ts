@@ -1,0 +1,118 @@
+import type { Logger } from '../base/index.ts';
+import type { SpawnOptions } from '../os/index.ts';
+import { ExecError, type Params } from '../protocol/index.ts';
+import { childEnvironment } from './child-environment.ts';
+import { captureShell, type ShellState } from './shell-capture.ts';
+import { type ShellDialect, shellDialects } from './shell-dialect.ts';
+
+type StartParams = Params<'process/start'>;
+type Command = Omit<SpawnOptions, 'mark'>;
+type Environment = Readonly<Record<string, string>>;
+
+export interface ShellSnapshotsOptions {
+  readonly mark: () => bigint;
+  readonly log: Logger;
+}
+
+interface Snapshot {
+  readonly state: Promise<ShellState | undefined>;
+  readonly attempts: number;
+  failed: boolean;
+}
+
+const SCOPE_BYTES = 256;
+const SNAPSHOTS = 16;
+const ATTEMPTS = 3;
+/** The kernel takes 128 KiB for one variable, and a character has up to four bytes. */
+const VARIABLE_LENGTH = 30 * 1024;
+
+/** Shells of one session as they are after start-up, so that commands need not go through it again and again. */
+export class ShellSnapshots {
+  readonly #options: ShellSnapshotsOptions;
+  /** The one used last is the last. */
+  readonly #snapshots = new Map<string, Snapshot>();
+
+  constructor(options: ShellSnapshotsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The command for a shell that is already as its start-up files make it; the command itself where that cannot be.
+   * What is managed is part of the environment of one process only.
+   */
+  async restore(params: StartParams, command: Command, managed: Environment = {}): Promise<Command> {
+    const dialect = rewritableIn(params.shellSnapshot, command);
+    if (!dialect) return command;
+    const state = await this.#snapshot(params, command, dialect).state;
+    if (!state) return command;
+    const { env } = params.mode === 'prepared' ? params.request : params;
+    const lasting = filtered(state.environment, params, managed);
+    const kept = Object.entries(command.env).filter(([name]) => name in env || name in managed || !(name in lasting));
+    return restored({ ...command, env: { ...lasting, ...Object.fromEntries(kept) } }, dialect, state.commands);
+  }
+
+  /** One capture for all that ask for the same; a failed one is tried again by a later command. */
+  #snapshot(params: StartParams, command: Command, dialect: ShellDialect): Snapshot {
+    const policy = params.mode === 'prepared' ? null : params.envPolicy;
+    const key = JSON.stringify([params.shellSnapshot, String(command.cwd), policy, params.sandbox]);
+    const known = this.#snapshots.get(key);
+    const usable = known && (!known.failed || known.attempts >= ATTEMPTS);
+    const snapshot = usable ? known : this.#capture(params, command, dialect, (known?.attempts ?? 0) + 1);
+    this.#snapshots.delete(key);
+    this.#snapshots.set(key, snapshot);
+    if (this.#snapshots.size > SNAPSHOTS) this.#snapshots.delete(this.#snapshots.keys().next().value!);
+    return snapshot;
+  }
+
+  #capture(params: StartParams, command: Command, dialect: ShellDialect, attempts: number): Snapshot {
+    const { mark, log } = this.#options;
+    const state = captureShell({ command, params, dialect, mark: mark() }).catch((error) => {
+      snapshot.failed = true;
+      log.warn('shell_snapshot.failed', { shell: params.shellSnapshot?.shell.name, attempts, error: String(error) });
+      return undefined;
+    });
+    const snapshot: Snapshot = { state, attempts, failed: false };
+    return snapshot;
+  }
+}
+
+/** The dialect of a command that a snapshot can be put before: `<shell> -lc <script>`. */
+function rewritableIn(wanted: StartParams['shellSnapshot'], { argv }: Command): ShellDialect | undefined {
+  if (!wanted) return undefined;
+  if (wanted.scopeId === '' || Buffer.byteLength(wanted.scopeId) > SCOPE_BYTES) {
+    throw new ExecError('invalidParams', `shell snapshot scope must be non-empty and at most ${SCOPE_BYTES} bytes`);
+  }
+  if (argv[0] !== wanted.shell.path || argv[1] !== '-lc' || argv.length < 3) return undefined;
+  const dialect = shellDialects.get(wanted.shell.name);
+  if (dialect) return dialect;
+  throw new ExecError('invalidParams', `shell snapshots are unsupported for shell \`${wanted.shell.name}\``);
+}
+
+/** What the start-up files exported and the policy of the command lets through. */
+function filtered(exported: Environment, params: StartParams, managed: Environment): Environment {
+  const policy = params.mode === 'prepared' ? null : params.envPolicy;
+  const permitted = policy
+    ? childEnvironment(exported, { ...policy, inherit: 'all' }, {})
+    : childEnvironment({}, null, exported);
+  return Object.fromEntries(Object.entries(permitted).filter(([name]) => !(name in managed)));
+}
+
+/**
+ * The state travels in the environment: a file could be rewritten by a sandboxed command that may write where it lies,
+ * or be out of its sight. The shell drops the variables before anything else sees them.
+ */
+function restored(command: Command, { flag, undo }: ShellDialect, commands: string): Command {
+  const [program, , script, ...rest] = command.argv;
+  const parts = commands.match(new RegExp(`.{1,${VARIABLE_LENGTH}}`, 'gsu')) ?? [];
+  const variables = Object.fromEntries(parts.map((part, index) => [`EXEC_SERVER_SHELL_STATE_${index}`, part]));
+  const names = Object.keys(variables);
+  const state = names.map((name) => `\${${name}}`).join('');
+  const restore = `eval "unset ${names.join(' ')}
+${state}" >/dev/null || printf 'failed to restore the shell snapshot\\n' >&2
+`;
+  return {
+    ...command,
+    argv: [program!, flag, `${undo}${names.length > 0 ? restore : ''}${script}`, ...rest],
+    env: { ...command.env, ...variables },
+  };
+}

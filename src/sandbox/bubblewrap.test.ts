@@ -1,0 +1,64 @@
+import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bubblewrap, examine } from './bubblewrap.ts';
+import { confine } from './confine.ts';
+import type { Policy } from './policy.ts';
+
+const readOnly: Policy = {
+  network: 'restricted',
+  unrestricted: false,
+  rules: [{ path: '/', access: 'read', skipMissing: false }],
+  deniedGlobs: [],
+  globDepth: undefined,
+  minimal: false,
+};
+const command = { argv: ['true'], cwd: '/', env: {}, io: { type: 'pipe', stdin: 'closed' } } as const;
+
+describe('what makes sandboxes', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'exec-server-bwrap-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('is found and works on this machine', () => {
+    expect(bubblewrap()).toMatchObject({ usable: true, path: expect.stringMatching(/bwrap$/) });
+  });
+
+  it('is not taken from where others than root can write', () => {
+    const planted = join(folder, 'bwrap');
+    copyFileSync('/usr/bin/bwrap', planted);
+    chmodSync(planted, 0o777);
+    expect(examine([planted])).toMatchObject({ usable: false });
+  });
+
+  it('must really be able to make one', () => {
+    const broken = join(folder, 'broken');
+    writeFileSync(broken, '#!/bin/sh\necho "bwrap: no permissions to create new namespace" >&2\nexit 1\n');
+    chmodSync(broken, 0o755);
+    const outcome = examine([broken]);
+    // Only root can make a file that is trusted.
+    const reason = process.getuid!() === 0 ? 'no permissions to create new namespace' : 'not installed';
+    expect(outcome).toMatchObject({ usable: false, reason: expect.stringContaining(reason) });
+  });
+
+  it('is named, with the remedy, when it is missing; no command runs without it', () => {
+    const launcher = examine([]);
+    expect(() => confine(command, readOnly, { launcher })).toThrow(/bubblewrap is not installed.*apt-get install/);
+  });
+
+  it('is not needed when only the network is restricted', () => {
+    const policy: Policy = { ...readOnly, unrestricted: true, rules: [] };
+    const { command: confined } = confine(command, policy, { launcher: examine([]) });
+    expect(confined.argv[0]).toMatch(/sandbox-stage$/);
+    expect(confine(command, { ...policy, network: 'enabled' }).command).toBe(command);
+  });
+
+  it('gets no variable of the command, whose environment is in no argument', () => {
+    const { command: confined } = confine({ ...command, env: { LD_PRELOAD: '/x.so', TOKEN: 's3cret' } }, readOnly);
+    expect(confined.env).toEqual({});
+    expect(confined.argv.join(' ')).not.toContain('s3cret');
+  });
+});

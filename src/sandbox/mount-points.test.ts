@@ -1,0 +1,48 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MountPoints } from './mount-points.ts';
+
+describe('mount points', () => {
+  let folder: string;
+  let point: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'exec-server-points-'));
+    point = join(folder, '.codex');
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('go with the last sandbox that uses them', () => {
+    const points = new MountPoints();
+    const first = points.claim([point]);
+    mkdirSync(point);
+    const second = points.claim([point]);
+    first[Symbol.dispose]();
+    first[Symbol.dispose]();
+    expect(existsSync(point)).toBe(true);
+    second[Symbol.dispose]();
+    expect(existsSync(point)).toBe(false);
+  });
+
+  it('may be files', () => {
+    const claim = new MountPoints().claim([point]);
+    writeFileSync(point, '');
+    claim[Symbol.dispose]();
+    expect(existsSync(point)).toBe(false);
+  });
+
+  it('stay when something has come to be in them', () => {
+    const claim = new MountPoints().claim([point, join(folder, 'file')]);
+    mkdirSync(join(point, 'x'), { recursive: true });
+    writeFileSync(join(folder, 'file'), 'x');
+    claim[Symbol.dispose]();
+    expect([existsSync(point), existsSync(join(folder, 'file'))]).toEqual([true, true]);
+  });
+
+  it('are left alone when they were there before', () => {
+    mkdirSync(point);
+    new MountPoints().claim([point])[Symbol.dispose]();
+    expect(existsSync(point)).toBe(true);
+  });
+});

@@ -1,0 +1,46 @@
+import { openSync } from 'node:fs';
+import { candidates, nativeFile, type SpawnOptions } from '../os/index.ts';
+
+/** A command before it has a family. */
+export type Command = Omit<SpawnOptions, 'mark'>;
+
+export interface StageOptions {
+  /** The descriptor of a seccomp program to install, for those whom no launcher has given one. */
+  readonly filter?: number;
+  /** Where to send sockets that listen on these ports. */
+  readonly listeners?: { readonly channel: number; readonly ports: readonly number[] };
+}
+
+/** What native/sandbox-stage.c is told to run. */
+export function stageRequest({ argv, arg0, cwd, env }: Command, options: StageOptions = {}): Buffer {
+  const { filter = -1, listeners = { channel: -1, ports: [] } } = options;
+  const program = argv[0] ?? '';
+  const files = candidates(program, env.PATH);
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  return Buffer.concat([
+    strings([filter, listeners.channel, listeners.ports.length, ...listeners.ports].map(String)),
+    typeof cwd === 'string' ? strings([cwd]) : Buffer.concat([cwd, Buffer.alloc(1)]),
+    strings([String(files.length), ...files, String(argv.length), arg0 ?? program, ...argv.slice(1), ...variables]),
+  ]);
+}
+
+/** Strings as C wants them, each ended by NUL. */
+export const strings = (list: readonly string[]): Buffer => Buffer.from(list.map((text) => `${text}\0`).join(''));
+
+export const stageProgram = (): string => nativeFile('sandbox-stage');
+
+let stageDescriptor: number | undefined;
+
+/** The program as an open file, to be executed where its path is out of sight. */
+export function stageFile(): number {
+  stageDescriptor ??= openSync(stageProgram(), 'r');
+  return stageDescriptor;
+}
+
+let nullDescriptor: number | undefined;
+
+/** Something open that has nothing to read. */
+export function nothing(): number {
+  nullDescriptor ??= openSync('/dev/null', 'r');
+  return nullDescriptor;
+}

@@ -1,0 +1,28 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { WebSocketServer } from 'ws';
+import { WebSocketLink } from '../link/index.ts';
+import { limits } from '../protocol/index.ts';
+import type { Link } from '../rpc/index.ts';
+
+const sockets = new WebSocketServer({
+  noServer: true,
+  clientTracking: false,
+  perMessageDeflate: false,
+  maxPayload: limits.messageBytes,
+  skipUTF8Validation: true, // the parser does it, and answers instead of hanging up
+  handleProtocols: () => false,
+});
+
+/** Completes the handshake of a request that was found in order; the link is handed over before anything is read. */
+export function acceptWebSocket(
+  request: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+  take: (link: Link) => void,
+): void {
+  sockets.handleUpgrade(request, socket, head, (ws) => {
+    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
+    take(new WebSocketLink(ws, { peer, socket, pingIntervalMs: limits.pingIntervalMs }));
+  });
+}

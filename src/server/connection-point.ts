@@ -1,0 +1,39 @@
+import type { Logger } from '../base/index.ts';
+import { environmentInfo } from '../environment/index.ts';
+import type { Link } from '../rpc/index.ts';
+import { defaultConfig, type ExecServerConfig } from './config.ts';
+import { Connection } from './connection.ts';
+import { Sessions } from './sessions.ts';
+
+export interface ConnectionPointOptions {
+  readonly config?: Partial<ExecServerConfig>;
+  readonly log: Logger;
+}
+
+/** Where links become connections of one server, whatever they are made of. */
+export class ConnectionPoint implements AsyncDisposable {
+  readonly config: ExecServerConfig;
+  readonly #log: Logger;
+  readonly #sessions: Sessions;
+  readonly #info = environmentInfo();
+
+  constructor(options: ConnectionPointOptions) {
+    this.config = { ...defaultConfig, ...options.config };
+    this.#log = options.log;
+    this.#sessions = new Sessions(this.config, options.log);
+  }
+
+  connect(link: Link, { resumable }: { resumable: boolean }): void {
+    new Connection(link, {
+      config: this.config,
+      sessions: this.#sessions,
+      info: this.#info,
+      log: this.#log,
+      resumable,
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#sessions[Symbol.asyncDispose]();
+  }
+}

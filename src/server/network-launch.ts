@@ -1,0 +1,81 @@
+import { type Attempt, type Decision, ManagedNetwork, type Opinion } from '../network/index.ts';
+import { clientMethods, decode, ExecError, encode, limits, type Params } from '../protocol/index.ts';
+import type { Session } from './session.ts';
+
+/** What the client's time to answer is extended by, so that its own clock runs out first. */
+const BUDGET_SLACK_MS = 5000;
+
+const LONGEST_PROCESS_ID_BYTES = 256;
+const LONGEST_REASON_BYTES = 1024;
+
+type NetworkProxy = NonNullable<Params<'process/start'>['networkProxy']>;
+
+/** Starts the managed network of a process that is about to be started. */
+export async function launchNetwork(
+  session: Session,
+  processId: string,
+  settings: NetworkProxy,
+): Promise<ManagedNetwork> {
+  const { policyDecisionTimeoutMs } = settings;
+  if (policyDecisionTimeoutMs != null) checkCallback(processId, policyDecisionTimeoutMs);
+  return await ManagedNetwork.start({
+    settings,
+    ask: (attempt, signal) => {
+      const budget = AbortSignal.timeout((policyDecisionTimeoutMs ?? 0) + BUDGET_SLACK_MS);
+      return ask(session, processId, attempt, AbortSignal.any([signal, budget]));
+    },
+    report: (attempt, decision) => report(session, processId, attempt, decision),
+  });
+}
+
+function checkCallback(processId: string, timeoutMs: number): void {
+  if (timeoutMs === 0) {
+    throw new ExecError('invalidParams', 'network policy decision callback timeout must be nonzero');
+  }
+  if (processId === '' || Buffer.byteLength(processId) > LONGEST_PROCESS_ID_BYTES) {
+    const text = `callback-enabled process ID must be non-empty and at most ${LONGEST_PROCESS_ID_BYTES} bytes`;
+    throw new ExecError('invalidParams', text);
+  }
+}
+
+/** Silence, an error, nonsense and an absent client all mean no. */
+async function ask(session: Session, processId: string, attempt: Attempt, signal: AbortSignal): Promise<Opinion> {
+  const { params, result } = clientMethods['network/policyRequest'];
+  const { protocol, host, port } = attempt;
+  try {
+    const question = encode(params, { processId, request: { protocol, host, port } });
+    const { decision } = decode(result, await session.request('network/policyRequest', question, signal));
+    if (decision.type === 'allow') return decision;
+    return isPresentable(decision.reason) ? { ...decision, reason: decision.reason || 'policy_denied' } : noAnswer;
+  } catch {
+    return noAnswer;
+  }
+}
+
+const noAnswer: Opinion = { type: 'deny', reason: 'not_allowed' };
+
+function isPresentable(reason: string): boolean {
+  return Buffer.byteLength(reason) <= LONGEST_REASON_BYTES && !/\p{Cc}/u.test(reason);
+}
+
+function report(session: Session, processId: string, attempt: Attempt, decision: Decision): void {
+  const { protocol, host, port, method, client } = attempt;
+  session.notifyIfRoom(
+    'network/policyDecision',
+    {
+      processId,
+      timestamp: new Date().toISOString(),
+      scope: decision.source === 'mode_guard' ? 'non_domain' : 'domain',
+      decision: decision.decision,
+      source: decision.source,
+      reason: decision.reason,
+      protocol,
+      host,
+      port,
+      ...(method !== undefined && { method }),
+      client,
+      policyOverride: decision.policyOverride,
+    },
+    limits.policyDecisionsQueued,
+  );
+}

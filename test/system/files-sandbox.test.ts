@@ -1,0 +1,166 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { gone, isAlive } from '../support/proc.ts';
+import { base64, connect, text } from '../support/wire-client.ts';
+import { refusal } from './files-fixture.ts';
+import { accounts, readOnly, restrictedRead, uri, workspaceWrite, Yard } from './sandbox-fixture.ts';
+
+/** The helpers below a server, found by their program. */
+function helpers(server: number): number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((pid) => {
+    const [program = ''] = lines(pid, 'cmdline');
+    return basename(program) === 'fs-helper' && isAlive(pid) && ancestors(pid).includes(server);
+  });
+}
+
+function lines(pid: number, file: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'latin1').split('\0');
+  } catch {
+    return []; // it has ended
+  }
+}
+
+function ancestors(pid: number): number[] {
+  const found: number[] = [];
+  for (let at = pid; at > 1; ) {
+    const [stat = ''] = lines(at, 'stat');
+    at = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] ?? 0);
+    found.push(at);
+  }
+  return found;
+}
+
+describe.each(accounts)('a sandboxed filesystem call of a server run by $name', (account) => {
+  let yard: Yard;
+  beforeAll(async () => {
+    yard = await Yard.open(account, { SERVER_SECRET: 'do-not-show' });
+  });
+  beforeEach(() => yard.reset());
+  afterAll(() => yard[Symbol.asyncDispose]());
+
+  const sandbox = (entries: readonly object[]) => ({
+    permissions: { type: 'managed', file_system: { type: 'restricted', entries }, network: 'restricted' },
+    windowsSandboxLevel: 'disabled',
+    cwd: uri(yard.workspace),
+    workspaceRoots: [uri(yard.workspace)],
+  });
+  const read = (path: string, entries: readonly object[]) =>
+    yard.client.call<{ dataBase64: string }>('fs/readFile', { path: uri(path), sandbox: sandbox(entries) });
+  const write = (path: string, content: string | Uint8Array, entries: readonly object[] = workspaceWrite) => {
+    if (!path.startsWith(yard.at(''))) throw new Error(`${path} is not in the yard`);
+    const params = { path: uri(path), dataBase64: base64(content), sandbox: sandbox(entries) };
+    return yard.client.call('fs/writeFile', params);
+  };
+
+  it('writes where it may and nowhere else', async () => {
+    await write(`${yard.workspace}/new`, 'inside');
+    expect(readFileSync(`${yard.workspace}/new`, 'utf8')).toBe('inside');
+    expect(await refusal(write(`${yard.outside}/new`, 'x'))).toEqual({
+      code: -32603,
+      message: 'Read-only file system (os error 30)',
+    });
+  });
+
+  it('goes through one helper per policy, however many calls there are at once', async () => {
+    const before = helpers(yard.server.pid);
+    await Promise.all(Array.from({ length: 100 }, (_, n) => write(`${yard.workspace}/f${n % 10}`, `${n}`)));
+    expect(helpers(yard.server.pid).length - before.length).toBe(1);
+    await read(`${yard.workspace}/a.txt`, restrictedRead);
+    expect(helpers(yard.server.pid).length - before.length).toBe(2);
+  });
+
+  it('finds the directory that has taken the place of another', async () => {
+    await write(`${yard.workspace}/f`, 'before');
+    yard.reset();
+    await write(`${yard.workspace}/f`, 'after');
+    expect(readFileSync(`${yard.workspace}/f`, 'utf8')).toBe('after');
+  });
+
+  it('may not touch a repository that was made after the last one', async () => {
+    yard.mkdir('workspace/inner');
+    const inner = { ...sandbox(workspaceWrite), workspaceRoots: [uri(yard.at('workspace/inner'))] };
+    const params = (name: string) => ({
+      path: uri(yard.at(`workspace/inner/${name}`)),
+      dataBase64: '',
+      sandbox: inner,
+    });
+    await yard.client.call('fs/writeFile', params('f'));
+    yard.mkdir('workspace/inner/.git');
+    yard.write('workspace/inner/.git/config', '');
+    expect(await refusal(yard.client.call('fs/writeFile', params('.git/config')))).toEqual({
+      code: -32603,
+      message: 'Read-only file system (os error 30)',
+    });
+  });
+
+  it('fails when its helper is killed, and the next one succeeds', async () => {
+    await write(`${yard.workspace}/a.txt`, '1');
+    const before = helpers(yard.server.pid);
+    for (const pid of before) process.kill(pid, 'SIGKILL');
+    await gone(before);
+    // Whether the server knows already is a race that both sides of may win.
+    const outcome = await write(`${yard.workspace}/a.txt`, '2').then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+    expect(outcome ?? 'fs sandbox helper failed').toMatch(/^fs sandbox helper failed/);
+    await write(`${yard.workspace}/a.txt`, '3');
+    expect(readFileSync(`${yard.workspace}/a.txt`, 'utf8')).toBe('3');
+  });
+
+  it('leaves no helper behind when its client goes', async () => {
+    const client = await connect(yard.server.url);
+    const known = helpers(yard.server.pid);
+    await client.call('fs/readFile', { path: uri(`${yard.workspace}/a.txt`), sandbox: sandbox(restrictedRead) });
+    const own = helpers(yard.server.pid).filter((pid) => !known.includes(pid));
+    expect(own.length).toBe(1);
+    await client[Symbol.asyncDispose]();
+    await gone(own);
+  });
+
+  it('carries files of any size', async () => {
+    const content = randomBytes(5_000_001);
+    await write(`${yard.workspace}/large`, content);
+    expect(readFileSync(`${yard.workspace}/large`).equals(content)).toBe(true);
+    const { dataBase64 } = await read(`${yard.workspace}/large`, restrictedRead);
+    expect(Buffer.from(dataBase64, 'base64').equals(content)).toBe(true);
+  });
+
+  it('streams through a handle that the helper holds', async () => {
+    const open = { path: uri(`${yard.workspace}/streamed`), sandbox: sandbox(workspaceWrite) };
+    await yard.client.call('fs/open', { handleId: 'w', mode: 'replace', ...open });
+    await yard.client.call('fs/writeBlock', { handleId: 'w', offset: 3, chunk: base64('def') });
+    await yard.client.call('fs/writeBlock', { handleId: 'w', offset: 0, chunk: base64('abc') });
+    await yard.client.call('fs/close', { handleId: 'w' });
+    await yard.client.call('fs/open', { handleId: 'r', ...open, sandbox: sandbox(restrictedRead) });
+    const block = await yard.client.call('fs/readBlock', { handleId: 'r', offset: 1, len: 10 });
+    expect({ ...block, chunk: text(block.chunk) }).toEqual({ chunk: 'bcdef', eof: true });
+    await yard.client.call('fs/close', { handleId: 'r' });
+  });
+
+  it('shows nothing of the environment of the server', async () => {
+    const environ = text((await read('/proc/self/environ', restrictedRead)).dataBase64);
+    const names = environ.split('\0').map((variable) => variable.split('=')[0]!);
+    expect(names.filter((name) => !['', 'PATH', 'TMPDIR', 'TMP', 'TEMP', 'PWD'].includes(name))).toEqual([]);
+  });
+
+  it('that reads everything reads nothing of procfs', async () => {
+    symlinkSync('/proc/self/environ', `${yard.workspace}/disguised`);
+    const denied = { code: -32600, message: 'Permission denied (os error 13)' };
+    for (const path of ['/proc/self/environ', `${yard.workspace}/disguised`, '/proc/self/root/etc/hostname']) {
+      expect(await refusal(read(path, readOnly))).toEqual(denied);
+      const open = { handleId: 'p', path: uri(path), sandbox: sandbox(readOnly) };
+      expect(await refusal(yard.client.call('fs/open', open))).toEqual(denied);
+    }
+    const walk = { path: uri('/proc/self'), sandbox: sandbox(readOnly), options: limits };
+    expect(await refusal(yard.client.call('fs/walk', walk))).toEqual(denied);
+    writeFileSync(`${yard.workspace}/plain`, 'plain');
+    expect(text((await read(`${yard.workspace}/plain`, readOnly)).dataBase64)).toBe('plain');
+  });
+});
+
+const limits = { maxDepth: 2, maxDirectories: 10, maxEntries: 100, followDirectorySymlinks: false };
