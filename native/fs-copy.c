@@ -128,8 +128,11 @@ static int copy_tree(int from, int to_directory, const char *to_name, unsigned d
     int failure = 0;
     if (depth > DEPTH_LIMIT)
         return -ENAMETOOLONG;
-    if (mkdirat(to_directory, to_name, 0777) < 0 && errno != EEXIST)
-        return -errno;
+    /* The first one may lie below directories that have to be made as well. */
+    int made = to_directory == AT_FDCWD ? fs_make_directory(to_name, true, true)
+               : mkdirat(to_directory, to_name, 0777) < 0 ? -errno : 0;
+    if (made < 0 && made != -EEXIST)
+        return made;
     int to = openat(to_directory, to_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (to < 0)
         return errno == ENOTDIR ? -EEXIST : -errno;

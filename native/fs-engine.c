@@ -97,6 +97,14 @@ static bool acceptable(const struct fs_request *request)
            (paths < 2 || (request->target != NULL && request->target[0] == '/'));
 }
 
+/* The root is in no directory, from which it could be reached without following links. */
+static bool names_no_entry(const struct fs_request *request)
+{
+    uint16_t operation = request->operation;
+    return request->flags & FS_NO_FOLLOW && strcmp(request->path, "/") == 0 &&
+           (operation == FS_READ_FILE || operation == FS_WRITE_FILE || operation == FS_REMOVE);
+}
+
 static void put32(uint8_t *at, uint32_t number)
 {
     for (int i = 0; i < 4; i++)
@@ -110,10 +118,12 @@ bool fs_execute(const struct fs_request *request, struct fs_answer *answer)
         return false;
     memset(answer->bytes, 0, FS_ROOM_BEFORE);
     answer->length = FS_ROOM_BEFORE;
-    if (acceptable(request))
-        operations[request->operation].run(request, answer);
-    else
+    if (!acceptable(request))
         fs_fail_errno(answer, EINVAL);
+    else if (names_no_entry(request))
+        fs_fail_text(answer, FS_INVALID, "path must name an entry");
+    else
+        operations[request->operation].run(request, answer);
     if (answer->exhausted)
         fs_fail_errno(answer, ENOMEM);
     put32(answer->bytes, (uint32_t)(answer->length - FS_ROOM_BEFORE));

@@ -114,6 +114,9 @@ bool fs_writes_promptly(const char *path);
 /* fs-open.c: refuses what is in procfs for a guarded request. */
 int fs_check_guard(const struct fs_request *request, int fd);
 
+/* fs-write.c: 0 or a negative errno. */
+int fs_make_directory(const char *path, bool recursive, bool follow);
+
 /* Operations. */
 void fs_read_file(const struct fs_request *request, struct fs_answer *answer);
 void fs_read_block(const struct fs_request *request, struct fs_answer *answer);

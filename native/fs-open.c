@@ -13,7 +13,7 @@
 #include "fs-engine.h"
 
 #ifndef RESOLVE_CACHED
-#define RESOLVE_CACHED 0x20 /* Linux 5.12; older kernels say EINVAL */
+#define RESOLVE_CACHED 0x20 /* Linux 5.12 */
 #endif
 
 static int open_resolving(int directory, const char *path, int flags, mode_t mode, uint64_t resolve)
@@ -23,6 +23,10 @@ static int open_resolving(int directory, const char *path, int flags, mode_t mod
     do
         fd = syscall(SYS_openat2, directory, path, &how, sizeof how);
     while (fd < 0 && errno == EINTR);
+    if (fd < 0 && errno == EINVAL && resolve & RESOLVE_CACHED)
+        return -EAGAIN; /* the kernel cannot look into its cache alone */
+    if (fd < 0 && errno == ENOSYS && (resolve & ~(uint64_t)RESOLVE_CACHED) == 0)
+        fd = openat(directory, path, (int)how.flags, mode); /* as some containers have it: links are all it would add */
     return fd < 0 ? -errno : (int)fd;
 }
 

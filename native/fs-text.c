@@ -98,7 +98,7 @@ void fs_put_json(struct fs_answer *answer, const char *name)
 /* What stays as it is in the path of a URL; the rest is percent-encoded. */
 static bool is_plain(uint8_t byte)
 {
-    return byte > 0x20 && byte < 0x7f && strchr("\"#%<>?\\^`{}", byte) == NULL;
+    return byte > 0x20 && byte < 0x7f && strchr("\"#%<>?\\`{}", byte) == NULL;
 }
 
 static void put_percent(struct fs_answer *answer, uint8_t byte)

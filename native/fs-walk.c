@@ -1,5 +1,6 @@
 /* fs/walk: a tree breadth first, the names of each directory in the order of their bytes. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -159,14 +160,18 @@ static void consider(struct walk *walk, const struct visit *parent, int fd, cons
 
 static void examine(struct walk *walk, const struct visit *parent, int fd, const struct directory_entry *entry)
 {
-    unsigned type = directory_type(fd, entry, false);
-    bool is_link = S_ISLNK(type);
+    unsigned type = directory_type(fd, entry, true);
+    bool is_link = entry->type == DT_LNK || (entry->type == DT_UNKNOWN && S_ISLNK(directory_type(fd, entry, false)));
+    if (type == 0)
+        return; /* leads nowhere, and does not count */
+    if (walk->examined++ >= walk->request->numbers[2]) {
+        walk->truncated = walk->full = true;
+        return;
+    }
     if (!fs_is_utf8(entry->name))
         return put_failure(walk, parent->path, entry->name, ENOENT); /* no client could name it */
     if (is_link && !(walk->request->flags & FS_FOLLOW_DIRECTORIES))
         return;
-    if (is_link)
-        type = directory_type(fd, entry, true);
     if (S_ISDIR(type)) {
         put_entry(walk, parent->path, entry->name, "directory");
         if (!walk->full)
@@ -225,12 +230,8 @@ static void enter(struct walk *walk, struct visit visit)
     if (failure < 0)
         put_failure(walk, visit.path, NULL, -failure);
     for (size_t i = 0; i < count; i++) {
-        if (!walk->full && failure == 0) {
-            if (walk->examined++ < walk->request->numbers[2])
-                examine(walk, &visit, fd, entries[i]);
-            else
-                walk->truncated = walk->full = true;
-        }
+        if (!walk->full && failure == 0)
+            examine(walk, &visit, fd, entries[i]);
         free(entries[i]);
     }
     free(entries);
@@ -250,6 +251,12 @@ static bool limits_hold(const struct fs_request *request, struct fs_answer *answ
     return false;
 }
 
+static bool is_link(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+}
+
 /* numbers: depth, directories, entries */
 void fs_walk(const struct fs_request *request, struct fs_answer *answer)
 {
@@ -258,10 +265,10 @@ void fs_walk(const struct fs_request *request, struct fs_answer *answer)
     bool follow = request->flags & FS_FOLLOW_DIRECTORIES;
     if (!limits_hold(request, answer))
         return;
-    walk.root = fs_open_path(request, request->path, O_PATH | (follow ? 0 : O_NOFOLLOW), 0);
+    walk.root = fs_open_path(request, request->path, O_PATH, 0);
     if (walk.root < 0)
         return fs_fail_errno(answer, -walk.root);
-    if (fstat(walk.root, &status) < 0)
+    if (fstat(walk.root, &status) < 0 || (!follow && is_link(request->path)))
         status.st_mode = 0; /* as good as no directory */
     fs_puts(answer, "{\"entries\":[");
     if (S_ISDIR(status.st_mode)) {

@@ -77,6 +77,8 @@ void fs_write_block(const struct fs_request *request, struct fs_answer *answer)
 {
     const uint8_t *bytes = request->payload;
     size_t left = request->payload_length;
+    if (request->numbers[1] > INT64_MAX - left)
+        return fs_fail_text(answer, FS_INVALID, "file write range exceeds the signed 64-bit file offset limit");
     off_t offset = (off_t)request->numbers[1];
     while (left > 0) {
         ssize_t count = pwrite((int)request->numbers[0], bytes, left, offset);
@@ -142,15 +144,23 @@ static int make_unlinked(char *path, bool recursive)
     return fd < 0 ? fd : recursive ? 0 : -EEXIST;
 }
 
-void fs_create_directory(const struct fs_request *request, struct fs_answer *answer)
+int fs_make_directory(const char *given, bool recursive, bool follow)
 {
     char path[4096];
-    size_t length = strlen(request->path);
+    size_t length = strlen(given);
     if (length >= sizeof path)
-        return fs_fail_errno(answer, ENAMETOOLONG);
-    memcpy(path, request->path, length + 1);
+        return -ENAMETOOLONG;
+    memcpy(path, given, length + 1);
+    return follow ? make_following(path, recursive) : make_unlinked(path, recursive);
+}
+
+void fs_create_directory(const struct fs_request *request, struct fs_answer *answer)
+{
     bool recursive = request->flags & FS_RECURSIVE;
-    int outcome = request->flags & FS_NO_FOLLOW ? make_unlinked(path, recursive) : make_following(path, recursive);
+    bool follow = !(request->flags & FS_NO_FOLLOW);
+    if (!follow && !recursive && strcmp(request->path, "/") == 0)
+        return fs_fail_text(answer, FS_FAILED, "directory already exists");
+    int outcome = fs_make_directory(request->path, recursive, follow);
     if (outcome < 0)
         fs_fail_errno(answer, -outcome);
     else

@@ -17,7 +17,10 @@
 static bool hardened;
 static struct rlimit core_limit;
 
-/* Everything this process opened itself closes on exec; what does not was inherited. */
+/*
+ * Everything this process opened itself closes on exec; what does not was inherited. (Node has marked the lowest
+ * numbers it inherited as well: those stay open here, but no child gets them.)
+ */
 static int close_inherited(int keep)
 {
     DIR *directory = opendir("/proc/self/fd");

@@ -5,7 +5,7 @@
 const { readFileSync } = require('node:fs');
 const Module = require('node:module');
 const { dirname } = require('node:path');
-const { constants, Script } = require('node:vm');
+const { Script } = require('node:vm');
 
 const scripts = new Map();
 const compileAsUsual = Module._extensions['.js'];
@@ -15,7 +15,6 @@ Module._extensions['.cjs'] = (module, filename) => {
   const script = new Script(Module.wrap(readFileSync(filename, 'utf8')), {
     filename,
     cachedData: cacheOf(filename),
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
   scripts.set(filename, script);
   script.runInThisContext()(module.exports, Module.createRequire(filename), module, filename, __dirname);

@@ -8,6 +8,7 @@ export {
   indexOfAscii,
 } from './bytes.ts';
 export { Changes } from './changes.ts';
+export { Deadline } from './deadline.ts';
 export { type Deferred, deferred } from './deferred.ts';
 export { type LogFields, type Logger, silentLogger } from './logger.ts';
 export { Scope } from './scope.ts';

@@ -37,6 +37,8 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   const native = nativeStatus();
   if (!native.ready) throw new Error(native.reason);
   hardenProcess();
+  const log = stderrLogger(process.env);
+  if (process.geteuid?.() === 0) log.warn('server.runs_as_root', { advice: 'run it as an ordinary user' });
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
   await serve(
@@ -45,7 +47,7 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
       auth,
       config: settings,
       allowUnauthenticated: values['allow-unauthenticated'] === true,
-      log: stderrLogger(process.env),
+      log,
       announce: (url) => process.stdout.write(`${url}\n`),
     },
     stop.signal,

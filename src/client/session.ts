@@ -1,4 +1,4 @@
-import { Changes, deferred, type Logger } from '../base/index.ts';
+import { Changes, Deadline, deferred, type Logger } from '../base/index.ts';
 import { type EnvironmentInfo, ExecError } from '../protocol/index.ts';
 import { ConnectionLost } from '../rpc/index.ts';
 import { type Connection, type Connector, type Incoming, openConnection } from './connection.ts';
@@ -53,8 +53,8 @@ export class Session {
 
   async open(signal: AbortSignal | undefined): Promise<void> {
     try {
-      const stop = signal ? AbortSignal.any([signal, this.#ending.signal]) : this.#ending.signal;
-      const connection = await this.#connect(undefined, stop);
+      using stop = new Deadline(undefined, this.#ending.signal, ...(signal ? [signal] : []));
+      const connection = await this.#connect(undefined, stop.signal);
       const sessionId = this.#connector.resumable === false ? undefined : connection.sessionId;
       this.#adopt(connection, { type: 'opened', sessionId });
     } catch (error) {
@@ -129,8 +129,8 @@ export class Session {
 
   async #resume({ sessionId, lost }: ConnectionState & { phase: 'resuming' }): Promise<void> {
     const { resumeTimeoutMs, resumeIntervalMs, logger } = this.#options;
-    const deadline = AbortSignal.timeout(resumeTimeoutMs);
-    const stop = AbortSignal.any([deadline, this.#ending.signal]);
+    using deadline = new Deadline(resumeTimeoutMs, this.#ending.signal);
+    const stop = deadline.signal;
     for (;;) {
       try {
         this.#adopt(await this.#connect(sessionId, stop), { type: 'resumed' });
@@ -138,7 +138,7 @@ export class Session {
       } catch (error) {
         logger.debug('session.resume_refused', { sessionId, error });
         if (stop.aborted || isFinal(error)) {
-          const why = deadline.aborted ? `recovery timed out after ${resumeTimeoutMs / 1000} s` : messageOf(error);
+          const why = deadline.expired ? `recovery timed out after ${resumeTimeoutMs / 1000} s` : messageOf(error);
           const reason = new ConnectionLost(`${lost.message} and the session cannot be resumed: ${why}`, {
             cause: error,
           });

@@ -64,6 +64,8 @@ describe('the layers of configuration', () => {
     await write('p/sub/.codex/config.toml', 'model = "sub"');
     await write('home/config.toml', trusting('p/sub'));
     expect(await speaking('p/sub')).toEqual(['p/sub/.codex']);
+    await write('home/config.toml', trusting('p') + trusting('p/sub').replace('trusted', 'untrusted'));
+    expect(await speaking('p/sub')).toEqual(['p/.codex']);
   });
 
   it('take a project for the same behind a link', async () => {

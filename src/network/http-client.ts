@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { createRequire } from 'node:module';
 import type { Dispatcher } from 'undici';
+import { Deadline } from '../base/index.ts';
 import { ExecError, limits, type Params, type Result } from '../protocol/index.ts';
 import { type HttpMessage, httpMessage } from './http-message.ts';
 import { MOST_REDIRECTS, redirected } from './redirect.ts';
@@ -45,7 +46,8 @@ export class HttpClient implements AsyncDisposable {
   }
 
   async #buffered(params: RequestParams, message: HttpMessage): Promise<RequestResult> {
-    const answer = await this.#exchange(params, message);
+    using deadline = new Deadline(params.timeoutMs, this.#end.signal);
+    const answer = await this.#exchange(params, message, deadline.signal);
     return { ...head(answer), bodyBase64: await wholeBody(answer) };
   }
 
@@ -56,18 +58,20 @@ export class HttpClient implements AsyncDisposable {
       throw new ExecError('invalidParams', busy);
     }
     this.#streaming.add(requestId);
+    const deadline = new Deadline(params.timeoutMs, this.#end.signal);
     try {
-      const answer = await this.#exchange(params, message);
+      const answer = await this.#exchange(params, message, deadline.signal);
       // The response leaves in this turn of the event loop, its body in a later one.
-      setImmediate(() => void this.#stream(requestId, answer));
+      setImmediate(() => void this.#stream(requestId, answer, deadline));
       return { ...head(answer), bodyBase64: new Uint8Array(0) };
     } catch (error) {
+      deadline[Symbol.dispose]();
       this.#streaming.delete(requestId);
       throw error;
     }
   }
 
-  async #stream(requestId: string, { body }: Answer): Promise<void> {
+  async #stream(requestId: string, { body }: Answer, deadline: Deadline): Promise<void> {
     let seq = 1;
     const piece = (deltaBase64: Uint8Array) => ({ requestId, seq: seq++, deltaBase64, done: false, error: null });
     let error: string | null = null;
@@ -78,16 +82,16 @@ export class HttpClient implements AsyncDisposable {
     } catch (failure) {
       error = bodyFailure(failure);
     }
+    deadline[Symbol.dispose]();
     this.#streaming.delete(requestId);
     if (this.#end.signal.aborted) return;
     await this.#options.onDelta({ ...piece(new Uint8Array(0)), done: true, error });
   }
 
   /** Sends the message, follows redirects as asked, and gives the last answer with its body unread. */
-  async #exchange({ timeoutMs, redirectPolicy }: RequestParams, first: HttpMessage): Promise<Answer> {
+  async #exchange({ redirectPolicy }: RequestParams, first: HttpMessage, signal: AbortSignal): Promise<Answer> {
     this.#dispatcher ??= createDispatcher(this.#options.env);
     const dispatcher = this.#dispatcher;
-    const signal = timeoutMs == null ? this.#end.signal : deadline(timeoutMs, this.#end.signal);
     let message = first;
     for (let redirects = 0; ; redirects++) {
       const answer = await send(dispatcher, message, signal);
@@ -107,13 +111,6 @@ export class HttpClient implements AsyncDisposable {
 
 /** A redirect with a longer body than this costs its connection. */
 const DUMPED_BYTES = 64 * 1024;
-
-/** Timers of JavaScript fire at once when asked for more than 2^31-1 ms. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-function deadline(timeoutMs: number, end: AbortSignal): AbortSignal {
-  return AbortSignal.any([AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS)), end]);
-}
 
 /**
  * Loads what only clients that make requests pay for. A dynamic import would do, but not in code that Node took from a
@@ -146,7 +143,7 @@ function supported(proxy: string): string {
 async function send(dispatcher: Dispatcher, message: HttpMessage, signal: AbortSignal): Promise<Answer> {
   const { method, url, headers, body } = message;
   try {
-    return await dispatcher.request({
+    const answer = await dispatcher.request({
       origin: url.origin,
       path: url.pathname + url.search,
       method: method as Dispatcher.HttpMethod,
@@ -155,6 +152,8 @@ async function send(dispatcher: Dispatcher, message: HttpMessage, signal: AbortS
       signal,
       responseHeaders: 'raw',
     });
+    answer.body.on('error', () => {}); // those who read it are told; without a listener it would end the server
+    return answer;
   } catch (error) {
     throw failed(`error sending request for url (${url.href}): ${sendFailure(error)}`, error);
   }

@@ -12,21 +12,21 @@ import { proxyError, refusalBody, refusalMessage } from './refusal.ts';
 type Admitted = Verdict & { allowed: true };
 
 /** A server that forwards plain requests and opens tunnels for those the gate admits. */
-export function createHttpProxy(gate: Gate, signal: AbortSignal): Server {
+export function createHttpProxy(gate: Gate): Server {
   // A long upload is no attack: the clock of the server is for headers only.
   const server = createServer({ requestTimeout: 0, requireHostHeader: false, noDelay: true });
   server.maxConnections = limits.proxyConnections;
   server.on('request', (incoming, outgoing) => {
-    forward(incoming, outgoing, gate, signal).catch(() => fail(outgoing));
+    forward(incoming, outgoing, gate).catch(() => fail(outgoing));
   });
   server.on('connect', (incoming, duplex: Duplex, head: Buffer) => {
     const socket = duplex as Socket;
-    tunnel(incoming, socket, head, gate, signal).catch(() => answerTunnel(socket, 502, {}, 'upstream failure'));
+    tunnel(incoming, socket, head, gate).catch(() => answerTunnel(socket, 502, {}, 'upstream failure'));
   });
   return server;
 }
 
-async function forward(incoming: IncomingMessage, outgoing: ServerResponse, gate: Gate, signal: AbortSignal) {
+async function forward(incoming: IncomingMessage, outgoing: ServerResponse, gate: Gate) {
   const url = targetOf(incoming);
   if (!url) return answer(outgoing, 400, PLAIN, 'missing host');
   const attempt: Attempt = {
@@ -38,14 +38,13 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, gate
   };
   const gone = new AbortController();
   outgoing.once('close', () => gone.abort());
-  const either = AbortSignal.any([signal, gone.signal]);
-  const verdict = await gate.admit(attempt, either);
+  const verdict = await gate.admit(attempt, gone.signal);
   if (!verdict.allowed) {
     const { host, refusal } = verdict;
     const headers = { 'content-type': 'application/json', 'x-proxy-error': proxyError(refusal) };
     return answer(outgoing, 403, headers, refusalBody({ ...attempt, host }, refusal));
   }
-  await exchange(incoming, outgoing, url, { verdict, port: attempt.port, signal: either });
+  await exchange(incoming, outgoing, url, { verdict, port: attempt.port, signal: gone.signal });
 }
 
 /** Where a request wants to go: its absolute URL, or what its Host header says. */
@@ -104,18 +103,17 @@ function answer(outgoing: ServerResponse, status: number, headers: Readonly<Reco
   outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text) }).end(text);
 }
 
-async function tunnel(incoming: IncomingMessage, socket: Socket, head: Buffer, gate: Gate, signal: AbortSignal) {
+async function tunnel(incoming: IncomingMessage, socket: Socket, head: Buffer, gate: Gate) {
   const gone = new AbortController();
   socket.on('error', () => socket.destroy()).once('close', () => gone.abort());
   const { host, port } = authority(incoming.url ?? '');
   const attempt: Attempt = { protocol: 'https_connect', host, port, method: 'CONNECT', client: clientOf(socket) };
-  const either = AbortSignal.any([signal, gone.signal]);
-  const verdict = await gate.admit(attempt, either);
+  const verdict = await gate.admit(attempt, gone.signal);
   if (!verdict.allowed) {
     const { refusal } = verdict;
     return answerTunnel(socket, 403, { 'x-proxy-error': proxyError(refusal) }, refusalMessage(refusal));
   }
-  const upstream = await connectTo(verdict.addresses, port, either);
+  const upstream = await connectTo(verdict.addresses, port, gone.signal);
   socket.write('HTTP/1.1 200 OK\r\n\r\n');
   if (head.length > 0) upstream.write(head);
   join(socket, upstream);

@@ -1,4 +1,4 @@
-import { once, setMaxListeners } from 'node:events';
+import { once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { ExecError, type NetworkProxy } from '../protocol/index.ts';
 import { type Attempt, type Decision, Gate, type Opinion } from './gate.ts';
@@ -22,17 +22,10 @@ export class ManagedNetwork implements AsyncDisposable {
   readonly environment: Readonly<Record<string, string>>;
   readonly #servers: readonly Server[];
   readonly #sockets: ReadonlySet<Socket>;
-  readonly #end: AbortController;
 
-  private constructor(
-    servers: readonly Server[],
-    sockets: ReadonlySet<Socket>,
-    end: AbortController,
-    allowLocalBinding: boolean,
-  ) {
+  private constructor(servers: readonly Server[], sockets: ReadonlySet<Socket>, allowLocalBinding: boolean) {
     this.#servers = servers;
     this.#sockets = sockets;
-    this.#end = end;
     const [http, socks] = servers.map((server) => (server.address() as AddressInfo).port);
     this.environment = proxyEnvironment({ http: http!, socks }, allowLocalBinding);
   }
@@ -44,10 +37,8 @@ export class ManagedNetwork implements AsyncDisposable {
     checkSupported(proxy);
     const policy = new NetworkPolicy(proxy);
     const gate = new Gate({ policy, resolve, report, ...(policyDecisionTimeoutMs != null && { ask }) });
-    const end = new AbortController();
-    setMaxListeners(0, end.signal); // every connection listens
-    const servers: Server[] = [createHttpProxy(gate, end.signal)];
-    if (proxy.enableSocks5) servers.push(createSocksProxy(gate, end.signal));
+    const servers: Server[] = [createHttpProxy(gate)];
+    if (proxy.enableSocks5) servers.push(createSocksProxy(gate));
     const sockets = new Set<Socket>();
     for (const server of servers) {
       server.on('connection', (socket: Socket) => {
@@ -57,13 +48,11 @@ export class ManagedNetwork implements AsyncDisposable {
       server.listen(0, '127.0.0.1');
       await once(server, 'listening');
     }
-    return new ManagedNetwork(servers, sockets, end, proxy.allowLocalBinding);
+    return new ManagedNetwork(servers, sockets, proxy.allowLocalBinding);
   }
 
   /** Ends every connection, whatever it carries. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#end.signal.aborted) return;
-    this.#end.abort();
     const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)));
     for (const socket of this.#sockets) socket.destroy();
     await Promise.all(closed);

@@ -21,11 +21,14 @@ export async function connectTo(addresses: readonly string[], port: number, sign
   let failure: unknown = new Error('the host has no address');
   for (const host of addresses) {
     const socket = connect({ host, port, allowHalfOpen: true, noDelay: true });
+    socket.on('error', () => socket.destroy());
+    socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error('the host does not answer')));
     try {
-      await once(socket, 'connect', { signal: AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]) });
+      await once(socket, 'connect', { signal });
+      socket.setTimeout(0);
       return socket;
     } catch (error) {
-      socket.on('error', () => {}).destroy();
+      socket.destroy();
       failure = error;
       signal.throwIfAborted();
     }

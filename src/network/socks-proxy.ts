@@ -23,16 +23,16 @@ const replies = {
 } as const;
 
 /** A SOCKS5 server that connects those the gate admits. Names are resolved here; UDP is not carried. */
-export function createSocksProxy(gate: Gate, signal: AbortSignal): Server {
+export function createSocksProxy(gate: Gate): Server {
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     socket.on('error', () => socket.destroy());
-    converse(socket, gate, signal).catch(() => socket.destroy()); // no SOCKS, or gone
+    converse(socket, gate).catch(() => socket.destroy()); // no SOCKS, or gone
   });
   server.maxConnections = limits.proxyConnections;
   return server;
 }
 
-async function converse(socket: Socket, gate: Gate, signal: AbortSignal): Promise<void> {
+async function converse(socket: Socket, gate: Gate): Promise<void> {
   const gone = new AbortController();
   socket.once('close', () => gone.abort());
   socket.setTimeout(HANDSHAKE_MS, () => socket.destroy());
@@ -53,12 +53,11 @@ async function converse(socket: Socket, gate: Gate, signal: AbortSignal): Promis
 
   const client = `${socket.remoteAddress}:${socket.remotePort}`;
   const attempt: Attempt = { protocol: 'socks5_tcp', host, port, client };
-  const either = AbortSignal.any([signal, gone.signal]);
-  const verdict = await gate.admit(attempt, either);
+  const verdict = await gate.admit(attempt, gone.signal);
   if (!verdict.allowed) return void socket.end(reply(replies.notAllowed));
   let upstream: Socket;
   try {
-    upstream = await connectTo(verdict.addresses, port, either);
+    upstream = await connectTo(verdict.addresses, port, gone.signal);
   } catch (error) {
     return void socket.end(reply(failureReply(error)));
   }

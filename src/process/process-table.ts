@@ -4,7 +4,7 @@ import { ExecError, type Params, type Result } from '../protocol/index.ts';
 import type { Confined } from '../sandbox/index.ts';
 import { ManagedProcess, type ProcessAudience } from './managed-process.ts';
 import { ShellSnapshots } from './shell-snapshot.ts';
-import { confineStart, type ProcessNetwork, resolveStart, type StartGates } from './start-request.ts';
+import { confineStart, findDenied, type ProcessNetwork, resolveStart, type StartGates } from './start-request.ts';
 import { exitCodeOf } from './state.ts';
 
 export interface ProcessTableOptions extends StartGates {
@@ -20,6 +20,15 @@ export interface ProcessTableOptions extends StartGates {
 }
 
 type StartParams = Params<'process/start'>;
+
+/** What takes time, and is done before the process is started. */
+export interface Preparations {
+  readonly network?: ProcessNetwork | undefined;
+  /** The command in its shell as start-up files make it. */
+  readonly restored?: Command | undefined;
+  /** What the patterns of its sandbox match. */
+  readonly deniedMatches?: readonly string[] | undefined;
+}
 type Command = Omit<SpawnOptions, 'mark'>;
 
 /** Closed processes kept for late readers, so that a client starting thousands cannot fill the memory. */
@@ -50,8 +59,15 @@ export class ProcessTable implements AsyncDisposable {
     return this.#shells.restore(params, request, network?.environment);
   }
 
+  /** What the patterns of a start's sandbox hide, found while others are served. */
+  async findDenied(params: StartParams, network?: ProcessNetwork): Promise<readonly string[] | undefined> {
+    const options = this.#options;
+    const request = resolveStart(params, options.ownEnvironment, options, network);
+    return params.sandbox ? findDenied(request, params.sandbox) : undefined;
+  }
+
   /** Starts a process, and with its end that of its network. Returns false for a start that was answered before. */
-  start(params: StartParams, network?: ProcessNetwork, restored?: Command): boolean {
+  start(params: StartParams, { network, restored, deniedMatches }: Preparations = {}): boolean {
     const { processId } = params;
     if (this.#isRepetition(params)) return false;
     const options = this.#options;
@@ -61,7 +77,7 @@ export class ProcessTable implements AsyncDisposable {
       throw new ExecError('invalidRequest', `at most ${options.maxProcesses} processes may run per connection`);
     }
     const command = restored ?? request;
-    const confined = params.sandbox ? confineStart(command, params.sandbox, params) : undefined;
+    const confined = params.sandbox ? confineStart(command, params.sandbox, params, deniedMatches) : undefined;
     const mark = options.mark(this.#started++);
     const process = new ManagedProcess({
       processId,

@@ -3,12 +3,13 @@ import { decodeBase64, decodeLatin1, decodeUtf8 } from '../base/index.ts';
 import { type Child, type SpawnOptions, spawn } from '../os/index.ts';
 import type { Params } from '../protocol/index.ts';
 import { MARK, MARKS, type ShellDialect } from './shell-dialect.ts';
-import { confineStart } from './start-request.ts';
+import { confineStart, findDenied } from './start-request.ts';
 
 /** What the start-up files of a shell have made of it. */
 export interface ShellState {
   /** Commands that bring back functions, aliases and options. */
   readonly commands: string;
+  /** What they exported that the shell was not given. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -28,16 +29,18 @@ const STATE_BYTES = 512 * 1024;
 export async function captureShell({ command, params, dialect, mark }: CaptureOptions): Promise<ShellState> {
   const argv = [command.argv[0]!, '-lc', dialect.capture];
   const plain = { ...command, argv, io: { type: 'pipe', stdin: 'closed' } } as const;
-  const confined = params.sandbox ? confineStart(plain, params.sandbox, params) : undefined;
+  const { sandbox } = params;
+  const confined = sandbox && confineStart(plain, sandbox, params, await findDenied(plain, sandbox));
   using _claim = confined?.claim;
   const child = spawn({ ...(confined?.command ?? plain), mark });
+  confined?.started();
   const late = setTimeout(() => giveUp(child), CAPTURE_MS);
   try {
     const printed = await readState(child);
     // What start-up files leave running, an agent for keys perhaps, lives as long as the session.
     child.closeOutputs();
     await child.exited;
-    return parseState(printed, dialect);
+    return parseState(printed, dialect, command.env);
   } catch (error) {
     await child[Symbol.asyncDispose]();
     throw error;
@@ -64,12 +67,12 @@ async function readState(child: Child): Promise<string> {
   throw new Error('the shell ended before it had printed its state');
 }
 
-export function parseState(printed: string, { usable }: ShellDialect): ShellState {
+function parseState(printed: string, { usable }: ShellDialect, given: Readonly<Record<string, string>>): ShellState {
   const [, state = '', variables = ''] = printed.split(MARK);
   if (state.length + variables.length > STATE_BYTES) throw new Error(`the state exceeds ${STATE_BYTES} bytes`);
   const entries = variables.split('\0').flatMap((entry) => {
     const [, name, value] = /^([^=]+)=(.*)$/s.exec(entry) ?? [];
-    return name === undefined || !isLasting(name) ? [] : [[name, value!]];
+    return name === undefined || !isLasting(name) || given[name] === value ? [] : [[name, value!]];
   });
   return { commands: usable(state), environment: Object.fromEntries(entries) };
 }

@@ -46,7 +46,7 @@ export class ShellSnapshots {
     const state = await this.#snapshot(params, command, dialect).state;
     if (!state) return command;
     const { env } = params.mode === 'prepared' ? params.request : params;
-    const lasting = filtered(state.environment, params, managed);
+    const lasting = filtered(state.environment, params);
     const kept = Object.entries(command.env).filter(([name]) => name in env || name in managed || !(name in lasting));
     return restored({ ...command, env: { ...lasting, ...Object.fromEntries(kept) } }, dialect, state.commands);
   }
@@ -89,12 +89,10 @@ function rewritableIn(wanted: StartParams['shellSnapshot'], { argv }: Command): 
 }
 
 /** What the start-up files exported and the policy of the command lets through. */
-function filtered(exported: Environment, params: StartParams, managed: Environment): Environment {
+function filtered(exported: Environment, params: StartParams): Environment {
   const policy = params.mode === 'prepared' ? null : params.envPolicy;
-  const permitted = policy
-    ? childEnvironment(exported, { ...policy, inherit: 'all' }, {})
-    : childEnvironment({}, null, exported);
-  return Object.fromEntries(Object.entries(permitted).filter(([name]) => !(name in managed)));
+  if (!policy) return childEnvironment({}, null, exported);
+  return childEnvironment(exported, { ...policy, inherit: 'all' }, {});
 }
 
 /**

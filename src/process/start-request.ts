@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import type { SpawnOptions } from '../os/index.ts';
 import { ExecError, type Params, type PathUri, type ProcessIo, type Sandbox } from '../protocol/index.ts';
-import { type Confined, confine, resolvePolicy } from '../sandbox/index.ts';
+import { type Confined, confine, expandGlobsLater, type Policy, Refusal, resolvePolicy } from '../sandbox/index.ts';
 import { childEnvironment } from './child-environment.ts';
 
 type StartParams = Params<'process/start'>;
@@ -49,14 +49,33 @@ export function confineStart(
   command: Omit<SpawnOptions, 'mark'>,
   sandbox: Sandbox,
   { enforceManagedNetwork }: StartParams,
+  deniedMatches?: readonly string[],
 ): Confined {
+  const managedNetwork = enforceManagedNetwork ?? false;
+  return confine(command, policyOf(command, sandbox), { managedNetwork, deniedMatches });
+}
+
+/** What the patterns of a sandbox match; nothing when they cannot be used, which the start itself will say. */
+export async function findDenied(
+  command: Omit<SpawnOptions, 'mark'>,
+  sandbox: Sandbox,
+): Promise<readonly string[] | undefined> {
+  const { deniedGlobs, globDepth } = policyOf(command, sandbox);
+  try {
+    return await expandGlobsLater(deniedGlobs, globDepth);
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}
+
+function policyOf(command: Omit<SpawnOptions, 'mark'>, sandbox: Sandbox): Policy {
   const cwd = sandbox.cwd ?? sandbox.policyContext?.cwd;
-  const policy = resolvePolicy(sandbox, {
+  return resolvePolicy(sandbox, {
     cwd: () => (cwd ? nativePolicyPath(cwd) : String(command.cwd)),
     tmpdir: command.env.TMPDIR,
     toNative: nativePolicyPath,
   });
-  return confine(command, policy, { managedNetwork: enforceManagedNetwork ?? false });
 }
 
 function nativePolicyPath(uri: PathUri): string {

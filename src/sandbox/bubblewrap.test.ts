@@ -2,7 +2,8 @@ import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bubblewrap, examine } from './bubblewrap.ts';
+import { spawn } from '../os/index.ts';
+import { type Bubblewrap, bubblewrap, examine } from './bubblewrap.ts';
 import { confine } from './confine.ts';
 import type { Policy } from './policy.ts';
 
@@ -54,6 +55,18 @@ describe('what makes sandboxes', () => {
     const { command: confined } = confine(command, policy, { launcher: examine([]) });
     expect(confined.argv[0]).toMatch(/sandbox-stage$/);
     expect(confine(command, { ...policy, network: 'enabled' }).command).toBe(command);
+  });
+
+  it('works without a procfs of its own, where none may be mounted', async () => {
+    const launcher = { ...bubblewrap(), proc: false } as Bubblewrap;
+    const script = { ...command, argv: ['/bin/sh', '-c', 'test ! -e /proc/self/fd/3 && exit 7'] };
+    for (const policy of [readOnly, { ...readOnly, rules: [], minimal: true }]) {
+      for (const _ of [1, 2]) {
+        const confined = confine(script, policy, { launcher });
+        await using child = spawn({ ...confined.command, mark: 0n });
+        expect(await child.exited).toEqual({ code: 7 });
+      }
+    }
   });
 
   it('gets no variable of the command, whose environment is in no argument', () => {

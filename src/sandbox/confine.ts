@@ -2,12 +2,13 @@ import { ExecError } from '../protocol/index.ts';
 import { type Bubblewrap, bubblewrap, isolationArgs } from './bubblewrap.ts';
 import { expandGlobs } from './glob-scan.ts';
 import { InnerProxies, proxyPorts } from './inner-proxies.ts';
-import { HOST_VIEW, planMounts } from './mount-plan.ts';
+import { journalFolder, MountJournal, sweepMountPoints } from './mount-journal.ts';
+import { HOST_VIEW, type MountPlan, planMounts } from './mount-plan.ts';
 import { MountPoints } from './mount-points.ts';
 import type { Policy } from './policy.ts';
 import { Refusal } from './refusal.ts';
 import { type FilterMode, seccompProgram } from './seccomp.ts';
-import { type Command, nothing, stageFile, stageProgram, stageRequest, strings } from './stage.ts';
+import { type Command, nothing, stageBytes, stageFile, stageProgram, stageRequest, strings } from './stage.ts';
 
 /** A command as it is to be spawned so that a policy holds. */
 export interface Confined {
@@ -23,6 +24,8 @@ export interface Confined {
 export interface ConfineOptions {
   /** Whether the network is what the proxies named in the command's environment let through, and nothing else. */
   readonly managedNetwork?: boolean;
+  /** What the patterns of the policy match; looked for here unless given. */
+  readonly deniedMatches?: readonly string[] | undefined;
   /** What makes the sandbox; the one of this machine unless said otherwise. */
   readonly launcher?: Bubblewrap;
 }
@@ -34,7 +37,16 @@ const FILTER = 5;
 const ARGUMENTS = 6;
 const FIRST_EMPTY = 7;
 
-const mountPoints = new MountPoints();
+let points: MountPoints | undefined;
+
+/** Those of this process; what dead servers left goes when the first are wanted. */
+function mountPoints(): MountPoints {
+  if (points) return points;
+  const folder = journalFolder();
+  sweepMountPoints(folder);
+  points = new MountPoints(new MountJournal(folder));
+  return points;
+}
 
 /** Wraps a command so that the policy holds for it and for everything it starts. */
 export function confine(command: Command, policy: Policy, options: ConfineOptions = {}): Confined {
@@ -43,8 +55,10 @@ export function confine(command: Command, policy: Policy, options: ConfineOption
   }
   const launcher = usable(options.launcher ?? bubblewrap());
   try {
+    const { deniedMatches = expandGlobs(policy.deniedGlobs, policy.globDepth) } = options;
+    const plan = planned(policy, deniedMatches);
     const proxies = options.managedNetwork ? new InnerProxies(proxyPorts(command.env)) : undefined;
-    return launched(command, policy, launcher, proxies);
+    return launched(command, plan, { policy, launcher, proxies });
   } catch (error) {
     if (error instanceof Refusal) return refused(command, error.message);
     throw error;
@@ -59,10 +73,17 @@ function usable(launcher: Bubblewrap): Launcher {
   throw new ExecError('internal', `sandboxed commands cannot run: ${reason}; to mend it: ${remedy}`);
 }
 
-function launched(command: Command, policy: Policy, launcher: Launcher, proxies: InnerProxies | undefined): Confined {
-  const plan = policy.unrestricted
-    ? HOST_VIEW
-    : planMounts(policy, expandGlobs(policy.deniedGlobs, policy.globDepth), FIRST_EMPTY);
+function planned(policy: Policy, deniedMatches: readonly string[]): MountPlan {
+  return policy.unrestricted ? HOST_VIEW : planMounts(policy, deniedMatches, FIRST_EMPTY);
+}
+
+interface Launch {
+  readonly policy: Policy;
+  readonly launcher: Launcher;
+  readonly proxies: InnerProxies | undefined;
+}
+
+function launched(command: Command, plan: MountPlan, { policy, launcher, proxies }: Launch): Confined {
   const hostNetwork = policy.network === 'enabled' && !proxies;
   const args = [
     ...['--new-session', '--die-with-parent'],
@@ -73,7 +94,7 @@ function launched(command: Command, policy: Policy, launcher: Launcher, proxies:
   ];
   const stage = launcher.proc ? `/proc/self/fd/${STAGE}` : STAGE_WITHOUT_PROC;
   const channel = FIRST_EMPTY + plan.emptyFiles;
-  const mounted = mountPoints.claim(plan.mountPoints);
+  const mounted = mountPoints().claim(plan.mountPoints);
   return {
     command: {
       ...command,
@@ -82,7 +103,7 @@ function launched(command: Command, policy: Policy, launcher: Launcher, proxies:
       // The request's variables are set inside: LD_PRELOAD and its kin would act on the launcher.
       env: {},
       inherit: [
-        stageFile(),
+        launcher.proc ? stageFile() : stageBytes(), // what is copied into the view is read to its end
         stageRequest(command, proxies && { listeners: { channel, ports: proxies.ports } }),
         filter(proxies ? 'proxy' : hostNetwork ? 'base' : 'isolated'),
         strings(args),

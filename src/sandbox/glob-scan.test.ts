@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { expandGlobs, splitGlob } from './glob-scan.ts';
+import { expandGlobs, expandGlobsLater, splitGlob } from './glob-scan.ts';
 import { Refusal } from './refusal.ts';
 
 describe('a pattern', () => {
@@ -58,6 +58,12 @@ describe('what patterns match on the disk', () => {
 
   it('includes hidden files and the targets of links, and enters no link', () => {
     expect(expand('**/*.env')).toEqual(['out/d.env', 'w/a.env', 'w/deep/.hidden/.env', 'w/deep/b.env']);
+  });
+
+  it('is the same whether others have to wait for it or not', async () => {
+    const patterns = [`${folder}/w/**/*.env`, `${folder}/out/*`];
+    expect(await expandGlobsLater(patterns)).toEqual(expandGlobs(patterns));
+    await expect(expandGlobsLater(['/**'])).rejects.toThrow(Refusal);
   });
 
   it('stops at the depth it is given', () => {

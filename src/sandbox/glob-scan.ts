@@ -1,42 +1,67 @@
-import { readdirSync } from 'node:fs';
+import { type Dirent, readdirSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { look, realPath } from './disk.ts';
+import { realPath } from './disk.ts';
 import { Refusal } from './refusal.ts';
 
 /** Matches beyond this many make a sandbox too large to build. */
 const MOST_MATCHES = 8192;
 
-/** What the patterns match at this moment; for a link, what it leads to. */
-export function expandGlobs(patterns: readonly string[], depth = Number.POSITIVE_INFINITY): readonly string[] {
-  const matches = new Set<string>();
-  for (const pattern of patterns) {
-    const { root, expression } = splitGlob(pattern);
-    scan(root, depth, (path) => {
-      if (!expression.test(path)) return false;
-      const real = realPath(path);
-      if (real !== undefined) matches.add(real);
-      if (matches.size > MOST_MATCHES) throw new Refusal(`more than ${MOST_MATCHES} files match ${pattern}`);
-      return true;
-    });
+/** What the patterns match at this moment; for a link, what it leads to. Searches while others wait. */
+export function expandGlobs(patterns: readonly string[], depth?: number): readonly string[] {
+  const search = searchAll(patterns, depth);
+  let step = search.next([]);
+  while (!step.done) step = search.next(orNothing(() => readdirSync(step.value as string, { withFileTypes: true })));
+  return step.value;
+}
+
+/** The same, letting others work meanwhile. */
+export async function expandGlobsLater(patterns: readonly string[], depth?: number): Promise<readonly string[]> {
+  const search = searchAll(patterns, depth);
+  let step = search.next([]);
+  while (!step.done) step = search.next(await readdir(step.value, { withFileTypes: true }).catch(() => []));
+  return step.value;
+}
+
+/** Missing or not readable: nothing the command could read either. */
+function orNothing(list: () => Dirent[]): Dirent[] {
+  try {
+    return list();
+  } catch {
+    return [];
   }
+}
+
+/** Yields every directory it wants listed and is given the entries. */
+type Search = Generator<string, readonly string[], readonly Dirent[]>;
+
+function* searchAll(patterns: readonly string[], depth = Number.POSITIVE_INFINITY): Search {
+  const matches = new Set<string>();
+  for (const { root, expression } of patterns.map(splitGlob)) yield* search(root, expression, depth, matches);
   return [...matches];
 }
 
-/** Visits everything below a directory; what `take` accepts is not entered. */
-function scan(directory: string, depth: number, take: (path: string) => boolean): void {
-  if (depth < 1) return;
-  for (const name of namesIn(directory)) {
-    const path = posix.join(directory, name);
-    if (!take(path) && look(path)?.isDirectory()) scan(path, depth - 1, take);
+function* search(
+  root: string,
+  expression: RegExp,
+  depth: number,
+  matches: Set<string>,
+): Generator<string, void, readonly Dirent[]> {
+  const waiting = [{ directory: root, depth }];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const { directory } = next;
+    for (const entry of yield directory) {
+      const path = posix.join(directory, entry.name);
+      if (expression.test(path)) add(matches, path);
+      else if (entry.isDirectory() && next.depth > 1) waiting.push({ directory: path, depth: next.depth - 1 });
+    }
   }
 }
 
-function namesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return []; // missing or not readable: nothing the command could read either
-  }
+function add(matches: Set<string>, path: string): void {
+  const real = realPath(path);
+  if (real !== undefined) matches.add(real);
+  if (matches.size > MOST_MATCHES) throw new Refusal(`more than ${MOST_MATCHES} files match its patterns`);
 }
 
 /** The directory a pattern starts in, and the pattern as an expression over whole paths. */

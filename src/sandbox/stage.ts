@@ -1,4 +1,4 @@
-import { openSync } from 'node:fs';
+import { openSync, readFileSync } from 'node:fs';
 import { candidates, nativeFile, type SpawnOptions } from '../os/index.ts';
 
 /** A command before it has a family. */
@@ -36,6 +36,8 @@ export function stageFile(): number {
   stageDescriptor ??= openSync(stageProgram(), 'r');
   return stageDescriptor;
 }
+
+export const stageBytes = (): Uint8Array => readFileSync(stageProgram());
 
 let nullDescriptor: number | undefined;
 

@@ -1,3 +1,4 @@
+import { Deadline } from '../base/index.ts';
 import { type Attempt, type Decision, ManagedNetwork, type Opinion } from '../network/index.ts';
 import { clientMethods, decode, ExecError, encode, limits, type Params } from '../protocol/index.ts';
 import type { Session } from './session.ts';
@@ -20,9 +21,9 @@ export async function launchNetwork(
   if (policyDecisionTimeoutMs != null) checkCallback(processId, policyDecisionTimeoutMs);
   return await ManagedNetwork.start({
     settings,
-    ask: (attempt, signal) => {
-      const budget = AbortSignal.timeout((policyDecisionTimeoutMs ?? 0) + BUDGET_SLACK_MS);
-      return ask(session, processId, attempt, AbortSignal.any([signal, budget]));
+    ask: async (attempt, signal) => {
+      using budget = new Deadline((policyDecisionTimeoutMs ?? 0) + BUDGET_SLACK_MS, signal);
+      return await ask(session, processId, attempt, budget.signal);
     },
     report: (attempt, decision) => report(session, processId, attempt, decision),
   });

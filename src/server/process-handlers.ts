@@ -1,5 +1,4 @@
-import type { ManagedNetwork } from '../network/index.ts';
-import type { ManagedProcess } from '../process/index.ts';
+import type { ManagedProcess, Preparations } from '../process/index.ts';
 import { ExecError, type Params, type Result } from '../protocol/index.ts';
 import { EncodedResult } from '../rpc/index.ts';
 import type { Handlers, RequestContext } from './handlers.ts';
@@ -8,7 +7,9 @@ import type { Session } from './session.ts';
 
 export const processHandlers: Handlers = {
   'process/start': (params, context) =>
-    params.networkProxy || params.shellSnapshot ? startPrepared(params, context) : start(params, context),
+    params.networkProxy || params.shellSnapshot || deniesByPattern(params)
+      ? startPrepared(params, context)
+      : start(params, context),
 
   'process/read': async (params, { session, signal }) => {
     const { parts, delivered } = await known(session, params.processId).read(params, signal);
@@ -47,13 +48,13 @@ type StartParams = Params<'process/start'>;
 function start(
   params: StartParams,
   { session, log }: RequestContext,
-  network?: ManagedNetwork,
-  restored?: Awaited<ReturnType<Session['processes']['restoreShell']>>,
+  prepared: Preparations = {},
 ): Result<'process/start'> {
   const { processId } = params;
+  const { network } = prepared;
   let started: boolean;
   try {
-    started = session.processes.start(params, network, restored);
+    started = session.processes.start(params, prepared);
   } catch (error) {
     // A start refused because the id is taken says nothing about the process that has it.
     if (!session.processes.get(processId)) {
@@ -68,19 +69,26 @@ function start(
   return { processId, sandboxType: params.sandbox ? 'linuxSeccomp' : 'none' };
 }
 
-/** The network is there, and the state of the shell known, before the process that uses them. */
+/** The network is there, the state of the shell and what is hidden are known, before the process that uses them. */
 async function startPrepared(params: StartParams, context: RequestContext): Promise<Result<'process/start'>> {
   const { session, signal } = context;
   const { processId, networkProxy } = params;
   const network = networkProxy ? await launchNetwork(session, processId, networkProxy) : undefined;
   try {
     const restored = params.shellSnapshot ? await session.processes.restoreShell(params, network) : undefined;
+    const deniedMatches = deniesByPattern(params) ? await session.processes.findDenied(params, network) : undefined;
     if (signal.aborted) throw new ExecError('invalidRequest', `process ${processId} start was cancelled`);
-    return start(params, context, network, restored);
+    return start(params, context, { network, restored, deniedMatches });
   } catch (error) {
     await network?.[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** Whether the disk has to be searched for what the process must not see. */
+function deniesByPattern({ sandbox }: StartParams): boolean {
+  const files = sandbox?.permissions.type === 'managed' ? sandbox.permissions.file_system : undefined;
+  return files?.type === 'restricted' && files.entries.some(({ path }) => path.type === 'glob_pattern');
 }
 
 function known(session: Session, processId: string): ManagedProcess {

@@ -1,5 +1,12 @@
 import type * as z from 'zod/mini';
-import { environmentInfo, methods, notifications, permissionProfile, sandbox } from '../../src/protocol/index.ts';
+import {
+  clientMethods,
+  environmentInfo,
+  methods,
+  notifications,
+  permissionProfile,
+  sandbox,
+} from '../../src/protocol/index.ts';
 
 /** Types that occur in several places, described once. */
 const shared = new Map<unknown, string>([
@@ -19,6 +26,10 @@ export function protocolDoc(): string {
     ...[...shared].map(([schema, name]) => `### ${name}\n\n${fenced(expanded(schema as z.ZodMiniType, ''))}`),
     '## Requests',
     ...Object.entries(methods).map(
+      ([name, { params, result }]) => `### ${name}\n\n${block('params', params)}\n\n${block('result', result)}`,
+    ),
+    '## Requests of the server',
+    ...Object.entries(clientMethods).map(
       ([name, { params, result }]) => `### ${name}\n\n${block('params', params)}\n\n${block('result', result)}`,
     ),
     '## Notifications',

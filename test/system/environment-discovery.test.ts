@@ -68,13 +68,13 @@ const hiding = (path: string) => ({
 describe('discovery in a directory', () => {
   it('finds skills in the order of their paths, six levels deep and behind links', async () => {
     await write('root/b/SKILL.md', skill('b'));
-    await write('root/1/2/3/4/5/SKILL.md', skill('deep'));
-    await write('root/1/2/3/4/5/6/SKILL.md', skill('too deep'));
+    await write('root/1/2/3/4/5/6/SKILL.md', skill('deep'));
+    await write('root/1/2/3/4/5/6/7/SKILL.md', skill('too deep'));
     await write('elsewhere/s/SKILL.md', skill('linked'));
     await symlink(join(folder, 'elsewhere'), join(folder, 'root/a'));
     const { skills } = await discover();
     expect(skills.map(({ instructions }) => instructions.path)).toEqual([
-      uri('root/1/2/3/4/5/SKILL.md'),
+      uri('root/1/2/3/4/5/6/SKILL.md'),
       uri('root/a/s/SKILL.md'),
       uri('root/b/SKILL.md'),
     ]);

@@ -129,16 +129,19 @@ describe('requests', () => {
 
   it('about one handle keep their order without being waited for', async () => {
     const handle = { handleId: 'piped' };
-    const chunk = Buffer.alloc(1000, 7).toString('base64');
+    // Every block covers the second half of the one before it.
+    const blocks = Array.from({ length: 200 }, (_, n) => ({
+      offset: n * 20_000,
+      chunk: Buffer.alloc(40_000, n).toString('base64'),
+    }));
     const answers = await Promise.all([
       shelf.call('fs/open', { ...handle, path: shelf.uri('piped'), mode: 'replace' }),
-      ...Array.from({ length: 50 }, (_, n) =>
-        shelf.client.call('fs/writeBlock', { ...handle, offset: n * 500, chunk }),
-      ),
+      ...blocks.map((block) => shelf.client.call('fs/writeBlock', { ...handle, ...block })),
       shelf.client.call('fs/close', handle),
     ]);
-    expect(answers.slice(1)).toEqual(Array.from({ length: 51 }, () => ({})));
-    expect((await shelf.read('piped')).equals(Buffer.alloc(49 * 500 + 1000, 7))).toBe(true);
+    expect(answers.slice(1)).toEqual(Array.from({ length: 201 }, () => ({})));
+    const expected = [...blocks.map((_, n) => Buffer.alloc(20_000, n)), Buffer.alloc(20_000, 199)];
+    expect((await shelf.read('piped')).equals(Buffer.concat(expected))).toBe(true);
   });
 });
 
@@ -157,14 +160,16 @@ describe('directories', () => {
     expect(existsSync(shelf.at('many'))).toBe(false);
   });
 
-  it('are removed however deep they are', async () => {
-    await shelf.call('fs/createDirectory', { path: shelf.uri('deep') });
+  it('are removed however deep they are, with few descriptors', async () => {
+    await using frugal = await Shelf.open();
+    execFileSync('prlimit', ['--pid', String(frugal.server.pid), '--nofile=400']);
+    await frugal.call('fs/createDirectory', { path: frugal.uri('deep') });
     // Deeper than any path is long: made from inside.
-    execFileSync('sh', ['-c', 'for i in $(seq 3000); do mkdir d && cd -P d || exit 1; done; : > f'], {
-      cwd: shelf.at('deep'),
+    execFileSync('perl', ['-e', 'for (1 .. 3000) { mkdir "d" and chdir "d" or die } open F, ">", "f"'], {
+      cwd: frugal.at('deep'),
     });
-    await shelf.call('fs/remove', { path: shelf.uri('deep') });
-    expect(existsSync(shelf.at('deep'))).toBe(false);
+    await frugal.call('fs/remove', { path: frugal.uri('deep') });
+    expect(existsSync(frugal.at('deep'))).toBe(false);
   });
 
   it('behind a link stay when the link is removed', async () => {
@@ -200,6 +205,25 @@ describe('directories', () => {
     expect(await refusal(shelf.call('fs/copy', params))).toEqual({
       code: -32600,
       message: 'fs/copy cannot copy a directory to itself or one of its descendants',
+    });
+  });
+
+  it('are copied below directories that are not there yet', async () => {
+    mkdirSync(shelf.at('origin'));
+    const destinationPath = shelf.uri('not/yet/there');
+    await shelf.call('fs/copy', { sourcePath: shelf.uri('origin'), destinationPath, recursive: true });
+    expect(statSync(shelf.at('not/yet/there')).isDirectory()).toBe(true);
+  });
+
+  it('have links that lead nowhere, which a walk does not count', async () => {
+    mkdirSync(shelf.at('counted'));
+    symlinkSync('nowhere', shelf.at('counted/a'));
+    writeFileSync(shelf.at('counted/b'), '');
+    const options = { maxDepth: 1, maxDirectories: 1, maxEntries: 1, followDirectorySymlinks: false };
+    expect(await shelf.call('fs/walk', { path: shelf.uri('counted'), options })).toEqual({
+      entries: [{ path: shelf.uri('counted/b'), kind: 'file' }],
+      errors: [],
+      truncated: false,
     });
   });
 

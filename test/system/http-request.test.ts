@@ -80,6 +80,18 @@ describe('http/request', () => {
     });
   });
 
+  it('outlives a redirect that it does not follow', async () => {
+    await using upstream = await HttpUpstream.start((_, outgoing) => {
+      outgoing.writeHead(302, { location: 'ftp://127.0.0.1/' }).write('unfinished');
+    });
+    await using server = await startServer();
+    await using client = await connect(server.url);
+
+    await expect(request(client, { url: upstream.url })).rejects.toThrow('unsupported URL scheme: ftp');
+
+    expect(await client.call('environment/status')).toEqual({ status: 'ready' });
+  });
+
   it('refuses a body that is too large for one message, and streams it', async () => {
     const size = 33 * 1024 * 1024;
     await using upstream = await HttpUpstream.start((_, outgoing) => outgoing.end(Buffer.alloc(size, 'x')));

@@ -85,7 +85,9 @@ export class Yard implements AsyncDisposable {
 
   static async open(account: Account, env: NodeJS.ProcessEnv = {}): Promise<Yard> {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'exec-server-yard-')));
-    const server = await startAs(account, env);
+    mkdirSync(stateOf(folder));
+    chownSync(stateOf(folder), account.uid, account.gid);
+    const server = await startAs(account, { XDG_STATE_HOME: stateOf(folder), ...env });
     const yard = new Yard(server, await connect(server.url), account, folder);
     chownSync(folder, account.uid, account.gid);
     yard.reset();
@@ -161,12 +163,17 @@ export class Yard implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.client[Symbol.asyncDispose]();
     await this.server.stop();
-    rmSync(this.#folder, { recursive: true, force: true });
+    for (const folder of [this.#folder, stateOf(this.#folder)]) rmSync(folder, { recursive: true, force: true });
   }
 
   #own(at: string): void {
     if (!lstatSync(at).isSymbolicLink()) chownSync(at, this.account.uid, this.account.gid);
   }
+}
+
+/** Where the server keeps notes of its own. */
+function stateOf(folder: string): string {
+  return `${folder}-state`;
 }
 
 export async function outcomeOf(process: TrackedProcess): Promise<Outcome> {

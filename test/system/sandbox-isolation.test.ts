@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -255,6 +255,22 @@ describe.each(accounts)('the death of a server run by $name', (account) => {
     const commands = await appeared(seconds);
     await yard.server.stop('SIGKILL');
     await gone(commands);
+  });
+
+  it('leaves empty directories in the workspace, until the next server takes them away', async () => {
+    const state = mkdtempSync(join(tmpdir(), 'exec-server-state-'));
+    chownSync(state, account.uid, account.gid);
+    await using first = await Yard.open(account, { XDG_STATE_HOME: state });
+    const seconds = uniqueSeconds();
+    await first.start(`exec sleep ${seconds}`);
+    const commands = await appeared(seconds);
+    await first.server.stop('SIGKILL');
+    await gone(commands);
+    expect(readdirSync(first.workspace)).toContain('.codex');
+    await using second = await Yard.open(account, { XDG_STATE_HOME: state });
+    expect(await second.run('true')).toMatchObject({ exitCode: 0 });
+    expect(readdirSync(first.workspace).sort()).toEqual(['.git', 'a.txt', 'sub']);
+    rmSync(state, { recursive: true });
   });
 });
 

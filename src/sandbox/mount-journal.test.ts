@@ -1,0 +1,58 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MountJournal, sweepMountPoints } from './mount-journal.ts';
+import { MountPoints } from './mount-points.ts';
+
+describe('the journal of mount points', () => {
+  let folder: string;
+  let journals: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'exec-server-journal-'));
+    journals = join(folder, 'journals');
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  /** As if the server that wrote the journal had died. */
+  function bury(): void {
+    const [name] = readdirSync(journals);
+    const [boot, namespace] = name!.split('.');
+    renameSync(join(journals, name!), join(journals, `${boot}.${namespace}.1.0`));
+  }
+
+  it('exists while there are mount points', () => {
+    const points = new MountPoints(new MountJournal(journals));
+    const claim = points.claim([join(folder, '.codex')]);
+    expect(readdirSync(journals)).toHaveLength(1);
+    claim[Symbol.dispose]();
+    expect(readdirSync(journals)).toEqual([]);
+  });
+
+  it('of a living server is left alone', () => {
+    const point = join(folder, '.codex');
+    new MountPoints(new MountJournal(journals)).claim([point]);
+    mkdirSync(point);
+    sweepMountPoints(journals);
+    expect([existsSync(point), readdirSync(journals).length]).toEqual([true, 1]);
+  });
+
+  it('of a dead server tells what to take away: empty directories of the names we cover', () => {
+    const points = ['.codex', '.agents', 'other'].map((name) => join(folder, name));
+    new MountPoints(new MountJournal(journals)).claim(points);
+    for (const point of points) mkdirSync(point);
+    writeFileSync(join(folder, '.agents/kept'), '');
+    bury();
+    sweepMountPoints(journals);
+    expect(points.map((point) => existsSync(point))).toEqual([false, true, true]);
+    expect(readdirSync(journals)).toEqual([]);
+  });
+
+  it('may be missing or nonsense', () => {
+    sweepMountPoints(journals);
+    mkdirSync(journals);
+    writeFileSync(join(journals, 'old-boot.1.1.1'), '"/x/.codex"\n{');
+    sweepMountPoints(journals);
+    expect(readdirSync(journals)).toEqual([]);
+  });
+});

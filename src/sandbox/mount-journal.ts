@@ -1,0 +1,111 @@
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, join } from 'node:path';
+import { PROTECTED_NAMES } from './mount-plan.ts';
+
+/** Where a user's servers note what they have put on the disk. */
+export const journalFolder = (env: NodeJS.ProcessEnv = process.env): string =>
+  join(env.XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'exec-server', 'mount-points');
+
+/** Notes mount points on the disk, so that those of a server that died without a word can be taken away by the next. */
+export class MountJournal {
+  readonly #file: string;
+  readonly #folder: string;
+  #written = false;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#file = join(folder, nameOf(currentProcess()));
+  }
+
+  /** To be called before the mount points are made. */
+  add(paths: readonly string[]): void {
+    try {
+      if (!this.#written) mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      appendFileSync(this.#file, paths.map((path) => `${JSON.stringify(path)}\n`).join(''), { mode: 0o600 });
+      this.#written = true;
+    } catch {
+      // An account without a home keeps no journal: a crash may leave empty directories behind.
+    }
+  }
+
+  /** No mount point is left. */
+  clear(): void {
+    if (this.#written) rmSync(this.#file, { force: true });
+    this.#written = false;
+  }
+}
+
+/**
+ * Takes away what dead servers left. Only empty directories with the names we cover: a journal that somebody else has
+ * written can do no harm.
+ */
+export function sweepMountPoints(folder: string): void {
+  for (const name of namesIn(folder)) {
+    if (!isOver(name)) continue;
+    for (const path of pathsIn(join(folder, name))) removeLeftover(path);
+    rmSync(join(folder, name), { force: true });
+  }
+}
+
+function removeLeftover(path: string): void {
+  if (!(PROTECTED_NAMES as readonly string[]).includes(basename(path))) return;
+  try {
+    rmdirSync(path);
+  } catch {
+    // gone already, or somebody's by now
+  }
+}
+
+function pathsIn(file: string): string[] {
+  try {
+    const lines = readFileSync(file, 'utf8').split('\n');
+    return lines.filter((line) => line !== '').map((line) => String(JSON.parse(line)));
+  } catch {
+    return []; // cut off in the middle: nothing to rely on
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // no server has had anything to note
+  }
+}
+
+interface ProcessName {
+  readonly boot: string;
+  /** Its namespace of process ids: those of another container are out of sight, not dead. */
+  readonly namespace: string;
+  readonly pid: string;
+  readonly started: string;
+}
+
+const nameOf = ({ boot, namespace, pid, started }: ProcessName): string => [boot, namespace, pid, started].join('.');
+
+function currentProcess(): ProcessName {
+  return {
+    boot: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
+    namespace: readlinkSync('/proc/self/ns/pid').replace(/\D/g, ''),
+    pid: String(process.pid),
+    started: startTimeOf(String(process.pid)) ?? '',
+  };
+}
+
+function isOver(name: string): boolean {
+  const [boot, namespace, pid = '', started] = name.split('.');
+  const here = currentProcess();
+  if (boot !== here.boot) return true;
+  return namespace === here.namespace && startTimeOf(pid) !== started;
+}
+
+/** In ticks since the machine was started. */
+function startTimeOf(pid: string): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  } catch {
+    return undefined; // no such process
+  }
+}
