@@ -38,7 +38,7 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   if (!native.ready) throw new Error(native.reason);
   hardenProcess();
   const log = stderrLogger(process.env);
-  if (process.geteuid?.() === 0) log.warn('server.runs_as_root', { advice: 'run it as an ordinary user' });
+  if (process.geteuid?.() === 0) log.info('server.runs_as_root', { advice: 'run it as an ordinary user' });
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
   await serve(

@@ -1,14 +1,13 @@
 import { join } from 'node:path';
-import { describe, expect } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { CodexExec } from './codex-exec.ts';
 import { Rig } from './rig.ts';
-import { scenario } from './scenario.ts';
 
 /** One grey pixel. */
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGOoBwAAgQCA05RTSgAAAABJRU5ErkJggg==';
 
 describe('files of the real client', () => {
-  scenario('are added, edited, moved and deleted by a patch', 'sandboxedFiles', async () => {
+  it('are added, edited, moved and deleted by a patch', async () => {
     await using rig = await Rig.start(CodexExec, {
       sandbox: 'workspace-write',
       prepare: async (workspace) => {
@@ -36,7 +35,7 @@ describe('files of the real client', () => {
     expect(rig.wire.requests('fs/writeFile').length).toBeGreaterThan(0);
   });
 
-  scenario('are fetched to be looked at, and a missing one is a message to the model', 'files', async () => {
+  it('are fetched to be looked at, and a missing one is a message to the model', async () => {
     await using rig = await Rig.start(CodexExec, {
       prepare: (workspace) => workspace.write('dot.png', Buffer.from(png, 'base64')),
     });
