@@ -1,6 +1,7 @@
 /*
- * Writing inputs. Bytes go straight to the descriptor while it takes them; the rest is queued and the I/O thread goes
- * on when epoll reports room. Either thread may write, under the lock, so the order is the order of the calls.
+ * Writing inputs. Bytes go straight to the descriptor while it takes them; the rest is queued for the I/O thread, which
+ * goes on whenever epoll reports room. While something is queued only that thread writes, so the order is the order of
+ * the calls.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -99,10 +100,14 @@ void input_continue(struct loop *loop, struct child *child)
         return;
     while (input->first != NULL) {
         struct piece *piece = input->first;
+        /* Nobody else writes, frees the piece or closes the descriptor while it is the first. */
+        pthread_mutex_unlock(&loop->lock);
         ssize_t count = write_retrying(input->fd, piece->bytes + piece->written, piece->length - piece->written);
+        int error = errno;
+        pthread_mutex_lock(&loop->lock);
         if (count < 0) {
-            if (errno != EAGAIN)
-                input_fail(loop, child, errno);
+            if (error != EAGAIN)
+                input_fail(loop, child, error);
             return;
         }
         piece->written += (size_t)count;

@@ -139,7 +139,7 @@ void output_drain(struct loop *loop, struct child *child);
 void output_close(struct loop *loop, struct output *output);
 void output_grant(struct loop *loop, struct child *child, int stream, size_t bytes); /* locked */
 
-/* input.c, all locked */
+/* input.c, all locked; input_continue unlocks while it writes */
 long input_write(struct loop *loop, struct child *child, const uint8_t *bytes, size_t length);
 void input_end(struct input *input);
 void input_continue(struct loop *loop, struct child *child);

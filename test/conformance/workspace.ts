@@ -13,7 +13,10 @@ export class Workspace implements AsyncDisposable {
   /** The name is part of every path: one transcript holds the variables that contain a word of its own name. */
   static async create(parent: string, name: string, setup: SetupStep[]): Promise<Workspace> {
     await mkdir(parent, { recursive: true });
-    const workspace = new Workspace(await mkdtemp(join(await realpath(parent), `${name}-`)));
+    // One level deeper than it need be: transcripts look into the grandparent too, where a sandbox of another run may
+    // have its mount points.
+    const workspace = new Workspace(join(await mkdtemp(join(await realpath(parent), `${name}-`)), 'run'));
+    await mkdir(workspace.#root);
     for (const name of ['work', 'home', 'codex-home', 'tmp']) await mkdir(workspace.path(name));
     for (const step of setup) await workspace.#apply(step);
     return workspace;
@@ -53,7 +56,7 @@ export class Workspace implements AsyncDisposable {
         process.kill(pid, 'SIGKILL');
       } catch {} // gone meanwhile
     }
-    await rm(this.#root, { recursive: true, force: true, maxRetries: 5 });
+    await rm(dirname(this.#root), { recursive: true, force: true, maxRetries: 5 });
   }
 
   async #apply({ op, path, text, target, mode }: SetupStep): Promise<void> {
