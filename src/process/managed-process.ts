@@ -87,7 +87,6 @@ export class ManagedProcess implements AsyncDisposable {
       options.onFault(error);
       return this[Symbol.asyncDispose]();
     });
-    void child.exited.then(() => confined?.claim[Symbol.dispose]());
   }
 
   get state(): ProcessState {
@@ -107,7 +106,7 @@ export class ManagedProcess implements AsyncDisposable {
     for await (const event of this.#child.events) {
       if (event.type === 'output') await this.#printed(event.stream, event.chunk);
       else if (event.type === 'ended') await this.#apply({ type: 'streamEnded' });
-      else await this.#exited(this.#exitCode(event.status));
+      else await this.#exited(event.status);
       if (this.#heldExit && (event.type === 'output' || this.#hasEndedStreams())) {
         await this.#announceExit(this.#heldExit.exitCode);
       }
@@ -115,8 +114,10 @@ export class ManagedProcess implements AsyncDisposable {
   }
 
   /** The last words of a command in a sandbox decide how its failure is reported, so they are waited for. */
-  async #exited(exitCode: number): Promise<void> {
-    this.#confined?.claim[Symbol.dispose]();
+  async #exited(status: ExitStatus): Promise<void> {
+    const exitCode = this.#exitCode(status);
+    // A launcher that is killed while it builds the sandbox does not take its child with it.
+    if (this.#confined && 'signal' in status) void killFamily(this.#mark, PROCESS_MASK);
     if (!this.#canBeDenied(exitCode) || this.#hasEndedStreams()) return this.#announceExit(exitCode);
     this.#heldExit = { exitCode, timer: setTimeout(() => void this.#announceExit(exitCode), LAST_WORDS_MS) };
   }
@@ -164,7 +165,11 @@ export class ManagedProcess implements AsyncDisposable {
         }),
       );
     }
-    if (this.#state.phase === 'closed') announcements.push(this.#announcement('process/closed', {}));
+    if (this.#state.phase === 'closed') {
+      // Not at the exit: a launcher that is killed early leaves a child behind, which is still busy with its sandbox.
+      this.#confined?.claim[Symbol.dispose]();
+      announcements.push(this.#announcement('process/closed', {}));
+    }
     this.#changes.notify();
     for (const announcement of announcements) await this.#audience.send(announcement);
     if (this.#state.phase === 'closed') this.#onClosed();
@@ -335,6 +340,7 @@ export class ManagedProcess implements AsyncDisposable {
     this.#abandoned = true;
     this.#changes.notify();
     await this.#child[Symbol.asyncDispose]();
+    this.#confined?.claim[Symbol.dispose]();
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Child, spawn } from '../os/index.ts';
+import { type Child, familyMark, killFamily, PROCESS_MASK, spawn } from '../os/index.ts';
 import { ExecError, type PathUri, type Sandbox } from '../protocol/index.ts';
 import { confine } from './confine.ts';
 import { look } from './disk.ts';
@@ -67,6 +67,10 @@ function identityOf(path: string): string | undefined {
   return found && `${found.dev}:${found.ino}:${found.birthtimeMs}`; // numbers are used again, soon
 }
 
+/** The number of a session that no session has: helpers belong to the server. */
+const HELPERS = -1;
+let launches = 0;
+
 /** Paths of requests are absolute, so that the helper needs no working directory of its own. */
 function launchHelper(program: string, policy: Policy, env: Record<string, string>): Child {
   const readable: Policy = {
@@ -74,9 +78,14 @@ function launchHelper(program: string, policy: Policy, env: Record<string, strin
     rules: [...policy.rules, { path: program, access: 'read', skipMissing: true }],
   };
   const { command, claim } = confine({ argv: [program], cwd: '/', env, io: { type: 'pipe', stdin: 'open' } }, readable);
+  const mark = familyMark(process.pid, HELPERS, launches++);
   try {
-    const child = spawn({ ...command, mark: 0n });
-    void child.exited.then(() => claim[Symbol.dispose]());
+    const child = spawn({ ...command, mark });
+    void child.exited.then(async (status) => {
+      // A launcher that is killed while it builds the sandbox does not take its child with it.
+      if ('signal' in status) await killFamily(mark, PROCESS_MASK);
+      claim[Symbol.dispose]();
+    });
     return child;
   } catch (error) {
     claim[Symbol.dispose]();

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -38,6 +38,20 @@ describe('mount points', () => {
     writeFileSync(join(folder, 'file'), 'x');
     claim[Symbol.dispose]();
     expect([existsSync(point), existsSync(join(folder, 'file'))]).toEqual([true, true]);
+  });
+
+  it('go when another server took theirs away, and ours came in its place', () => {
+    mkdirSync(point);
+    const points = new MountPoints();
+    const first = points.claim([point]);
+    const another = join(folder, 'another');
+    mkdirSync(another);
+    renameSync(another, point);
+    const second = points.claim([point]);
+    first[Symbol.dispose]();
+    expect(existsSync(point)).toBe(true);
+    second[Symbol.dispose]();
+    expect(existsSync(point)).toBe(false);
   });
 
   it('are left alone when they were there before', () => {

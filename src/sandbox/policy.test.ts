@@ -70,10 +70,10 @@ describe('a permission profile', () => {
     expect(rulesOf(resolve(managed([special('project_roots', 'write')]), { policyContext }))).toEqual(['write /p']);
   });
 
-  it('takes TMPDIR only if it is absolute', () => {
+  it('takes TMPDIR only if it is absolute and not the whole disk', () => {
     const permissions = managed([special('tmpdir', 'write')]);
     expect(rulesOf(resolve(permissions, roots, '/scratch/'))).toEqual(['write /scratch']);
-    for (const tmpdir of ['.', '', 'scratch', undefined]) {
+    for (const tmpdir of ['.', '', 'scratch', '/', '//x/..', undefined]) {
       expect(rulesOf(resolve(permissions, roots, tmpdir))).toEqual([]);
     }
   });

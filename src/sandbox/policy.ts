@@ -104,12 +104,16 @@ function rulesOf(entry: PermissionEntry, roots: () => readonly string[], context
   const special = path.value;
   if (special.kind === 'root') return [rule('/')];
   if (special.kind === 'slash_tmp') return isDirectory('/tmp') ? [rule('/tmp')] : [];
-  // A relative TMPDIR would make a place of the command's choosing writable.
-  if (special.kind === 'tmpdir') return context.tmpdir?.startsWith('/') ? [rule(context.tmpdir)] : [];
+  if (special.kind === 'tmpdir') return isTemporary(context.tmpdir) ? [rule(context.tmpdir)] : [];
   if (special.kind === 'project_roots' || special.kind === 'current_working_directory') {
     return roots().map((root) => rule(posix.join(root, special.subpath ?? '')));
   }
   return [];
+}
+
+/** A relative TMPDIR would make a place of the command's choosing writable, and the root of the disk everything. */
+function isTemporary(tmpdir: string | undefined): tmpdir is string {
+  return tmpdir?.startsWith('/') === true && clean(tmpdir) !== '/';
 }
 
 const PROJECT_ROOTS = 'codex-project-roots://';
