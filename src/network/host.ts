@@ -8,7 +8,6 @@ const LONGEST_NAME = 253;
 /** A host as policies compare it: lower case, without brackets, port and final dots. Nothing if it names no host. */
 export function normalizeHost(text: string): string | undefined {
   const bare = withoutPort(text.trim().toLowerCase()).replace(/\.+$/, '');
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: neither ASCII nor a name yet
   const host = /[^\x00-\x7f]/.test(bare) ? domainToASCII(bare) : bare;
   if (host === '' || host.length > LONGEST_NAME || !NAME.test(host)) return undefined;
   return isIPv6(host) ? new URL(`http://[${host.split('%', 1)[0]}]`).hostname.slice(1, -1) : host;

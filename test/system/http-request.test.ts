@@ -61,12 +61,12 @@ describe('http/request', () => {
     await using server = await startServer();
     await using client = await connect(server.url);
 
-    const after = async (status: number) => {
+    const arrivedAfter = async (status: number) => {
       const params = { url: `${upstream.url}/${status}`, method: 'POST', bodyBase64: base64('payload') };
       return text((await request(client, params)).bodyBase64);
     };
 
-    expect([await after(303), await after(307)]).toEqual(['GET ', 'POST payload']);
+    expect([await arrivedAfter(303), await arrivedAfter(307)]).toEqual(['GET ', 'POST payload']);
   });
 
   it('gives up on a chain of redirects without an end', async () => {

@@ -87,7 +87,7 @@ describe('the proxies of a managed network', () => {
     const [reply, socks] = await viaSocks(ports.socks, 'ok.invalid', port);
 
     expect([statusOf(plain), bodyOf(plain)]).toEqual([200, expect.stringContaining(`GET /x?y=1 ok.invalid:${port}`)]);
-    expect(tunnel).toMatch(/^HTTP\/1\.1 200 OK\r\n\r\nHTTP\/1\.1 200 OK[^]*GET \/ h/);
+    expect(tunnel).toMatch(/^HTTP\/1\.1 200 OK\r\n\r\nHTTP\/1\.1 200 OK[\s\S]*GET \/ h/);
     expect([reply, socks]).toEqual([0, expect.stringContaining('GET / h')]);
     expect(verdicts(reported)).toEqual([
       'http allow baseline_policy allow',
