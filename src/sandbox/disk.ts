@@ -4,7 +4,7 @@ import {
   accessSync,
   constants,
   lstatSync,
-  readdirSync,
+  opendirSync,
   readFileSync,
   realpathSync,
   type Stats,
@@ -32,7 +32,12 @@ export function realPath(path: string): string | undefined {
 
 export function isEmptyDirectory(path: string): boolean {
   try {
-    return readdirSync(path).length === 0;
+    const directory = opendirSync(path);
+    try {
+      return directory.readSync() === null;
+    } finally {
+      directory.closeSync();
+    }
   } catch {
     return false; // not a directory, or not readable: then it is not ours either
   }

@@ -37,12 +37,15 @@ export function resolveFilePolicy(sandbox: Sandbox, { mode, env }: FilePolicyOpt
   if (policy.unrestricted) return { kind: 'direct' };
   if (mode === 'read' && hasFullRead(policy)) return { kind: 'guardedRead' };
   const confined: Policy = { ...policy, network: 'restricted', minimal: policy.minimal || !hasFullRead(policy) };
-  const helperEnv = Object.fromEntries(Object.entries(env).filter(([name]) => HELPER_VARIABLES.includes(name)));
   return {
     kind: 'helper',
     key: JSON.stringify([confined, viewOf(confined)]),
-    launch: (program) => launchHelper(program, confined, helperEnv),
+    launch: (program) => launchHelper(program, confined, helperEnvironment(env)),
   };
+}
+
+function helperEnvironment(env: FilePolicyOptions['env']): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => HELPER_VARIABLES.includes(name)));
 }
 
 /**
