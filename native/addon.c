@@ -214,7 +214,7 @@ NAPI_MODULE_INIT()
         {"probe", probe},   {"start", delivery_start},        {"spawn", start_child},          {"grant", grant},
         {"end", end_input}, {"write", write_input},           {"signal", send_signal},         {"resize", resize},
         {"hold", hold},     {"terminalMode", terminal_mode}, {"closeOutputs", close_outputs}, {"sweep", sweep},
-        {"release", release}, {"mask", mask_bytes},           {"unmask", unmask_bytes},         {"harden", harden},
+        {"release", release}, {"decodeBase64", decode_base64}, {"mask", mask_bytes},           {"unmask", unmask_bytes},         {"harden", harden},
         {"socketPair", socket_pair},                          {"receiveDescriptors", receive_descriptors},
         {"fileAnswer", file_answer},                          {"fileAnswerLater", file_answer_later},
     };

@@ -28,6 +28,9 @@ napi_value delivery_start(napi_env env, napi_callback_info info);
 void delivery_hold(napi_env env, struct addon *addon);
 void delivery_let_go(napi_env env, struct addon *addon);
 
+/* decode.c */
+napi_value decode_base64(napi_env env, napi_callback_info info);
+
 /* mask.c */
 napi_value mask_bytes(napi_env env, napi_callback_info info);
 napi_value unmask_bytes(napi_env env, napi_callback_info info);

@@ -13,6 +13,7 @@ const flags = ['-std=gnu17', '-O2', '-Wall', '-Wextra', '-Werror', '-fvisibility
 
 const filesystem = [
   'base64',
+  'base64-decode',
   'fs-answer',
   'fs-copy',
   'fs-directory',
@@ -29,6 +30,7 @@ const addon = [
   ...filesystem,
   'addon',
   'children',
+  'decode',
   'delivery',
   'descriptors',
   'family',

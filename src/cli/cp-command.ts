@@ -1,21 +1,16 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ExecServerClient, RemoteFileSystem } from '../client/index.ts';
 import { LocalFileSystem } from '../files/index.ts';
-import { webSocket } from '../link/index.ts';
 import { type ExecutorFileSystem, PathUri } from '../protocol/index.ts';
 import { describeOptions, parseOptions, type Values } from './arguments.ts';
+import { CONNECTION_FAILED, connectorTo, tokenOption } from './connect-options.ts';
 import { ProgressBar } from './progress-bar.ts';
 import { type Place, Transfer, type TransferOutcome } from './transfer.ts';
 import { UsageError } from './usage-error.ts';
 
 const options = {
   connect: { type: 'string', value: 'URL', help: 'server that env: paths are on, ws://HOST:PORT or wss://…' },
-  'token-file': {
-    type: 'string',
-    value: 'PATH',
-    help: 'file with the bearer token to present [env: EXEC_SERVER_TOKEN holds the token itself]',
-  },
+  'token-file': tokenOption,
   json: { type: 'boolean', help: 'print a summary as JSON' },
   help: { type: 'boolean', short: 'h', help: 'show this text' },
 } as const;
@@ -35,7 +30,6 @@ Exit codes: 0 everything was copied, 1 something was not (each is named on stder
 255 the server could not be reached.
 `;
 
-const CONNECTION_FAILED = 255;
 const ON_SERVER = 'env:';
 
 export async function cpCommand(argv: readonly string[]): Promise<number> {
@@ -59,21 +53,12 @@ export async function cpCommand(argv: readonly string[]): Promise<number> {
 }
 
 async function connected(url: string, tokenFile: string | undefined): Promise<ExecServerClient | undefined> {
-  const token = tokenFile === undefined ? process.env.EXEC_SERVER_TOKEN : readToken(tokenFile);
+  const connector = connectorTo(url, tokenFile);
   try {
-    const connector = webSocket(url, token === undefined ? {} : { token });
     return await ExecServerClient.connect(connector, { clientName: 'exec-server cp' });
   } catch (error) {
     process.stderr.write(`Error: ${(error as Error).message}\n`);
     return undefined;
-  }
-}
-
-function readToken(path: string): string {
-  try {
-    return readFileSync(path, 'utf8').trim();
-  } catch (error) {
-    throw new UsageError(`cannot read the token file ${path}: ${(error as NodeJS.ErrnoException).code}`);
   }
 }
 

@@ -7,6 +7,7 @@ const help = (): string => `Gives a program hands on this machine: processes, te
 Usage: exec-server [OPTIONS]              serve, and print the URL
        exec-server run [OPTIONS] -- CMD   run one command on a server
        exec-server cp [OPTIONS] SRC DST   copy files to or from a server
+       exec-server execpolicy check ...   say what rules decide about a command
        exec-server doctor                 say what this machine can do
 
 Options:
@@ -35,11 +36,12 @@ async function dispatch(argv: readonly string[]): Promise<number> {
   if (command === 'run') return (await import('./run-command.ts')).runCommand(rest);
   if (command === 'cp') return (await import('./cp-command.ts')).cpCommand(rest);
   if (command === '--codex-run-as-fs-helper') return (await import('./fs-helper-command.ts')).fsHelperCommand();
+  if (command === 'execpolicy') return (await import('./execpolicy-command.ts')).execpolicyCommand(rest);
   if (command === 'doctor') return (await import('./doctor-command.ts')).doctorCommand(rest);
   if (argv.includes('--help') || argv.includes('-h')) return print(help());
   if (argv.includes('--version') || argv.includes('-V')) return print(`exec-server ${version}\n`);
   if (command !== undefined && !command.startsWith('-')) {
-    throw new UsageError(`unknown command '${command}'; known are run, cp and doctor`);
+    throw new UsageError(`unknown command '${command}'; known are run, cp, execpolicy and doctor`);
   }
   return serveCommand(argv);
 }

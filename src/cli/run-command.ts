@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import type { StartOptions } from '../client/index.ts';
-import { webSocket } from '../link/index.ts';
 import type { SignalName } from '../protocol/index.ts';
 import { type ExecBackend, type ExecProcess, localBackend, remoteBackend } from '../unified-exec/index.ts';
 import { describeOptions, parseOptions, type Values } from './arguments.ts';
+import { CONNECTION_FAILED, connectorTo, tokenOption } from './connect-options.ts';
 import { Terminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -13,11 +12,7 @@ const options = {
     value: 'URL',
     help: 'server to run on, ws://HOST:PORT or wss://…; without it the command runs here',
   },
-  'token-file': {
-    type: 'string',
-    value: 'PATH',
-    help: 'file with the bearer token to present [env: EXEC_SERVER_TOKEN holds the token itself]',
-  },
+  'token-file': tokenOption,
   tty: { type: 'boolean', short: 't', help: 'run in a terminal of the size of this one' },
   cwd: {
     type: 'string',
@@ -40,9 +35,6 @@ Exit codes: that of the command (128+n if signal n ended it), 2 wrong usage, 255
 reached or the command could not be started.
 `;
 
-/** What ssh answers when the fault is not the command's. */
-const CONNECTION_FAILED = 255;
-
 export async function runCommand(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions(argv, options);
   if (values.help) {
@@ -63,17 +55,7 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
 /** A server elsewhere, or this machine. */
 function openBackend(values: Values<typeof options>): ExecBackend {
   if (values.connect === undefined) return localBackend();
-  const token = values['token-file'] === undefined ? process.env.EXEC_SERVER_TOKEN : readToken(values['token-file']);
-  const connector = webSocket(values.connect, token === undefined ? {} : { token });
-  return remoteBackend(connector, { clientName: 'exec-server run' });
-}
-
-function readToken(path: string): string {
-  try {
-    return readFileSync(path, 'utf8').trim();
-  } catch (error) {
-    throw new UsageError(`cannot read the token file ${path}: ${(error as NodeJS.ErrnoException).code}`);
-  }
+  return remoteBackend(connectorTo(values.connect, values['token-file']), { clientName: 'exec-server run' });
 }
 
 function startOptions(argv: readonly string[], { tty, cwd, env }: Values<typeof options>): StartOptions {

@@ -51,6 +51,8 @@ export interface Addon {
   hold(child: number, held: boolean): void;
   /** Frees the memory of a chunk; the array buffer is empty afterwards. */
   release(memory: ArrayBufferLike): void;
+  /** The bytes of base64 text in a part of a buffer; undefined if it is not strict base64. */
+  decodeBase64(text: Uint8Array, start: number, end: number): Buffer | undefined;
   /** Writes `length` bytes of `source`, combined with a key of four bytes, to `target` at `offset`. */
   mask(source: Uint8Array, key: Uint8Array, target: Uint8Array, offset: number, length: number): void;
   /** Combines bytes with a key of four bytes, in place. */

@@ -1,4 +1,5 @@
 export { nativeFile, nativeStatus } from './addon.ts';
+export { decodeBase64Part } from './base64.ts';
 export type { Child, ChildEvent, ChildInput, ExitStatus, OutputChunk, OutputStream } from './child.ts';
 export { HEADROOM, releaseChunk, TAILROOM } from './chunk.ts';
 export { DescriptorChannel } from './descriptors.ts';

@@ -14,9 +14,14 @@ export type Message =
 /** Text that is no message; the reason goes back to whoever sent it. */
 export class MalformedMessage extends Error {}
 
-export function parseMessage(bytes: Uint8Array): Message {
-  return classify(bytes.length < BULK_BYTES ? parse(textOf(bytes)) : parseBulk(bytes));
+/** Decodes strict base64 from a part of a message; throws on anything else. */
+export type PayloadDecoder = (bytes: Uint8Array, start: number, end: number) => Uint8Array;
+
+export function parseMessage(bytes: Uint8Array, decodePayload: PayloadDecoder = decodePortable): Message {
+  return classify(bytes.length < BULK_BYTES ? parse(textOf(bytes)) : parseBulk(bytes, decodePayload));
 }
+
+const decodePortable: PayloadDecoder = (bytes, start, end) => decodeBase64(decodeLatin1(bytes, start, end));
 
 interface Parsed {
   readonly text: string;
@@ -37,7 +42,7 @@ const STAND_IN = `cut-${Math.random().toString(36).slice(2)}${Math.random().toSt
  * Parses a large message without making a string of its payload: the base64 text is cut out and decoded from the
  * bytes, what is left is parsed as usual. Whatever does not fit this picture is parsed whole.
  */
-function parseBulk(bytes: Uint8Array): Parsed {
+function parseBulk(bytes: Uint8Array, decodePayload: PayloadDecoder): Parsed {
   const head = bytes.subarray(0, BULK_SEARCH_BYTES);
   for (const key of payloadKeys) {
     const opening = `"${key}":"`;
@@ -51,7 +56,7 @@ function parseBulk(bytes: Uint8Array): Parsed {
     const holder = payloadHolder(rest.value, key);
     if (!holder || rest.floats) break; // numbers in float notation are looked for in the whole text
     try {
-      holder[key] = decodeBase64(decodeLatin1(bytes, start, end));
+      holder[key] = decodePayload(bytes, start, end);
       return rest;
     } catch {
       break; // not base64: the schema says so in its own words

@@ -1,6 +1,6 @@
 import { concatBytes, type Deferred, deferred, encodeUtf8 } from '../base/index.ts';
 import { ExecError, limits } from '../protocol/index.ts';
-import { type Message, parseMessage, type RequestId } from './envelope.ts';
+import { type Message, type PayloadDecoder, parseMessage, type RequestId } from './envelope.ts';
 import { type Lane, Lanes } from './lanes.ts';
 import type { Link } from './link.ts';
 
@@ -53,6 +53,8 @@ export type Violation = 'malformed' | 'notification' | 'answer';
 export interface PeerOptions {
   /** Requests worked on at a time per lane; 1 means strictly in order. */
   readonly concurrentRequests?: number;
+  /** A faster decoder for payloads than the portable one. */
+  readonly decodePayload?: PayloadDecoder;
 }
 
 /** The connection ended before the answer came. */
@@ -65,6 +67,7 @@ export class Peer {
   readonly link: Link;
   readonly #service: Service;
   readonly #lanes: Lanes;
+  readonly #decodePayload: PayloadDecoder | undefined;
   readonly #pending = new Map<RequestId, Deferred<unknown>>();
   readonly #ended = new AbortController();
   #nextId = 1;
@@ -72,6 +75,7 @@ export class Peer {
   constructor(link: Link, service: Service, options: PeerOptions = {}) {
     this.link = link;
     this.#service = service;
+    this.#decodePayload = options.decodePayload;
     this.#lanes = new Lanes(options.concurrentRequests ?? limits.requestsInFlight, limits.requestsInFlight);
     void link.closed.then(() => this.#end());
     link.open((bytes) => this.#receive(bytes));
@@ -100,7 +104,7 @@ export class Peer {
   #receive(bytes: Uint8Array): void | Promise<void> {
     let message: Message;
     try {
-      message = parseMessage(bytes);
+      message = parseMessage(bytes, this.#decodePayload);
     } catch (error) {
       // Whatever a text does to the parser, it is the text of one client.
       const text = `failed to parse ${this.link.source}: ${(error as Error).message}`;

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/index.ts';
 import { FileService } from '../files/index.ts';
 import { HttpClient } from '../network/index.ts';
+import { decodeBase64Part } from '../os/index.ts';
 import { isProtectedVariable } from '../process/index.ts';
 import {
   decode,
@@ -79,7 +80,10 @@ export class Connection implements Service {
     void link.closed
       .then(() => this.#release())
       .then(() => Promise.all([files[Symbol.asyncDispose](), http[Symbol.asyncDispose]()]));
-    const peer = new Peer(link, this, { concurrentRequests: options.config.concurrentRequests });
+    const peer = new Peer(link, this, {
+      concurrentRequests: options.config.concurrentRequests,
+      decodePayload: decodeBase64Part,
+    });
     setMaxListeners(0, peer.ended); // every parked request listens
   }
 
