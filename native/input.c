@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -71,6 +72,10 @@ long input_write(struct loop *loop, struct child *child, const uint8_t *bytes, s
     }
     if (written == length)
         return (long)input->queued;
+    if (!input->roomy && !child->terminal) {
+        fcntl(input->fd, F_SETPIPE_SZ, ROOMY_PIPE_BYTES); /* may be refused; it works without */
+        input->roomy = true;
+    }
     bool first = input->first == NULL;
     if (enqueue(input, bytes + written, length - written) < 0 || (first && await_room(loop, child) < 0))
         return -errno;

@@ -21,6 +21,8 @@
 #define CHUNK_BYTES (128 * 1024)
 /* Raw bytes of one stream that JavaScript has not given back yet; then the child waits. */
 #define WINDOW_BYTES (256 * 1024)
+/* A pipe through which much goes gets this size: four times fewer switches between its ends. */
+#define ROOMY_PIPE_BYTES (256 * 1024)
 /* Less room than this is not read into: it would cut the output into crumbs. */
 #define LEAST_ROOM (32 * 1024)
 /* What a chunk costs besides its bytes, so that a window of one-byte chunks stays small too. */
@@ -52,6 +54,8 @@ struct output {
     size_t outstanding; /* (L) */
     bool stalled;       /* (L) not read, because the window is full */
     bool listed;        /* in loop->ready */
+    bool roomy;         /* the pipe has been enlarged */
+    uint64_t posted_at; /* when the last chunk was queued, in nanoseconds */
     struct child *child;
     struct output *next_ready;
 };
@@ -68,6 +72,7 @@ struct input {
     struct piece *first, *last;
     size_t queued;
     bool ending, watched;
+    bool roomy; /* the pipe has been enlarged */
 };
 
 struct child {

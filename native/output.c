@@ -5,7 +5,10 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <sys/epoll.h>
+#include <time.h>
 
 #include "files.h"
 #include "io.h"
@@ -27,6 +30,27 @@ static size_t room_or_stall(struct loop *loop, struct output *output)
     return room;
 }
 
+/* What a pipe holds unless told otherwise. */
+#define PIPE_BYTES (64 * 1024)
+/* A chunk this large is worth its message. */
+#define WORTH_SENDING (16 * 1024)
+/* A stream that printed this recently is likely to print again before its chunk could leave. */
+#define STILL_PRINTING_NS 1000000
+#define SECOND_LOOKS 16
+
+static uint64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* Whoever prints line by line would otherwise get a message for every line. */
+static bool looks_again(const struct output *output, size_t length, int looks)
+{
+    return length > 0 && length < WORTH_SENDING && looks < SECOND_LOOKS && now() - output->posted_at < STILL_PRINTING_NS;
+}
+
 /* Reads one chunk. */
 static enum outcome pump(struct loop *loop, struct output *output)
 {
@@ -38,15 +62,26 @@ static enum outcome pump(struct loop *loop, struct output *output)
     enum outcome outcome = READ_MORE;
     uint8_t *bytes = loop->scratch + FRONT;
     size_t length = 0;
+    int looks = 0;
     while (outcome == READ_MORE && length < limit) {
         ssize_t count = read_retrying(output->fd, bytes + length, limit - length);
         if (count > 0)
             length += (size_t)count;
+        else if (count == 0 || errno != EAGAIN)
+            outcome = READ_ENDED;
+        else if (looks_again(output, length, looks++))
+            sched_yield();
         else
-            outcome = count < 0 && errno == EAGAIN ? READ_ALL : READ_ENDED;
+            outcome = READ_ALL;
+        if (count >= PIPE_BYTES && !output->roomy) {
+            fcntl(output->fd, F_SETPIPE_SZ, ROOMY_PIPE_BYTES); /* may be refused; it works without */
+            output->roomy = true;
+        }
     }
-    if (length > 0)
+    if (length > 0) {
         queue_output(loop, output, bytes, length);
+        output->posted_at = now();
+    }
     if (outcome != READ_ENDED)
         return outcome;
     /* A terminal that nobody has open is no end while the child lives: closing it now would hang up on the child. */

@@ -11,11 +11,12 @@ import {
 import { ExecError, limits, type Params, type Result, type SignalName } from '../protocol/index.ts';
 import { type Confined, looksDenied } from '../sandbox/index.ts';
 import { ChunkKeepers } from './chunk-keepers.ts';
-import { HeadTail } from './head-tail.ts';
 import { OutputFrames, readResultParts } from './output-frames.ts';
+import { OutputSnapshots } from './output-snapshots.ts';
+import { ProcessInput } from './process-input.ts';
 import { type RetainedChunk, RetainedOutput } from './retained-output.ts';
+import { signalNumbers } from './signal-numbers.ts';
 import { deniedIn, exitCodeOf, next, type ProcessEvent, type ProcessState } from './state.ts';
-import { WriteIds } from './write-ids.ts';
 
 /** Where the events of a process go: the client of its session, if one is attached. */
 export interface ProcessAudience {
@@ -54,16 +55,15 @@ export class ManagedProcess implements AsyncDisposable {
   readonly #audience: ProcessAudience;
   readonly #onClosed: () => void;
   readonly #output: RetainedOutput;
-  readonly #snapshots: Record<OutputStream, HeadTail>;
+  readonly #snapshots: OutputSnapshots;
+  readonly #input: ProcessInput;
   readonly #frames: OutputFrames;
   readonly #keepers = new ChunkKeepers();
-  readonly #writeIds = new WriteIds(limits.rememberedWriteIds);
   readonly #changes = new Changes();
   #state: ProcessState = { phase: 'starting' };
   #nextSeq = 1;
   /** An exit that is not announced yet: what is still to be read may tell why. */
   #heldExit: { readonly exitCode: number; readonly timer: NodeJS.Timeout } | undefined;
-  #stdinOpen: boolean;
   #abandoned = false;
 
   constructor(options: ManagedProcessOptions) {
@@ -78,10 +78,9 @@ export class ManagedProcess implements AsyncDisposable {
     this.#onClosed = onClosed;
     const drop = (chunk: OutputChunk) => this.#keepers.drop(chunk);
     this.#output = new RetainedOutput({ bytes: retainedOutputBytes, chunks: limits.retainedChunks }, drop);
-    const headTail = () => new HeadTail(retainedOutputBytes, drop);
-    this.#snapshots = { stdout: headTail(), stderr: headTail(), pty: headTail() };
+    this.#snapshots = new OutputSnapshots(retainedOutputBytes, drop);
     this.#frames = new OutputFrames(processId);
-    this.#stdinOpen = child.stdin !== undefined;
+    this.#input = new ProcessInput(child, tty);
     this.#apply({ type: 'spawned', streams: tty ? 1 : 2 });
     void this.#follow().catch((error) => {
       options.onFault(error);
@@ -145,7 +144,7 @@ export class ManagedProcess implements AsyncDisposable {
     const seq = this.#nextSeq++;
     this.#keepers.keep(chunk, KEEPERS_OF_NEW_CHUNK);
     this.#output.add({ seq, stream, chunk });
-    this.#snapshots[stream].add(chunk);
+    this.#snapshots.add(stream, chunk);
     this.#changes.notify();
     await this.#audience.send(this.#frames.notification(seq, stream, chunk), () => {
       if (this.#output.deliver(seq)) this.#changes.notify();
@@ -236,29 +235,12 @@ export class ManagedProcess implements AsyncDisposable {
     };
   }
 
-  async write(writeId: string | undefined, bytes: Uint8Array): Promise<WriteStatus> {
-    const { stdin } = this.#child;
-    if (writeId !== undefined && this.#writeIds.has(writeId)) return { status: 'accepted' };
-    if (!stdin || !this.#stdinOpen) return { status: 'stdinClosed' };
-    if (this.#state.phase !== 'running') throw new ExecError('internal', 'failed to write to process stdin');
-    if (writeId !== undefined) this.#writeIds.add(writeId);
-    try {
-      await stdin.write(bytes);
-    } catch (cause) {
-      if (writeId !== undefined) this.#writeIds.delete(writeId);
-      throw new ExecError('internal', 'failed to write to process stdin', { cause });
-    }
-    return { status: 'accepted' };
+  write(writeId: string | undefined, bytes: Uint8Array): Promise<WriteStatus> {
+    return this.#input.write(writeId, bytes, this.#state.phase === 'running');
   }
 
-  /** Ends stdin after queued writes; on a terminal types its end-of-file character. */
-  async closeStdin(): Promise<WriteStatus> {
-    const { stdin } = this.#child;
-    if (this.tty) return this.write(undefined, Uint8Array.of(this.#child.terminalMode().eof));
-    if (!stdin || !this.#stdinOpen) return { status: 'stdinClosed' };
-    this.#stdinOpen = false;
-    stdin.end();
-    return { status: 'accepted' };
+  closeStdin(): Promise<WriteStatus> {
+    return this.#input.close(this.#state.phase === 'running');
   }
 
   resize(rows: number, cols: number): void {
@@ -316,23 +298,8 @@ export class ManagedProcess implements AsyncDisposable {
   }
 
   snapshot(): Result<'process/snapshot'> {
-    const stdout = this.#snapshots.stdout.snapshot();
-    const stderr = this.#snapshots.stderr.snapshot();
-    const terminal = this.#snapshots.pty.snapshot();
-    const omittedBytes = {
-      stdout: stdout.omittedBytes,
-      stderr: stderr.omittedBytes,
-      terminal: terminal.omittedBytes,
-    };
-    return {
-      stdout: stdout.bytes,
-      stderr: stderr.bytes,
-      terminal: terminal.bytes,
-      truncated: Object.values(omittedBytes).some((omitted) => omitted > 0),
-      omittedBytes,
-      exitCode: exitCodeOf(this.#state),
-      running: this.#state.phase === 'running',
-    };
+    const running = this.#state.phase === 'running';
+    return { ...this.#snapshots.read(), exitCode: exitCodeOf(this.#state), running };
   }
 
   /** Ends the process group and forgets the output; resolves when the direct child is gone. */
@@ -353,17 +320,3 @@ const LAST_WORDS_MS = 20;
 function printed({ stream, chunk }: RetainedChunk): { stream: OutputStream; bytes: Uint8Array } {
   return { stream, bytes: decodeBase64(decodeLatin1(chunk.buffer, chunk.start, chunk.end)) };
 }
-
-const { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL, SIGUSR1, SIGUSR2, SIGSTOP, SIGCONT } = constants.signals;
-
-const signalNumbers: Readonly<Record<SignalName, number>> = {
-  interrupt: SIGINT,
-  terminate: SIGTERM,
-  hangup: SIGHUP,
-  quit: SIGQUIT,
-  kill: SIGKILL,
-  user1: SIGUSR1,
-  user2: SIGUSR2,
-  stop: SIGSTOP,
-  continue: SIGCONT,
-};

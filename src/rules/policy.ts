@@ -1,0 +1,90 @@
+import { basename, resolve } from 'node:path';
+import type { NetworkRule } from './network-rule.ts';
+import { type Decision, matchRule, type PrefixRule, type RuleMatch, strictest } from './prefix-rule.ts';
+
+export interface CheckOptions {
+  /** Lets rules for a bare name speak for a path that ends in it, as far as `host_executable` allows. */
+  readonly resolveHostExecutables?: boolean;
+  /** What relative program paths start from; the process's own by default. */
+  readonly cwd?: string;
+}
+
+/** What matched a command; a command no rule knows can be judged by a heuristic. */
+export type Match =
+  | { readonly prefixRuleMatch: RuleMatch }
+  | { readonly heuristicsRuleMatch: { readonly command: readonly string[]; readonly decision: Decision } };
+
+export interface Evaluation {
+  readonly matchedRules: readonly Match[];
+  /** The strictest of the matches; absent when there are none. */
+  readonly decision?: Decision;
+}
+
+/** The rules of one or more files, ready to judge commands. */
+export class Policy {
+  readonly prefixRules: readonly PrefixRule[];
+  readonly networkRules: readonly NetworkRule[];
+  readonly hostExecutables: ReadonlyMap<string, readonly string[]>;
+  readonly #byProgram = new Map<string, PrefixRule[]>();
+
+  constructor(
+    prefixRules: readonly PrefixRule[],
+    networkRules: readonly NetworkRule[] = [],
+    hostExecutables: ReadonlyMap<string, readonly string[]> = new Map(),
+  ) {
+    this.prefixRules = prefixRules;
+    this.networkRules = networkRules;
+    this.hostExecutables = hostExecutables;
+    for (const rule of prefixRules) {
+      this.#byProgram.set(rule.first, [...(this.#byProgram.get(rule.first) ?? []), rule]);
+    }
+  }
+
+  /** Judges one command by the rules alone. */
+  check(command: readonly string[], options: CheckOptions = {}): Evaluation {
+    return evaluation(this.matches(command, options).map((prefixRuleMatch) => ({ prefixRuleMatch })));
+  }
+
+  /** Judges several commands that run as one; those without a rule get the heuristic's answer. */
+  checkAll(
+    commands: readonly (readonly string[])[],
+    heuristic: (command: readonly string[]) => Decision,
+    options: CheckOptions = {},
+  ): Evaluation {
+    return evaluation(
+      commands.flatMap((command): Match[] => {
+        const { matchedRules } = this.check(command, options);
+        if (matchedRules.length > 0) return [...matchedRules];
+        return [{ heuristicsRuleMatch: { command, decision: heuristic(command) } }];
+      }),
+    );
+  }
+
+  /** Every rule that matches, in the order of definition: those for the word as written first, and if none does, those for its basename. */
+  matches(
+    command: readonly string[],
+    { resolveHostExecutables = false, cwd = process.cwd() }: CheckOptions,
+  ): RuleMatch[] {
+    const [program, ...rest] = command;
+    if (program === undefined) return [];
+    const exact = this.#matching(program, command);
+    if (exact.length > 0 || !resolveHostExecutables) return exact;
+    const path = resolve(cwd, program);
+    const name = basename(path);
+    const isListed = this.hostExecutables.get(name)?.includes(path) ?? true;
+    if (name === '' || !isListed) return [];
+    return this.#matching(name, [name, ...rest], path);
+  }
+
+  #matching(program: string, command: readonly string[], path?: string): RuleMatch[] {
+    return (this.#byProgram.get(program) ?? []).flatMap((rule) => matchRule(rule, command, path) ?? []);
+  }
+}
+
+function evaluation(matchedRules: readonly Match[]): Evaluation {
+  const decisions = matchedRules.map((match) =>
+    'prefixRuleMatch' in match ? match.prefixRuleMatch.decision : match.heuristicsRuleMatch.decision,
+  );
+  const decision = strictest(decisions);
+  return decision === undefined ? { matchedRules } : { matchedRules, decision };
+}
