@@ -19,7 +19,8 @@ describe('starting a process', () => {
 
   it('makes the process leader of a session of its own, with three descriptors and nothing inherited', async () => {
     await using client = await connect(server.url);
-    const script = 'echo $$ $(ps -o pid=,pgid=,sid= -p $$); ls /proc/self/fd; env';
+    const group = 'read -r stat < /proc/$$/stat; set -- ${stat##*) }; echo $$ $3 $4';
+    const script = `${group}; ls /proc/self/fd; env`;
     const process = await client.start({
       argv: ['/bin/bash', '-c', script],
       cwd: 'file:///tmp',

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
+import { publicProgram } from '../support/public-program.ts';
 import { serverProgram, TestServer } from '../support/server.ts';
 import type { TrackedProcess } from '../support/tracked-process.ts';
 import { connect, type WebSocketClient } from '../support/wire-client.ts';
@@ -188,11 +189,12 @@ export async function outcomeOf(process: TrackedProcess): Promise<Outcome> {
 }
 
 async function startAs({ uid, gid }: Account, env: NodeJS.ProcessEnv): Promise<TestServer> {
-  const child = spawn(process.execPath, [serverProgram, '--listen', 'ws://127.0.0.1:0'], {
+  const another = uid !== process.getuid!();
+  const child = spawn(process.execPath, [another ? publicProgram() : serverProgram, '--listen', 'ws://127.0.0.1:0'], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { PATH: '/usr/bin:/bin', ...env },
     cwd: '/',
-    ...(uid !== process.getuid!() && { uid, gid }),
+    ...(another && { uid, gid }),
   });
   const lines = createInterface({ input: child.stdout! });
   const [url] = (await Promise.race([once(lines, 'line'), once(child, 'exit')])) as [unknown];
