@@ -19,8 +19,7 @@ describe('starting a process', () => {
 
   it('makes the process leader of a session of its own, with three descriptors and nothing inherited', async () => {
     await using client = await connect(server.url);
-    const group = 'read -r stat < /proc/$$/stat; set -- ${stat##*) }; echo $$ $3 $4';
-    const script = `${group}; ls /proc/self/fd; env`;
+    const script = 'read -r stat < /proc/$$/stat; set -- $stat; echo $$ $1 $5 $6; ls /proc/self/fd; env';
     const process = await client.start({
       argv: ['/bin/bash', '-c', script],
       cwd: 'file:///tmp',
