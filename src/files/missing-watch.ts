@@ -80,7 +80,11 @@ class ArmedWatch implements Disposable {
   #watch(place: Buffer): void {
     const key = place.toString('latin1');
     if (this.#watchers.has(key)) return;
-    const watcher = watch(place, { persistent: false, encoding: 'buffer' }, () => this.#look());
+    // A file rewritten within one tick of the clock looks as before, so an event about it is news in any case.
+    const isPresent = this.#present?.equals(place) ?? false;
+    const watcher = watch(place, { persistent: false, encoding: 'buffer' }, () =>
+      isPresent ? this.#fire() : this.#look(),
+    );
     watcher.on('error', () => this.#fire()); // no longer watching: better one false alarm than none
     this.#watchers.set(key, watcher);
   }

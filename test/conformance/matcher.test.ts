@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { BodyStream } from './body-stream.ts';
 import { adapt, deliberateDifferences } from './deliberate-differences.ts';
 import { type JsonObject, parseJson } from './json.ts';
-import { laterMethods, laterScenarios } from './later.ts';
 import { compare, compareAnswer } from './matcher.ts';
 import { momentary } from './momentary.ts';
 import { Placeholders } from './placeholders.ts';
@@ -279,8 +278,7 @@ describe('the tables', () => {
   const scenarios = transcripts.map(({ scenario }) => scenario);
 
   it('name only transcripts that exist', () => {
-    const read = Object.keys(momentary).map((key) => key.split(' ')[0]);
-    const named = [...Object.keys(laterScenarios), ...Object.keys(laterMethods), ...read];
+    const named = Object.keys(momentary).map((key) => key.split(' ')[0]);
     expect(named.filter((name) => !scenarios.includes(name ?? ''))).toEqual([]);
   });
 

@@ -56,7 +56,6 @@ function stageAt(url: string, { sequential = true, patienceMs = 30_000 }: Playba
     sequential,
     inOrder: true,
     patienceMs,
-    mayBeUnknown: () => false,
     freeMembers: () => [],
   };
 }

@@ -27,8 +27,6 @@ export interface Stage {
   inOrder: boolean;
   /** How long to wait for a message that does not come. */
   patienceMs: number;
-  /** A method the server need not know yet. */
-  mayBeUnknown(method: string): boolean;
   /** Members of a `process/read` answer that depend on the moment it is given. */
   freeMembers(id: Json): string[];
 }
@@ -154,7 +152,6 @@ export class Replay {
     const request = this.#requests.get(`${conn} ${expected.id}`);
     const method = request ? String(request.sent.method) : undefined;
     const code = objectAt(message, 'error').code;
-    if (code === -32601 && method !== undefined && this.stage.mayBeUnknown(method)) return;
     if (code === -32010 && method === 'initialize' && this.cut.size > 0 && 'result' in expected) {
       await pause(100); // the server has not noticed the loss yet; a client tries again
       this.wire(conn).send(JSON.stringify(request?.sent));

@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest';
-import { replay, type Target, waitsFor } from './target.ts';
+import { replay, type Target } from './target.ts';
 import { loadTranscripts } from './transcript.ts';
 
 /** Transcripts that wait through the real retention and keepalive times. */
@@ -12,9 +12,7 @@ export function describeConformance(name: string, target: () => Target | Promise
     const transcripts = loadTranscripts().sort((a, b) => Number(slow.has(b.scenario)) - Number(slow.has(a.scenario)));
     for (const transcript of transcripts) {
       const title = `replays ${transcript.scenario}: ${transcript.note}`;
-      const reason = waitsFor(server, transcript);
-      if (reason) it.skip(`${title} (waits for ${reason})`);
-      else it(title, () => replay(server, transcript));
+      it(title, () => replay(server, transcript));
     }
   });
 }

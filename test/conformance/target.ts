@@ -3,7 +3,6 @@ import { writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { adapt } from './deliberate-differences.ts';
-import { laterMethods, laterScenarios } from './later.ts';
 import { momentary } from './momentary.ts';
 import { Placeholders } from './placeholders.ts';
 import { Replay } from './replay.ts';
@@ -28,11 +27,6 @@ export function targetFromEnvironment(): Target {
   return command ? { command, ours: false } : { command: `'${process.execPath}' '${program}'`, ours: true };
 }
 
-/** Why the transcript cannot be replayed against the target yet. */
-export function waitsFor(target: Target, { scenario }: Transcript): string | undefined {
-  return target.ours ? laterScenarios[scenario] : undefined;
-}
-
 /** Replays the transcript against a fresh server in a fresh work directory. */
 export async function replay(target: Target, recorded: Transcript): Promise<void> {
   const transcript = target.ours ? adapt(recorded) : recorded;
@@ -47,10 +41,8 @@ export async function replay(target: Target, recorded: Transcript): Promise<void
   const url = transcript.transport === 'stdio' ? undefined : await server.url();
   const concurrency = args[args.indexOf('--concurrent-requests') + 1];
   const sequential = args.includes('--concurrent-requests') ? concurrency === '1' : !target.ours;
-  const later = target.ours ? (laterMethods[transcript.scenario] ?? []) : [];
-  const mayBeUnknown = (method: string) => later.some((prefix) => method.startsWith(prefix));
   const freeMembers = (id: unknown) => momentary[`${transcript.scenario} ${id}`] ?? [];
-  const stage = { server, url, workspace, known, secret, sequential, inOrder: target.ours, mayBeUnknown, freeMembers };
+  const stage = { server, url, workspace, known, secret, sequential, inOrder: target.ours, freeMembers };
   await new Replay(transcript, { ...stage, patienceMs: 30_000 }).run();
 }
 
