@@ -21,13 +21,27 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   server: ['base', 'protocol', 'rpc', 'link', 'os', 'sandbox', 'process', 'files', 'network', 'environment'],
   client: ['base', 'protocol', 'rpc'],
   relay: ['base', 'rpc'],
-  remote: ['base', 'rpc', 'link', 'relay', 'server', 'client'],
+  remote: ['base', 'protocol', 'rpc', 'link', 'relay', 'server', 'client'],
   rendezvous: ['base', 'link', 'relay'],
   rules: ['base'],
+  approval: ['base', 'protocol', 'rules'],
+  patch: ['base', 'protocol', 'files'], // files for the interface its changes go through
   // link and server: running commands on this machine is a server in the same process.
-  'unified-exec': ['base', 'protocol', 'link', 'process', 'files', 'network', 'server', 'client', 'rules'],
-  escalation: ['base', 'os', 'sandbox', 'rules'],
-  mcp: ['base', 'client', 'unified-exec', 'escalation'],
+  'unified-exec': [
+    'base',
+    'protocol',
+    'link',
+    'process',
+    'files',
+    'network',
+    'server',
+    'client',
+    'rules',
+    'approval',
+    'patch',
+  ],
+  escalation: ['base', 'protocol', 'os', 'sandbox', 'rules', 'approval'],
+  mcp: ['base', 'protocol', 'files', 'client', 'rules', 'approval', 'patch', 'unified-exec', 'escalation'],
 };
 
 /** Packages a folder may import besides what Node brings along. */
@@ -37,11 +51,15 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   network: ['undici'],
   server: ['ws', 'jose'],
   environment: ['smol-toml'],
+  relay: ['@noble/post-quantum/ml-kem.js'],
+  remote: ['ws'],
+  rendezvous: ['ws', 'jose', '@nats-io/transport-node', '@nats-io/jetstream', '@nats-io/kv'],
+  mcp: ['@modelcontextprotocol/server', '@modelcontextprotocol/server/stdio', '@modelcontextprotocol/node', 'zod/mini'],
   cli: ['smol-toml'],
 };
 
 /** Folders that run in a browser. */
-const portable = ['base', 'protocol', 'rpc', 'client', 'relay'];
+const portable = ['base', 'protocol', 'rpc', 'client'];
 
 /** The limits without the schemas, for what starts before them. */
 const numbersFile = 'protocol/limits.ts';
@@ -228,7 +246,7 @@ describe('the package', () => {
     const imported = new Set(
       Object.values(packages)
         .flat()
-        .map((name) => name.split('/')[0]!),
+        .map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)![0]),
     );
 
     expect(new Set(Object.keys(manifest.dependencies))).toEqual(imported);

@@ -1,3 +1,5 @@
+export { type AddedRule, ruleLine, withRule } from './added-rule.ts';
+export { appendRule } from './append-rule.ts';
 export { isDangerous } from './dangerous-command.ts';
 export { loadPolicy, type RulesFile } from './load-policy.ts';
 export { compileHosts, type NetworkProtocol, type NetworkRule } from './network-rule.ts';
@@ -5,3 +7,6 @@ export { plainCommands } from './plain-commands.ts';
 export { type CheckOptions, type Evaluation, type Match, Policy } from './policy.ts';
 export type { Decision, PrefixRule, RuleMatch } from './prefix-rule.ts';
 export { RulesError } from './rules-error.ts';
+export { findRulesFiles, userRulesFolder } from './rules-folder.ts';
+export { type Rules, RulesStore, type RulesStoreOptions } from './rules-store.ts';
+export { joinWords } from './shell-words.ts';

@@ -1,0 +1,46 @@
+/** What a call wishes of the sandbox. */
+export type SandboxPermissions = 'use_default' | 'require_escalated' | 'with_additional_permissions';
+
+/** What a call wants on top of the permission profile, spelled as the tool's parameter. */
+export interface AdditionalPermissions {
+  readonly network?: { readonly enabled?: boolean };
+  readonly file_system?: { readonly read?: readonly string[]; readonly write?: readonly string[] };
+}
+
+/** What stands between a command and the machine when it runs with default permissions. */
+export interface Confinement {
+  readonly restrictsFiles: boolean;
+  /** Paths that may not be read: they are hidden inside the sandbox alone, so nothing may run outside it. */
+  readonly hasDeniedReads: boolean;
+  /** The profile keeps commands off the network. */
+  readonly restrictsNetwork?: boolean;
+  readonly managedNetwork: boolean;
+  /** The environment brings a network policy of its own, which an escalated command would escape. */
+  readonly ownNetworkPolicy: boolean;
+}
+
+/** Whether there is anything for a sandbox to do. */
+export function isConfined({ restrictsFiles, hasDeniedReads, restrictsNetwork, managedNetwork }: Confinement): boolean {
+  return restrictsFiles || hasDeniedReads || restrictsNetwork === true || managedNetwork;
+}
+
+/** Whether a command may leave the sandbox at all, whoever agrees. */
+export function mayLeaveSandbox({ hasDeniedReads, ownNetworkPolicy }: Confinement): boolean {
+  return !hasDeniedReads && !ownNetworkPolicy;
+}
+
+/** A command somebody wants to run. */
+export interface CommandRequest {
+  readonly callId: string;
+  readonly turnId?: string;
+  readonly environmentId: string;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly tty: boolean;
+  readonly sandboxPermissions: SandboxPermissions;
+  readonly additionalPermissions?: AdditionalPermissions;
+  readonly justification?: string;
+  /** The rule the caller would like to have for commands of this kind. */
+  readonly prefixRule?: readonly string[];
+  readonly confinement: Confinement;
+}

@@ -1,0 +1,142 @@
+import type { Rules } from '../rules/index.ts';
+import { type ApprovalPolicy, mayAsk } from './approval-policy.ts';
+import type { ApprovalAnswer, ApprovalRequest, Approver } from './approver.ts';
+import { commandQuestion } from './command-question.ts';
+import { type CommandRequest, isConfined, mayLeaveSandbox } from './command-request.ts';
+import { type InputRequest, inputQuestion, inputRefusal, needsReview } from './input-review.ts';
+import { NetworkApprovals, type NetworkRequest } from './network-approvals.ts';
+import { DECLINED, RETRY_QUESTION } from './refusal.ts';
+import { Cancelled, Rejected } from './rejection.ts';
+import { type Requirement, requirementFor } from './requirement.ts';
+import { commandKey, SessionApprovals } from './session-approvals.ts';
+import { untilAborted } from './until-aborted.ts';
+
+export interface AttemptOptions {
+  readonly sandboxed: boolean;
+  readonly number: 1 | 2;
+}
+
+/** `denied`: the sandbox refused something; the value is the result if there is no second attempt. */
+export type AttemptOutcome<T> =
+  | { readonly kind: 'done'; readonly value: T }
+  | { readonly kind: 'denied'; readonly value: T };
+
+export interface RunHooks {
+  /** Somebody is being asked from now on; clocks of the caller should stand still. */
+  onQuestion?(): void;
+  onAnswered?(): void;
+  readonly signal?: AbortSignal;
+}
+
+export interface OrchestratorOptions {
+  readonly policy: ApprovalPolicy;
+  readonly approver: Approver;
+  readonly rules: Rules;
+  /** What was accepted for the session; one of its own unless given. */
+  readonly cache?: SessionApprovals;
+  /** Told when an accepted rule could not be written down. The answer counts all the same, this once. */
+  readonly onProblem?: (error: Error) => void;
+}
+
+/** Decides whether commands run, asks where it must, and runs them: at most twice, the second time without sandbox. */
+export class Orchestrator {
+  readonly #policy: ApprovalPolicy;
+  readonly #approver: Approver;
+  readonly #rules: Rules;
+  readonly #cache: SessionApprovals;
+  readonly #network: NetworkApprovals;
+  readonly #onProblem: (error: Error) => void;
+
+  constructor(options: OrchestratorOptions) {
+    const { policy, approver, rules, cache = new SessionApprovals(), onProblem = () => {} } = options;
+    this.#policy = policy;
+    this.#approver = approver;
+    this.#rules = rules;
+    this.#cache = cache;
+    this.#onProblem = onProblem;
+    this.#network = new NetworkApprovals({ policy, approver, rules, onProblem });
+  }
+
+  /** Throws `Rejected` or `Cancelled` when the command may not run. */
+  async run<T>(
+    request: CommandRequest,
+    attempt: (options: AttemptOptions) => Promise<AttemptOutcome<T>>,
+    hooks: RunHooks = {},
+  ): Promise<{ value: T; sandboxed: boolean }> {
+    const requirement = requirementFor(request, this.#policy, await this.#rules.current());
+    if (requirement.kind === 'forbid') throw new Rejected(requirement.cause, requirement.reason);
+    if (requirement.kind === 'ask') await this.#approve(request, requirement, hooks);
+
+    const sandboxed = startsSandboxed(request, requirement);
+    const first = await attempt({ sandboxed, number: 1 });
+    if (first.kind === 'done' || !sandboxed || !this.#mayRetry(request)) return { value: first.value, sandboxed };
+    if (requirement.kind === 'skip') await this.#approve(request, { ...requirement, reason: RETRY_QUESTION }, hooks);
+    const second = await attempt({ sandboxed: false, number: 2 });
+    return { value: second.value, sandboxed: false };
+  }
+
+  /** Resolves when the text may be typed; throws `Rejected` or `Cancelled` otherwise. */
+  async approveInput(request: InputRequest, hooks: RunHooks = {}): Promise<void> {
+    if (!needsReview(request)) return;
+    const refusal = inputRefusal(request, this.#policy);
+    if (refusal !== undefined) throw new Rejected('policy', refusal);
+    accepted(await this.#ask(inputQuestion(request), hooks));
+  }
+
+  /** Says whether a command may reach a host. Equal questions that come at once are asked once. */
+  approveNetwork(request: NetworkRequest, hooks: RunHooks = {}): Promise<'allow' | 'deny'> {
+    return this.#network.decide(request, hooks.signal);
+  }
+
+  async #approve(
+    request: CommandRequest,
+    { reason, proposedRule }: { readonly reason?: string; readonly proposedRule?: readonly string[] },
+    hooks: RunHooks,
+  ): Promise<void> {
+    const key = commandKey(request);
+    if (this.#cache.has(key)) return;
+    const decision = accepted(await this.#ask(commandQuestion(request, reason, proposedRule), hooks));
+    if (decision === 'acceptForSession') this.#cache.add(key);
+    if (decision === 'acceptWithRule' && proposedRule) {
+      await this.#rules.add({ kind: 'prefix', pattern: proposedRule }).catch(this.#onProblem);
+    }
+  }
+
+  async #ask(question: ApprovalRequest, { onQuestion, onAnswered, signal }: RunHooks): Promise<ApprovalAnswer> {
+    if (signal?.aborted) throw new Cancelled();
+    onQuestion?.();
+    try {
+      return await answerOf(this.#approver, question, signal);
+    } finally {
+      onAnswered?.();
+    }
+  }
+
+  /** Under the other policies the caller is expected to ask for escalation itself. */
+  #mayRetry({ confinement }: CommandRequest): boolean {
+    const asksAboutDenials = this.#policy !== 'on-request' && mayAsk(this.#policy, 'sandbox_approval');
+    return asksAboutDenials && mayLeaveSandbox(confinement);
+  }
+}
+
+function startsSandboxed({ sandboxPermissions, confinement }: CommandRequest, requirement: Requirement): boolean {
+  const mayLeave = requirement.kind === 'skip' && requirement.bypassesSandbox;
+  const leaves = sandboxPermissions === 'require_escalated' || mayLeave;
+  return isConfined(confinement) && !(leaves && mayLeaveSandbox(confinement));
+}
+
+/** The answer, unless nobody waits for it any more. An approver that fails has not agreed. */
+async function answerOf(approver: Approver, question: ApprovalRequest, signal?: AbortSignal): Promise<ApprovalAnswer> {
+  try {
+    return await untilAborted(approver.ask(question, signal), signal, () => ({ decision: 'cancel' }));
+  } catch (error) {
+    if (error instanceof Rejected || error instanceof Cancelled) throw error;
+    throw new Rejected('policy', `approval could not be asked for: ${(error as Error).message}`);
+  }
+}
+
+function accepted({ decision, reason = DECLINED }: ApprovalAnswer): ApprovalAnswer['decision'] {
+  if (decision === 'cancel') throw new Cancelled();
+  if (decision === 'decline' || decision === 'denyWithRule') throw new Rejected('user', reason);
+  return decision;
+}

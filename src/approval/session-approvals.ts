@@ -1,0 +1,53 @@
+import { basename } from 'node:path';
+import { plainCommands } from '../rules/index.ts';
+import type { CommandRequest } from './command-request.ts';
+
+const MOST_REMEMBERED = 1_000;
+
+/** What the user accepted for as long as this session lasts. The oldest is forgotten when there is too much. */
+export class SessionApprovals {
+  readonly #keys = new Set<string>();
+
+  has(key: string): boolean {
+    return this.#keys.has(key);
+  }
+
+  add(key: string): void {
+    this.#keys.delete(key);
+    this.#keys.add(key);
+    if (this.#keys.size > MOST_REMEMBERED) this.#keys.delete(this.#keys.values().next().value!);
+  }
+}
+
+/** Calls with equal keys are the same to the user. */
+export function commandKey(request: CommandRequest): string {
+  const { environmentId, argv, cwd, tty, sandboxPermissions, additionalPermissions } = request;
+  const executable = argv[0] ?? '';
+  return JSON.stringify([
+    'command',
+    environmentId,
+    executable,
+    canonical(argv),
+    cwd,
+    tty,
+    sandboxPermissions,
+    sorted(additionalPermissions ?? null),
+  ]);
+}
+
+/** A script of one plain command is that command, however it is quoted and whichever shell runs it. */
+function canonical(argv: readonly string[]): readonly string[] {
+  const plain = plainCommands(argv);
+  if (plain?.length === 1) return plain[0]!;
+  const [shell = '', flag = '', script] = argv;
+  const isScript = argv.length === 3 && /^(?:ba|z)?sh$/.test(basename(shell)) && /^-l?c$/.test(flag);
+  return isScript ? ['\0script', flag, script!] : argv;
+}
+
+/** The same value with the members of objects in order. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, member]) => [key, sorted(member)]));
+}

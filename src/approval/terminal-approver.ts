@@ -1,0 +1,123 @@
+import { createInterface } from 'node:readline/promises';
+import type { ApprovalAnswer, ApprovalDecision, ApprovalRequest, Approver } from './approver.ts';
+import { presentable } from './presentable.ts';
+
+export interface TerminalApproverOptions {
+  readonly input?: NodeJS.ReadStream;
+  /** Not standard output by default, which belongs to the program's own result. */
+  readonly output?: NodeJS.WriteStream;
+}
+
+const MOST_TRIES = 10;
+
+/** Asks at the terminal, one question at a time. Without a terminal everything is declined at once. */
+export function terminalApprover(options: TerminalApproverOptions = {}): Approver {
+  const { input = process.stdin, output = process.stderr } = options;
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    ask(request, signal) {
+      if (!input.isTTY || !output.isTTY) return Promise.resolve(unasked);
+      const answer = last.then(() => askNow(request, { input, output }, signal));
+      last = answer.catch(() => undefined); // whoever asked hears of it
+      return answer;
+    },
+  };
+}
+
+const unasked: ApprovalAnswer = { decision: 'decline', reason: 'nobody can be asked: there is no terminal' };
+
+async function askNow(
+  request: ApprovalRequest,
+  { input, output }: Required<TerminalApproverOptions>,
+  signal: AbortSignal | undefined,
+): Promise<ApprovalAnswer> {
+  if (signal?.aborted) return { decision: 'cancel' };
+  const choices = choicesFor(request);
+  const stop = new AbortController();
+  const cancel = (): void => stop.abort();
+  const lines = createInterface({ input, output, terminal: true, historySize: 0 });
+  lines.on('SIGINT', cancel).on('close', cancel);
+  signal?.addEventListener('abort', cancel);
+  try {
+    output.write(`\n${describe(request).join('\n')}\n${choices.map(({ label }) => `  ${label}`).join('\n')}\n`);
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      const typed = (await lines.question('Your answer: ', { signal: stop.signal })).trim().toLowerCase();
+      const chosen = choices.find(({ words }) => words.includes(typed));
+      if (chosen) return { decision: chosen.decision };
+    }
+    return { decision: 'decline' };
+  } catch (error) {
+    if (stop.signal.aborted) return { decision: 'cancel' };
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+    lines.close();
+  }
+}
+
+interface Choice {
+  readonly words: readonly string[];
+  readonly decision: ApprovalDecision;
+  readonly label: string;
+}
+
+/** Saying no is always possible, offered or not. */
+function choicesFor(request: ApprovalRequest): Choice[] {
+  const rule = request.kind === 'command' ? request.proposedRule : undefined;
+  const always = request.kind === 'network' ? `${request.host}` : `commands that start with ${words(rule ?? [])}`;
+  const table: readonly (Choice & { readonly isOffered: boolean })[] = [
+    { words: ['y', 'yes'], decision: 'accept', label: 'y  yes, this once', isOffered: true },
+    {
+      words: ['s', 'session'],
+      decision: 'acceptForSession',
+      label: 's  yes, and do not ask about exactly this again in this session',
+      isOffered: request.kind !== 'writeStdin',
+    },
+    {
+      words: ['a', 'always'],
+      decision: 'acceptWithRule',
+      label: `a  yes, and always allow ${presentable(always)}`,
+      isOffered: request.availableDecisions.includes('acceptWithRule'),
+    },
+    { words: ['n', 'no'], decision: 'decline', label: 'n  no', isOffered: true },
+    {
+      words: ['d', 'never'],
+      decision: 'denyWithRule',
+      label: `d  no, and never allow ${presentable(always)}`,
+      isOffered: request.availableDecisions.includes('denyWithRule'),
+    },
+    { words: ['q', 'quit', 'cancel'], decision: 'cancel', label: 'q  no, and stop', isOffered: true },
+  ];
+  return table.filter(({ isOffered }) => isOffered);
+}
+
+function describe(request: ApprovalRequest): string[] {
+  const fact = (name: string, value: string | undefined): string[] =>
+    value === undefined ? [] : [`  ${name.padEnd(12)}${presentable(value)}`];
+  const facts = [...fact('environment', request.environmentId), ...fact('reason', request.reason)];
+  if (request.kind === 'network') {
+    const { host, port, protocol } = request;
+    const target = `${host}:${port} (${protocol})`;
+    return [
+      'A command wants to reach the network.',
+      ...fact('host', target),
+      ...fact('command', request.command),
+      ...facts,
+    ];
+  }
+  if (request.kind === 'writeStdin') {
+    const title = 'Text is to be typed into a terminal outside the sandbox.';
+    return [title, ...fact('text', request.input), ...fact('started in', request.cwd), ...facts];
+  }
+  const leaves = request.sandboxPermissions === 'require_escalated' ? ' outside the sandbox' : '';
+  const more = request.additionalPermissions && JSON.stringify(request.additionalPermissions);
+  return [
+    `A command wants to run${leaves}.`,
+    ...fact('command', request.command),
+    ...fact('directory', request.cwd),
+    ...fact('permissions', more),
+    ...facts,
+  ];
+}
+
+const words = (rule: readonly string[]): string => rule.map((word) => JSON.stringify(word)).join(' ');

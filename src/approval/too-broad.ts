@@ -1,0 +1,27 @@
+/** Prefixes that would allow nearly anything: interpreters, shells, runners and tools that do everything. */
+const TOO_BROAD: Readonly<Record<string, readonly string[]>> = {
+  'Rscript env git osascript pypy pypy3 pythonw pyw rm sudo': [''],
+  '/bin/bash /bin/sh /bin/zsh bash sh zsh': ['', '-c', '-lc'],
+  'dash fish ksh': ['', '-c'],
+  'julia lua node nodejs perl ruby': ['', '-e'],
+  'python python3': ['', '-', '-c'],
+  py: ['', '-3'],
+  php: ['', '-r'],
+  bun: ['', '-e', 'run'],
+  deno: ['', 'eval'],
+  'npm pnpm yarn': ['run'],
+  'cmd cmd.exe': ['', '/c', '/k'],
+  'powershell powershell.exe': ['', '-Command', '-EncodedCommand', '-File', '-c'],
+  pwsh: ['', '-Command', '-EncodedCommand', '-File', '-c', '-e', '-ec', '-f'],
+};
+
+const prefixes = new Set(
+  Object.entries(TOO_BROAD).flatMap(([programs, flags]) =>
+    programs.split(' ').flatMap((program) => flags.map((flag) => (flag === '' ? program : `${program} ${flag}`))),
+  ),
+);
+
+/** Whether a rule for exactly these words should not be offered. */
+export function isTooBroad(words: readonly string[]): boolean {
+  return words.length === 0 || (words.length <= 2 && prefixes.has(words.join(' ')));
+}

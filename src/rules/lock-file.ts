@@ -1,0 +1,49 @@
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const RETRY_MS = 10;
+const PATIENCE_MS = 5_000;
+/** Holders write one line; one this old has died in a way its number does not tell. */
+const STALE_MS = 30_000;
+
+/** Holds a lock among processes: a file that only one can create. What a dead process left behind is taken over. */
+export async function lockFile(path: string): Promise<AsyncDisposable> {
+  const deadline = Date.now() + PATIENCE_MS;
+  while (!(await create(path))) {
+    if (await isAbandoned(path)) await rm(path, { force: true });
+    else if (Date.now() > deadline) throw new Error(`${path} is held by another process; remove it if that is gone`);
+    else await delay(RETRY_MS);
+  }
+  return { [Symbol.asyncDispose]: () => rm(path, { force: true }) };
+}
+
+async function create(path: string): Promise<boolean> {
+  try {
+    await writeFile(path, String(process.pid), { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+async function isAbandoned(path: string): Promise<boolean> {
+  try {
+    const { mtimeMs } = await stat(path);
+    if (Date.now() - mtimeMs > STALE_MS) return true;
+    const holder = Number(await readFile(path, 'utf8'));
+    return holder > 0 && !isAlive(holder); // no number yet: it was created a moment ago
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false; // released meanwhile
+    throw error;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

@@ -1,0 +1,65 @@
+import { type BigIntStats, constants } from 'node:fs';
+import { lstat, open, readdir } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { extname, join } from 'node:path';
+import type { RulesFile } from './load-policy.ts';
+
+/** Rules are written by hand or one answer at a time; anything larger is not rules. */
+export const LARGEST_RULES_FILE = 1024 * 1024;
+
+/** Where a user's own rules are: `rules` in `EXEC_SERVER_HOME`, else in `CODEX_HOME`, else in `~/.codex`. */
+export function userRulesFolder(env: NodeJS.ProcessEnv = process.env): string {
+  return join(env.EXEC_SERVER_HOME || env.CODEX_HOME || join(env.HOME || homedir(), '.codex'), 'rules');
+}
+
+/** A rules file on disk; the stamp changes whenever its content may have. */
+export interface StampedFile {
+  readonly path: string;
+  readonly stamp: string;
+}
+
+/** The `*.rules` files of folders, in the order of the folders and sorted within each; links are left out. */
+export async function findRulesFiles(folders: readonly string[]): Promise<StampedFile[]> {
+  return (await Promise.all(folders.map(filesIn))).flat();
+}
+
+/** The state of a file that was named, which must be there. */
+export async function stampOf(path: string): Promise<StampedFile> {
+  return { path, stamp: stamp(await lstat(path, { bigint: true })) };
+}
+
+export async function readRules({ path }: StampedFile): Promise<RulesFile> {
+  await using handle = await open(path, constants.O_RDONLY);
+  const { size } = await handle.stat();
+  if (size > LARGEST_RULES_FILE) throw new Error(`${path} is larger than ${LARGEST_RULES_FILE} bytes`);
+  const bytes = await handle.readFile();
+  // A byte order mark stays: the rules language refuses it, and says so.
+  return { name: path, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
+}
+
+async function filesIn(folder: string): Promise<StampedFile[]> {
+  let names: string[];
+  try {
+    names = await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+  const paths = names.filter((name) => extname(name) === '.rules').sort();
+  const found = await Promise.all(paths.map((name) => stampIfFile(join(folder, name))));
+  return found.filter((file) => file !== undefined);
+}
+
+async function stampIfFile(path: string): Promise<StampedFile | undefined> {
+  try {
+    const stats = await lstat(path, { bigint: true });
+    return stats.isFile() ? { path, stamp: stamp(stats) } : undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined; // removed since it was listed
+    throw error;
+  }
+}
+
+function stamp({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return `${ino}:${size}:${mtimeNs}:${ctimeNs}`;
+}
