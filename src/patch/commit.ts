@@ -1,0 +1,116 @@
+import { posix } from 'node:path';
+import { encodeUtf8 } from '../base/index.ts';
+import { ExecError, type ExecutorFileSystem, PathUri, type Sandbox } from '../protocol/index.ts';
+
+/** A file before and after a patch; absent means there is none. */
+export interface FileVersions {
+  readonly before: Uint8Array | undefined;
+  readonly after: string | undefined;
+}
+
+/** A write that failed. What was written before it has been put back, unless it says otherwise. */
+export class CommitError extends Error {
+  override readonly name = 'CommitError';
+  override readonly cause: ExecError;
+  /** Why putting back failed. */
+  readonly rollBackFailure: ExecError | undefined;
+
+  constructor(message: string, cause: ExecError, rollBackFailure: ExecError | undefined) {
+    super(message);
+    this.cause = cause;
+    this.rollBackFailure = rollBackFailure;
+  }
+}
+
+/** Writes and removes files, all or none of them. */
+export class Commit {
+  readonly #files: ExecutorFileSystem;
+  readonly #options: { readonly sandbox?: Sandbox | undefined };
+  readonly #undo: (() => Promise<void>)[] = [];
+
+  constructor(files: ExecutorFileSystem, sandbox: Sandbox | undefined) {
+    this.#files = files;
+    this.#options = { sandbox };
+  }
+
+  async run(changes: ReadonlyMap<string, FileVersions>): Promise<void> {
+    const written = [...changes].filter(([, { after }]) => after !== undefined);
+    const removed = [...changes].filter(([, { before, after }]) => before !== undefined && after === undefined);
+    // Files appear before others disappear: a move that is interrupted leaves two copies, never none.
+    for (const [path, versions] of written) await this.#attempt('write', path, () => this.#write(path, versions));
+    for (const [path, versions] of removed) await this.#attempt('delete', path, () => this.#remove(path, versions));
+  }
+
+  async #attempt(what: string, path: string, action: () => Promise<void>): Promise<void> {
+    try {
+      await action();
+    } catch (error) {
+      const failure = await this.#rollBack();
+      throw new CommitError(`Failed to ${what} file ${path}`, ExecError.from(error), failure);
+    }
+  }
+
+  async #write(path: string, { before, after }: FileVersions): Promise<void> {
+    await this.#makeDirectory(posix.dirname(path));
+    try {
+      await this.#files.writeFile(PathUri.fromNative(path), encodeUtf8(after!), this.#options);
+    } catch (error) {
+      const now = await this.#read(path);
+      if (!isEqual(now, before)) this.#undo.push(() => this.#restore(path, before)); // it was cut before it failed
+      throw error;
+    }
+    this.#undo.push(() => this.#restore(path, before));
+  }
+
+  async #remove(path: string, { before }: FileVersions): Promise<void> {
+    await this.#files.remove(PathUri.fromNative(path), { ...this.#options, recursive: false, force: false });
+    this.#undo.push(() => this.#restore(path, before));
+  }
+
+  async #makeDirectory(directory: string): Promise<void> {
+    const missing = await this.#outermostMissing(directory);
+    if (missing === undefined) return;
+    await this.#files.createDirectory(PathUri.fromNative(directory), this.#options);
+    this.#undo.push(() => this.#files.remove(PathUri.fromNative(missing), this.#options));
+  }
+
+  /** The directory to remove again; making it tells about anything but its absence. */
+  async #outermostMissing(directory: string): Promise<string | undefined> {
+    let missing: string | undefined;
+    for (let at = directory; at !== '/'; at = posix.dirname(at)) {
+      const failure = await this.#files.getMetadata(PathUri.fromNative(at), this.#options).then(
+        () => undefined,
+        (error: unknown) => ExecError.from(error),
+      );
+      if (failure?.kind !== 'notFound') return missing;
+      missing = at;
+    }
+    return missing;
+  }
+
+  async #restore(path: string, before: Uint8Array | undefined): Promise<void> {
+    const uri = PathUri.fromNative(path);
+    if (before) await this.#files.writeFile(uri, before, this.#options);
+    else await this.#files.remove(uri, { ...this.#options, recursive: false });
+  }
+
+  async #read(path: string): Promise<Uint8Array | undefined> {
+    return this.#files.readFile(PathUri.fromNative(path), this.#options).catch(() => undefined); // as before the patch
+  }
+
+  /** Newest first. One step that fails does not keep the others from being taken. */
+  async #rollBack(): Promise<ExecError | undefined> {
+    let failure: ExecError | undefined;
+    for (const step of this.#undo.reverse()) {
+      await step().catch((error: unknown) => {
+        failure ??= ExecError.from(error);
+      });
+    }
+    return failure;
+  }
+}
+
+function isEqual(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return one.length === other.length && one.every((byte, at) => byte === other[at]);
+}

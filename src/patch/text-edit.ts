@@ -1,0 +1,88 @@
+import { LineSearch } from './line-search.ts';
+import { type Chunk, type Edit, PatchError } from './patch.ts';
+
+interface Replacement {
+  readonly at: number;
+  readonly count: number;
+  readonly lines: readonly string[];
+}
+
+const BYTE_ORDER_MARK = '\ufeff';
+
+/**
+ * The text of a file after the chunks of a patch, which have to come in the order of the file. Lines that stay keep
+ * their spelling and their line ending; new ones get the ending of the file's first line.
+ */
+export function editText(text: string, chunks: readonly Chunk[], path: string): string {
+  const mark = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
+  const lines = linesOf(text.slice(mark.length));
+  const ending = lines[0]?.endsWith('\r\n') ? '\r\n' : '\n';
+  const replacements = place(lines, chunks, path, ending).sort((one, other) => one.at - other.at);
+  const edited: string[] = [];
+  let kept = 0;
+  for (const { at, count, lines: fresh } of replacements) {
+    edited.push(...lines.slice(kept, at), ...fresh);
+    kept = at + count;
+  }
+  edited.push(...lines.slice(kept));
+  return mark + edited.map((line) => (line.endsWith('\n') ? line : line + ending)).join('');
+}
+
+/** Lines with their endings. */
+const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+
+function place(lines: readonly string[], chunks: readonly Chunk[], path: string, ending: string): Replacement[] {
+  const search = new LineSearch(lines.map((line) => line.replace(/\r?\n$/, '')));
+  let from = 0;
+  return chunks.map(({ context, edits, isAtEnd }) => {
+    if (context !== undefined) {
+      const found = search.find([context], from);
+      if (found === undefined) throw new PatchError(`Failed to find context '${context}' in ${path}`);
+      from = found + 1;
+    }
+    const located = locate(search, edits, from, isAtEnd);
+    if (located === undefined) {
+      throw new PatchError(`Failed to find expected lines in ${path}:\n${oldLines(edits).join('\n')}`);
+    }
+    const count = oldLines(located.edits).length;
+    if (count === 0) return { at: lines.length, count, lines: newLines(located.edits, [], ending) };
+    from = located.at + count;
+    return { at: located.at, count, lines: newLines(located.edits, lines.slice(located.at, from), ending) };
+  });
+}
+
+/** Where the edits belong. An empty line at the end that the file does not have is taken for an oversight. */
+function locate(
+  search: LineSearch,
+  edits: readonly Edit[],
+  from: number,
+  isAtEnd: boolean,
+): { at: number; edits: readonly Edit[] } | undefined {
+  const old = oldLines(edits);
+  const at = search.find(old, from, isAtEnd);
+  if (at !== undefined) return { at, edits };
+  if (old.at(-1) !== '') return undefined;
+  const shorter = withoutLastOld(edits);
+  const shorterAt = search.find(oldLines(shorter), from, isAtEnd);
+  return shorterAt === undefined ? undefined : { at: shorterAt, edits: shorter };
+}
+
+function withoutLastOld(edits: readonly Edit[]): Edit[] {
+  const last = edits.findLastIndex(({ kind }) => kind !== 'add');
+  const after = edits.at(-1)?.line === '' ? edits.slice(last + 1, -1) : edits.slice(last + 1);
+  const isNewInTheMiddle = edits[last]?.kind === 'keep' && after.length > 0;
+  return [...edits.slice(0, last), ...(isNewInTheMiddle ? [{ kind: 'add' as const, line: '' }] : []), ...after];
+}
+
+const oldLines = (edits: readonly Edit[]): string[] =>
+  edits.filter(({ kind }) => kind !== 'add').map(({ line }) => line);
+
+/** What stands there afterwards: lines that stay are taken from the file, which may spell them differently. */
+function newLines(edits: readonly Edit[], present: readonly string[], ending: string): string[] {
+  let at = 0;
+  return edits.flatMap(({ kind, line }) => {
+    if (kind === 'add') return [line + ending];
+    const original = present[at++]!;
+    return kind === 'keep' ? [original] : [];
+  });
+}
