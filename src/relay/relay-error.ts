@@ -1,0 +1,4 @@
+/** Why a frame, a key, a handshake or a record is refused. */
+export class RelayError extends Error {
+  override readonly name = 'RelayError';
+}
