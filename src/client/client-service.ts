@@ -62,7 +62,7 @@ function processEvent(method: NotificationName, params: unknown): ProcessEvent |
     return { type: 'output', seq, stream, bytes: chunk };
   }
   if (method === 'process/exited') {
-    const { seq, exitCode, sandboxDenied = false } = decode(notifications[method], params);
+    const { seq, exitCode, sandboxDenied } = decode(notifications[method], params);
     return { type: 'exited', seq, exitCode, sandboxDenied };
   }
   if (method === 'process/closed') return { type: 'closed', seq: decode(notifications[method], params).seq };

@@ -1,3 +1,5 @@
+import { ExecError } from '../protocol/index.ts';
+
 /** Output of a process that the server no longer keeps and this client never saw. */
 export class OutputGapError extends Error {
   override readonly name = 'OutputGapError';
@@ -5,12 +7,15 @@ export class OutputGapError extends Error {
   /** First and last missing number, both included. */
   readonly from: number;
   readonly to: number;
+  /** How many bytes are missing, where that is known. */
+  readonly bytes: number | undefined;
 
-  constructor(processId: string, missing: SeqRange) {
+  constructor(processId: string, missing: SeqRange & { readonly bytes?: number }) {
     super(`output of process ${processId} is lost: events ${missing.from} to ${missing.to} are no longer kept`);
     this.processId = processId;
     this.from = missing.from;
     this.to = missing.to;
+    this.bytes = missing.bytes;
   }
 }
 
@@ -30,3 +35,19 @@ export class UnsupportedError extends Error {
     this.capability = capability;
   }
 }
+
+/** Input that a process did not get, and what the server says about it. */
+export class InputRefusedError extends ExecError {
+  readonly status: 'unknownProcess' | 'stdinClosed' | 'starting';
+
+  constructor(processId: string, status: InputRefusedError['status']) {
+    super('invalidRequest', `process ${processId} ${refusals[status]}`);
+    this.status = status;
+  }
+}
+
+const refusals = {
+  unknownProcess: 'is not known to the server',
+  stdinClosed: 'does not read stdin',
+  starting: 'is still starting',
+} as const;

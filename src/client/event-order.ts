@@ -32,6 +32,11 @@ export class EventOrder {
     return this.#closedHeld || this.#held.size > HELD_EVENTS;
   }
 
+  /** Whether something waits for an event before it. */
+  get hasHole(): boolean {
+    return this.#held.size > 0;
+  }
+
   /** Takes an event as it arrives and gives what is now in order. */
   offer(event: ProcessEvent): readonly ProcessEvent[] {
     this.#hold(event);

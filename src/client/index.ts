@@ -3,7 +3,7 @@ export { ConnectionLost } from '../rpc/index.ts';
 export type { NotificationListener, RequestListener } from './client-service.ts';
 export type { Connector } from './connection.ts';
 export type { ConnectionState } from './connection-state.ts';
-export { OutputGapError, UnsupportedError } from './errors.ts';
+export { InputRefusedError, OutputGapError, UnsupportedError } from './errors.ts';
 export { ExecServerClient, type ExecServerClientConnectOptions } from './exec-server-client.ts';
 export type { OutputChunk } from './output-buffer.ts';
 export type { ProcessState } from './process-state.ts';

@@ -15,6 +15,8 @@ export class ProcessFeed {
   readonly #observer: FeedObserver;
   readonly #order = new EventOrder();
   #catchingUp: Promise<void> | undefined;
+  #isLearning = false;
+  #holeTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(processId: string, read: (afterSeq: number) => Promise<Result<'process/read'>>, observer: FeedObserver) {
     this.#processId = processId;
@@ -23,8 +25,13 @@ export class ProcessFeed {
   }
 
   receive(event: ProcessEvent): void {
+    if (event.type === 'exited' && event.sandboxDenied === undefined) {
+      void this.#learnDenial(event);
+      return;
+    }
     this.#deliver(this.#order.offer(event));
-    if (this.#order.isStuck) void this.catchUp();
+    if (this.#order.isStuck && !this.#isLearning) void this.catchUp();
+    else this.#watchHole();
   }
 
   /** Reads what was missed. Never rejects: what cannot be had fails the process. */
@@ -35,7 +42,25 @@ export class ProcessFeed {
     return this.#catchingUp;
   }
 
+  /** Whoever looks at an exit wants to know whether the sandbox caused it, so it waits for the answer. */
+  async #learnDenial(exit: ProcessEvent & { type: 'exited' }): Promise<void> {
+    this.#isLearning = true;
+    const { sandboxDenied } = await this.#read(exit.seq).catch(() => ({ sandboxDenied: false })); // nobody can tell any more
+    this.#isLearning = false;
+    this.receive({ ...exit, sandboxDenied: sandboxDenied ?? false });
+  }
+
+  /** Neighbours may come in the wrong order, but what has not come after this time will not come. */
+  #watchHole(): void {
+    if (!this.#order.hasHole) {
+      clearTimeout(this.#holeTimer);
+      this.#holeTimer = undefined;
+    } else this.#holeTimer ??= setTimeout(() => void this.catchUp(), HOLE_MS);
+  }
+
   async #fill(): Promise<void> {
+    clearTimeout(this.#holeTimer);
+    this.#holeTimer = undefined;
     try {
       const retained = await this.#read(this.#order.delivered);
       const { events, missing } = this.#order.reconcile(retained);
@@ -50,3 +75,5 @@ export class ProcessFeed {
     for (const event of events) this.#observer.event(event);
   }
 }
+
+const HOLE_MS = 1000;

@@ -14,7 +14,7 @@ export type ProcessState =
 export function nextProcessState(state: ProcessState, event: ProcessEvent): ProcessState {
   if (event.type === 'output') return state;
   if (state.phase === 'running' && event.type === 'exited') {
-    return { phase: 'exited', exitCode: event.exitCode, sandboxDenied: event.sandboxDenied };
+    return { phase: 'exited', exitCode: event.exitCode, sandboxDenied: event.sandboxDenied ?? false };
   }
   if (state.phase === 'exited' && event.type === 'closed') return { ...state, phase: 'closed' };
   throw new Error(`process cannot handle ${event.type} while ${state.phase}`);

@@ -1,7 +1,7 @@
 import { encodeUtf8 } from '../base/index.ts';
 import { ExecError } from '../protocol/index.ts';
 import type { Calls } from './calls.ts';
-import { UnsupportedError } from './errors.ts';
+import { InputRefusedError, UnsupportedError } from './errors.ts';
 
 /** What the stdin of a process is connected to. */
 export type StdinKind = 'terminal' | 'pipe' | 'none';
@@ -78,7 +78,7 @@ export class ProcessStdin {
   }
 
   #check(status: 'accepted' | 'unknownProcess' | 'stdinClosed' | 'starting'): void {
-    if (status !== 'accepted') throw new ExecError('invalidRequest', `process ${this.#processId} ${refusals[status]}`);
+    if (status !== 'accepted') throw new InputRefusedError(this.#processId, status);
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {
@@ -87,12 +87,6 @@ export class ProcessStdin {
     return done;
   }
 }
-
-const refusals = {
-  unknownProcess: 'is not known to the server',
-  stdinClosed: 'does not read stdin',
-  starting: 'is still starting',
-} as const;
 
 const CAPABILITY = 'processCloseStdin';
 /** In base64 still below the 16 MiB that the reference allows a frame. */

@@ -189,13 +189,14 @@ export class RemoteProcess implements AsyncDisposable {
   async terminate(options: { readonly graceMs?: number } = {}): Promise<{ running: boolean }> {
     const { processId } = this;
     const { graceMs } = options;
-    const knowsGrace = this.#calls.supports('processWait');
-    if (graceMs !== undefined && !knowsGrace) {
+    const knowsModes = this.#calls.supports('processWait');
+    if (graceMs !== undefined && !knowsModes) {
       await this.signal('interrupt');
       await this.wait({ until: 'exited', timeoutMs: graceMs });
     }
-    const mode = graceMs !== undefined && knowsGrace ? { type: 'graceful' as const, timeoutMs: graceMs } : undefined;
-    const { running } = await this.#calls.request('process/terminate', { processId, ...(mode && { mode }) });
+    const mode =
+      graceMs === undefined ? ({ type: 'force' } as const) : ({ type: 'graceful', timeoutMs: graceMs } as const);
+    const { running } = await this.#calls.request('process/terminate', { processId, ...(knowsModes && { mode }) });
     return { running: running ?? false };
   }
 

@@ -252,8 +252,12 @@ export class ManagedProcess implements AsyncDisposable {
     if (this.#state.phase === 'running') this.#child.signal(signalNumbers[name]);
   }
 
-  /** Ends the process and everything it started. Returns whether it was running. */
+  /**
+   * Ends the process and everything it started. Returns whether it was running. What an exited process has left
+   * running ends only for a caller that names a mode: to the reference such a process is over.
+   */
   terminate(mode: Params<'process/terminate'>['mode']): boolean {
+    if (this.#state.phase === 'draining' && mode) void killFamily(this.#mark, PROCESS_MASK); // and read what it printed
     if (this.#state.phase !== 'running') return false;
     if (mode?.type === 'graceful') void this.#endGracefully(mode.timeoutMs);
     else void this.#endByForce();

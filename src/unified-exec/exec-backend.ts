@@ -2,19 +2,29 @@ import {
   type Connector,
   ExecServerClient,
   type ExecServerClientConnectOptions,
+  RemoteFileSystem,
   type RemoteProcess,
   type StartOptions,
 } from '../client/index.ts';
-import type { EnvironmentInfo } from '../protocol/index.ts';
+import type { EnvironmentInfo, ExecutorFileSystem } from '../protocol/index.ts';
+import { NetworkQuestions, type NetworkRequestListener } from './network-questions.ts';
 
 /** A running command, wherever it runs. */
 export type ExecProcess = RemoteProcess;
 
+export interface BackendStartOptions extends StartOptions {
+  /** Decides about hosts that the network settings of the command do not list. */
+  readonly onNetworkRequest?: NetworkRequestListener;
+}
+
 /** A place where commands run: this machine or another one. */
 export interface ExecBackend extends AsyncDisposable {
+  /** This machine: any installed shell will do, and a command is over when it exits, whatever its children do. */
+  readonly isLocal: boolean;
   /** Facts about the place; connects if necessary. */
   info(signal?: AbortSignal): Promise<EnvironmentInfo | undefined>;
-  start(options: StartOptions, signal?: AbortSignal): Promise<ExecProcess>;
+  start(options: BackendStartOptions, signal?: AbortSignal): Promise<ExecProcess>;
+  fileSystem(): Promise<ExecutorFileSystem>;
 }
 
 /**
@@ -26,21 +36,32 @@ export function remoteBackend(connector: Connector, options: ExecServerClientCon
 }
 
 class ClientBackend implements ExecBackend {
+  readonly isLocal = false;
   readonly #connector: Connector;
   readonly #options: ExecServerClientConnectOptions;
+  readonly #questions: NetworkQuestions;
   #client: Promise<ExecServerClient> | undefined;
 
   constructor(connector: Connector, options: ExecServerClientConnectOptions) {
     this.#connector = connector;
-    this.#options = options;
+    this.#questions = new NetworkQuestions(options.onRequest);
+    this.#options = { ...options, onRequest: this.#questions.answer };
   }
 
   async info(): Promise<EnvironmentInfo | undefined> {
     return (await this.#connected()).environmentInfo;
   }
 
-  async start(options: StartOptions, signal?: AbortSignal): Promise<ExecProcess> {
-    return (await this.#connected()).start(options, signal);
+  async start(options: BackendStartOptions, signal?: AbortSignal): Promise<ExecProcess> {
+    const { onNetworkRequest, ...start } = options;
+    const client = await this.#connected();
+    if (!onNetworkRequest) return client.start(start, signal);
+    const processId = start.processId ?? crypto.randomUUID();
+    return this.#questions.during(processId, onNetworkRequest, client.start({ ...start, processId }, signal));
+  }
+
+  async fileSystem(): Promise<ExecutorFileSystem> {
+    return new RemoteFileSystem(await this.#connected());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,3 +1,21 @@
+export type { CallContext } from './call-context.ts';
 export { Environments } from './environments.ts';
-export { type ExecBackend, type ExecProcess, remoteBackend } from './exec-backend.ts';
+export { type BackendStartOptions, type ExecBackend, type ExecProcess, remoteBackend } from './exec-backend.ts';
+export {
+  type EventsMissed,
+  type ExecCommandBegin,
+  type ExecCommandEnd,
+  type ExecCommandOutputDelta,
+  type ExecEvent,
+  type ExecSource,
+  eventLine,
+  type TerminalInteraction,
+} from './exec-event.ts';
 export { type LocalBackendOptions, localBackend } from './local-backend.ts';
+export type { NetworkAnswer, NetworkQuestion, NetworkRequestListener } from './network-questions.ts';
+export { confinementOf, type EnvironmentSettings, sandboxFor } from './permissions.ts';
+export type { StructuredResult } from './response.ts';
+export type { ExecCommandArguments, WriteStdinArguments } from './tool-arguments.ts';
+export type { ToolResult } from './tool-result.ts';
+export { type ObjectSchema, resultSchema, type ToolDefinition } from './tool-schemas.ts';
+export { type SessionSummary, UnifiedExec, type UnifiedExecOptions } from './unified-exec.ts';

@@ -21,8 +21,10 @@ export function localBackend(options: LocalBackendOptions = {}): ExecBackend {
     }),
   );
   return {
+    isLocal: true,
     info: (signal) => backend.info(signal),
     start: (start, signal) => backend.start(start, signal),
+    fileSystem: () => backend.fileSystem(),
     [Symbol.asyncDispose]: () => scope[Symbol.asyncDispose](),
   };
 }

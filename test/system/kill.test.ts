@@ -83,6 +83,19 @@ describe('kill means gone', () => {
       expect(processesWith(seconds)).toEqual([]);
     });
 
+    it('ends what a process that has exited left behind, once it is asked to', async () => {
+      await using client = await connect(server.url);
+      const seconds = uniqueSeconds();
+      const process = await client.start({ argv: ['sh', '-c', `echo last words; setsid sleep ${seconds} &`] });
+      await process.exited();
+      const pids = await appeared(seconds);
+      const force = { processId: process.id, mode: { type: 'force' } };
+      expect(await client.call('process/terminate', force)).toEqual({ running: false });
+      await gone(pids);
+      await process.closed();
+      expect(process.output()).toBe('last words\n');
+    });
+
     it('touches no other process of the session', async () => {
       await using client = await connect(server.url);
       const doomed = await escaped(client, escapes[1]!);

@@ -1,0 +1,54 @@
+import type { Orchestrator } from '../approval/index.ts';
+import type { EnvPolicy } from '../protocol/index.ts';
+import type { PlanOptions } from './command-plan.ts';
+import type { Endings } from './endings.ts';
+import type { EventStream } from './event-stream.ts';
+import type { HeadTailBuffer } from './head-tail-buffer.ts';
+import { type CallReport, newChunkId, outputBudget, responseText, structuredResult } from './response.ts';
+import type { Sessions } from './sessions.ts';
+import type { ToolResult } from './tool-result.ts';
+
+/** Who makes a call, and when to give up waiting for it. A command that runs by then goes on running. */
+export interface CallContext {
+  readonly callId?: string;
+  readonly turnId?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** What all calls of one conversation share. */
+export interface Conversation extends PlanOptions {
+  readonly sessions: Sessions;
+  readonly events: EventStream;
+  readonly endings: Endings;
+  readonly orchestrator: Orchestrator | undefined;
+  readonly modelOutputTokens: number;
+  readonly longestPollMs: number;
+  readonly envPolicy: EnvPolicy;
+  readonly threadId: string | undefined;
+  readonly sessionId: string | undefined;
+  readonly version: string | undefined;
+}
+
+/** Puts what a call has collected into the words and values of its result. */
+export function callResult(
+  facts: Pick<CallReport, 'wallTimeMs'> & { exitCode?: number | undefined; sessionId?: number | undefined },
+  collected: HeadTailBuffer,
+  askedTokens: number | undefined,
+  modelTokens: number,
+): ToolResult {
+  const { wallTimeMs, exitCode, sessionId } = facts;
+  const { text, totalBytes, omittedBytes } = collected;
+  const report: CallReport = {
+    chunkId: newChunkId(),
+    wallTimeMs,
+    ...(exitCode !== undefined && { exitCode }),
+    ...(sessionId !== undefined && { sessionId }),
+    printed: { text, totalBytes, omittedBytes },
+  };
+  const tokens = outputBudget(askedTokens, modelTokens);
+  return {
+    text: responseText(report, tokens, modelTokens),
+    success: true,
+    structured: structuredResult(report, tokens),
+  };
+}

@@ -1,0 +1,143 @@
+import { posix, win32 } from 'node:path';
+import type { AdditionalPermissions, CommandRequest, SandboxPermissions } from '../approval/index.ts';
+import type { EnvironmentInfo } from '../protocol/index.ts';
+import type { Environments } from './environments.ts';
+import type { ExecBackend } from './exec-backend.ts';
+import { confinementOf, type EnvironmentSettings, withAdditional } from './permissions.ts';
+import { localShell, remoteShell, type Shell, shellArgv } from './shell-command.ts';
+import type { ExecCommandArguments } from './tool-arguments.ts';
+import { ToolError } from './tool-result.ts';
+
+/** What a host lets models do. */
+export interface PlanOptions {
+  readonly environments: Environments;
+  readonly settings: Readonly<Record<string, EnvironmentSettings>>;
+  readonly allowLoginShell: boolean;
+  readonly additionalPermissions: boolean;
+}
+
+/** A call of `exec_command`, worked out: what to run, where, and under which rules. */
+export interface CommandPlan {
+  readonly environmentId: string;
+  readonly backend: ExecBackend;
+  readonly info: EnvironmentInfo | undefined;
+  /** With what the call asks for on top, if it asks for something. */
+  readonly settings: EnvironmentSettings;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly tty: boolean;
+  /** What the user is asked about. */
+  readonly wishes: Pick<
+    CommandRequest,
+    'sandboxPermissions' | 'additionalPermissions' | 'justification' | 'prefixRule' | 'confinement'
+  >;
+}
+
+export async function planCommand(args: ExecCommandArguments, options: PlanOptions): Promise<CommandPlan> {
+  const environmentId = selectEnvironment(args.environment_id, options.environments);
+  const backend = options.environments.select(environmentId);
+  const info = await backend.info().catch(() => {
+    throw new ToolError(NO_ENVIRONMENT); // the next call tries to connect again
+  });
+  const settings = options.settings[environmentId] ?? {};
+  const paths = info?.platformOs === 'windows' ? win32 : posix;
+  const base = settings.cwd ?? String(info?.cwd?.toNative() ?? '/');
+  const cwd = args.workdir ? paths.resolve(base, args.workdir) : base;
+  const shell = chooseShell(backend, info, args.shell, environmentId);
+  const wishes = wishesOf(args, settings, options, (path) => paths.resolve(cwd, path));
+  return {
+    environmentId,
+    backend,
+    info,
+    settings: withAdditional({ ...settings, cwd: base }, wishes.additionalPermissions),
+    argv: shellArgv(shell, args.cmd, wantsLogin(args.login, options.allowLoginShell)),
+    cwd,
+    tty: args.tty ?? false,
+    wishes,
+  };
+}
+
+/** The id meant by a call. */
+export function selectEnvironment(asked: string | undefined, environments: Environments): string {
+  const [first] = environments.ids;
+  if (first === undefined) throw new ToolError(NO_ENVIRONMENT);
+  if (asked !== undefined && !environments.ids.includes(asked)) {
+    throw new ToolError(`unknown turn environment id \`${asked}\``);
+  }
+  return asked ?? first;
+}
+
+function chooseShell(
+  backend: ExecBackend,
+  info: EnvironmentInfo | undefined,
+  asked: string | undefined,
+  id: string,
+): Shell {
+  const own = info?.shell ?? { name: 'sh', path: '/bin/sh' };
+  if (backend.isLocal) return localShell(own, asked);
+  const shell = remoteShell(own, asked);
+  if (!shell) throw new ToolError(`environment \`${id}\` only supports \`${own.name}\``);
+  return shell;
+}
+
+function wantsLogin(asked: boolean | undefined, allowed: boolean): boolean {
+  if (asked && !allowed) throw new ToolError('login shell is disabled by config; omit `login` or set it to false.');
+  return asked ?? allowed;
+}
+
+function wishesOf(
+  args: ExecCommandArguments,
+  settings: EnvironmentSettings,
+  options: PlanOptions,
+  absolute: (path: string) => string,
+): CommandPlan['wishes'] {
+  const { justification, prefix_rule: prefixRule } = args;
+  const additionalPermissions = additionalOf(args, options.additionalPermissions, absolute);
+  const sandboxPermissions: SandboxPermissions = additionalPermissions
+    ? 'with_additional_permissions'
+    : (args.sandbox_permissions ?? 'use_default');
+  return {
+    sandboxPermissions,
+    ...(additionalPermissions && { additionalPermissions }),
+    ...(justification !== undefined && { justification }),
+    ...(prefixRule && { prefixRule }),
+    confinement: confinementOf(settings),
+  };
+}
+
+function additionalOf(
+  { sandbox_permissions, additional_permissions }: ExecCommandArguments,
+  allowed: boolean,
+  absolute: (path: string) => string,
+): AdditionalPermissions | undefined {
+  const wanted = sandbox_permissions === 'with_additional_permissions';
+  if (!wanted && !additional_permissions) return undefined;
+  if (sandbox_permissions === 'require_escalated') return undefined;
+  if (!allowed) {
+    throw new ToolError(
+      'additional permissions are disabled; enable `features.exec_permission_approvals` before using `with_additional_permissions`',
+    );
+  }
+  if (!additional_permissions) {
+    throw new ToolError(
+      'missing `additional_permissions`; provide at least one of `network` or `file_system` when using `with_additional_permissions`',
+    );
+  }
+  const { network, file_system: { read = [], write = [] } = {} } = additional_permissions;
+  if (!network?.enabled && read.length + write.length === 0) {
+    throw new ToolError(
+      '`additional_permissions` must include at least one requested permission in `network` or `file_system`',
+    );
+  }
+  const files = {
+    ...(read.length > 0 && { read: read.map(absolute) }),
+    ...(write.length > 0 && { write: write.map(absolute) }),
+  };
+  return {
+    ...(network?.enabled && { network: { enabled: true } }),
+    ...(read.length + write.length > 0 && { file_system: files }),
+  };
+}
+
+export const NO_ENVIRONMENT =
+  'No usable execution environment is available. Wait for an environment to become available before using this tool.';

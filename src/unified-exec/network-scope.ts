@@ -1,0 +1,62 @@
+import type { CommandProcess } from './command-process.ts';
+import type { NetworkAnswer, NetworkQuestion } from './network-questions.ts';
+import { settleWithin } from './settle-within.ts';
+
+/** Decides about a host; false means no. */
+export type NetworkJudge = (question: NetworkQuestion, signal: AbortSignal) => Promise<boolean>;
+
+/** The network of one attempt to run a command: the first refusal ends the command. */
+export class NetworkScope {
+  readonly #judge: NetworkJudge;
+  readonly #ending = new AbortController();
+  readonly #open = new Set<Promise<NetworkAnswer>>();
+  #process: CommandProcess | undefined;
+  #denied = false;
+
+  constructor(judge: NetworkJudge) {
+    this.#judge = judge;
+  }
+
+  /** The command has started; a refusal may have come before. */
+  covers(process: CommandProcess): void {
+    this.#process = process;
+    if (this.#denied) this.#endProcess();
+  }
+
+  readonly answer = async (question: NetworkQuestion): Promise<NetworkAnswer> => {
+    const deciding = this.#decide(question);
+    this.#open.add(deciding);
+    try {
+      return await deciding;
+    } finally {
+      this.#open.delete(deciding);
+    }
+  };
+
+  /** Waits for questions that are still open, but not longer than this; then they are taken back. */
+  async settle(graceMs: number): Promise<void> {
+    if (this.#open.size > 0) await settleWithin(this.#open, graceMs);
+    this.#ending.abort();
+  }
+
+  async #decide(question: NetworkQuestion): Promise<NetworkAnswer> {
+    if (this.#denied) return refusal;
+    const deciding = this.#judge(question, this.#ending.signal).catch(() => false); // nobody allowed it
+    const allowed = await (this.#process ? this.#process.duringQuestion(deciding) : deciding);
+    if (allowed) return { type: 'allow' };
+    if (this.#ending.signal.aborted) return refusal; // nobody refused: the command is over
+    this.#denied = true;
+    this.#endProcess();
+    return refusal;
+  }
+
+  #endProcess(): void {
+    this.#process?.fail(NETWORK_DENIED);
+    void this.#process?.terminate();
+  }
+}
+
+const refusal: NetworkAnswer = { type: 'deny', reason: 'not_allowed' };
+
+/** What the model is told when a host is refused. */
+export const NETWORK_DENIED = 'Network access was denied by the Codex sandbox network proxy.';

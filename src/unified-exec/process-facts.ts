@@ -1,0 +1,31 @@
+/** What is known about a process, as one value. */
+export interface ProcessFacts {
+  readonly hasExited: boolean;
+  /** Unknown while it runs, and when nobody could tell. */
+  readonly exitCode: number | undefined;
+  readonly failureMessage: string | undefined;
+  readonly sandboxDenied: boolean;
+}
+
+export const running: ProcessFacts = {
+  hasExited: false,
+  exitCode: undefined,
+  failureMessage: undefined,
+  sandboxDenied: false,
+};
+
+/** A code or a denial that is known already stays. */
+export function afterExit(facts: ProcessFacts, exitCode: number | undefined, sandboxDenied: boolean): ProcessFacts {
+  if (facts.failureMessage !== undefined) return facts;
+  return {
+    ...facts,
+    hasExited: true,
+    exitCode: facts.exitCode ?? exitCode,
+    sandboxDenied: facts.sandboxDenied || sandboxDenied,
+  };
+}
+
+/** A failure is final, and the first one is what counts. */
+export function afterFailure(facts: ProcessFacts, message: string): ProcessFacts {
+  return facts.failureMessage === undefined ? { ...facts, hasExited: true, failureMessage: message } : facts;
+}

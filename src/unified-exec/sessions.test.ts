@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { type EvictionCandidate, evictionVictim } from './sessions.ts';
+
+/** Sessions in the order of their last use. */
+const sessions = (count: number, facts: (index: number) => Partial<EvictionCandidate> = () => ({})) =>
+  Array.from({ length: count }, (_, index) => ({
+    id: index,
+    lastUsed: index,
+    hasExited: false,
+    isTaken: false,
+    ...facts(index),
+  }));
+
+const victimOf = (candidates: EvictionCandidate[]): number | undefined => evictionVictim(candidates)?.id;
+
+describe('the session that makes room', () => {
+  it('is the one that was not used for the longest time', () => {
+    expect(victimOf(sessions(64).reverse())).toBe(0);
+  });
+
+  it('is rather one that has exited', () => {
+    expect(victimOf(sessions(64, (index) => ({ hasExited: index === 30 || index === 40 })))).toBe(30);
+  });
+
+  it('is none of the eight used last, exited or not', () => {
+    expect(victimOf(sessions(64, (index) => ({ hasExited: index >= 56 })))).toBe(0);
+    expect(victimOf(sessions(64, (index) => ({ isTaken: index < 56 })))).toBe(undefined);
+  });
+
+  it('is not one that somebody deals with', () => {
+    expect(victimOf(sessions(64, (index) => ({ isTaken: index < 3 })))).toBe(3);
+    expect(victimOf(sessions(64, (index) => ({ hasExited: index === 5 || index === 9, isTaken: index === 5 })))).toBe(
+      9,
+    );
+  });
+
+  it('is no living one while an exited one is about to go', () => {
+    expect(victimOf(sessions(64, (index) => ({ hasExited: index === 5, isTaken: index === 5 })))).toBe(undefined);
+  });
+});

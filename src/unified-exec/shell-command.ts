@@ -1,0 +1,60 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join, win32 } from 'node:path';
+
+/** A shell of a machine, as it describes itself. */
+export interface Shell {
+  readonly name: string;
+  readonly path: string;
+}
+
+export type ShellKind = 'bash' | 'zsh' | 'sh' | 'powershell' | 'cmd';
+
+/** The kind of a shell by its name or path; undefined for what nobody knows. */
+export function shellKind(nameOrPath: string): ShellKind | undefined {
+  const name = win32
+    .basename(nameOrPath)
+    .replace(/\.exe$/i, '')
+    .toLowerCase();
+  if (name === 'pwsh') return 'powershell';
+  return kinds.find((kind) => kind === name);
+}
+
+const kinds: readonly ShellKind[] = ['bash', 'zsh', 'sh', 'powershell', 'cmd'];
+
+/** The command line that runs a script in a shell. */
+export function shellArgv(shell: Shell, script: string, login: boolean): string[] {
+  const kind = shellKind(shell.name) ?? shellKind(shell.path);
+  if (kind === 'powershell') return [shell.path, ...(login ? [] : ['-NoProfile']), '-Command', script];
+  if (kind === 'cmd') return [shell.path, '/c', script];
+  return [shell.path, login ? '-lc' : '-c', script];
+}
+
+/** On another machine only the shell that it reports can be relied on; undefined when that is not what was asked for. */
+export function remoteShell(own: Shell, asked: string | undefined): Shell | undefined {
+  if (asked === undefined) return own;
+  const kind = shellKind(asked);
+  return kind !== undefined && kind === shellKind(own.name) ? own : undefined;
+}
+
+/** On this machine: the user's own where the kind is the same, another one that is installed, or the one that always is. */
+export function localShell(own: Shell, asked: string | undefined): Shell {
+  if (asked === undefined) return own;
+  const kind = shellKind(asked);
+  if (kind !== undefined && kind === shellKind(own.name)) return own;
+  const path = kind && installed(kind);
+  return path ? { name: kind, path } : { name: 'sh', path: '/bin/sh' };
+}
+
+function installed(name: string): string | undefined {
+  const directories = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
+  return directories.map((directory) => join(directory, name)).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false; // not there, or not for us
+  }
+}
