@@ -1,7 +1,11 @@
 /* The filesystem engine for JavaScript: at once where it need not wait, on the thread pool otherwise. */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <time.h>
 
 #include "addon.h"
 #include "fs-engine.h"
@@ -52,6 +56,123 @@ static bool take_request(napi_env env, napi_callback_info info, napi_value argum
     return ok;
 }
 
+/* channel: two ends of a way to another engine, {"own":N,"other":N}. */
+static void make_channel(struct fs_answer *answer)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        return fs_fail_errno(answer, errno);
+    fs_putf(answer, "{\"own\":%d,\"other\":%d}", ends[0], ends[1]);
+}
+
+static int64_t microseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000LL + now.tv_nsec / 1000;
+}
+
+/* 1 when there is something to read, 0 when nothing came in time, or a negative errno. */
+static int await_bytes(int fd, int64_t deadline)
+{
+    struct pollfd wanted = {.fd = fd, .events = POLLIN};
+    for (;;) {
+        int64_t left = deadline - microseconds();
+        struct timespec patience = {.tv_sec = left / 1000000, .tv_nsec = left % 1000000 * 1000};
+        int outcome = left <= 0 ? poll(&wanted, 1, 0) : ppoll(&wanted, 1, &patience, NULL);
+        if (outcome >= 0 || errno != EINTR)
+            return outcome < 0 ? -errno : outcome;
+    }
+}
+
+static int send_all(int fd, const uint8_t *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t count = send(fd, bytes, length, MSG_NOSIGNAL);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return -errno;
+        bytes += count;
+        length -= (size_t)count;
+    }
+    return 0;
+}
+
+/* Whoever has begun to answer is expected to go on. */
+#define PAUSE_LIMIT 1000000
+/* Longer answers are for those who have time. */
+#define PROMPT_LIMIT (256 * 1024)
+
+static int receive_all(int fd, uint8_t *bytes, size_t length)
+{
+    while (length > 0) {
+        int ready = await_bytes(fd, microseconds() + PAUSE_LIMIT);
+        ssize_t count = ready > 0 ? recv(fd, bytes, length, 0) : ready;
+        if (count < 0 && ready > 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return ready < 0 ? ready : ready == 0 ? -ETIMEDOUT : count < 0 ? -errno : -EPIPE;
+        bytes += count;
+        length -= (size_t)count;
+    }
+    return 0;
+}
+
+/* Takes a whole answer, or nothing at all: -EAGAIN when it is not there in time, or too long for a caller in a hurry. */
+static int receive_answer(int fd, int64_t patience, struct fs_answer *answer)
+{
+    uint8_t head[FS_ROOM_BEFORE];
+    int ready = await_bytes(fd, microseconds() + patience);
+    if (ready <= 0)
+        return ready < 0 ? ready : -EAGAIN;
+    ssize_t count = recv(fd, head, sizeof head, MSG_PEEK);
+    if (count <= 0)
+        return count < 0 ? -errno : -EPIPE;
+    size_t length = (size_t)count < sizeof head ? 0 : fs_payload_length(head);
+    if ((size_t)count < sizeof head || (length > PROMPT_LIMIT && patience < PAUSE_LIMIT))
+        return -EAGAIN;
+    if (!fs_reserve(answer, length))
+        return -ENOMEM;
+    answer->length = FS_ROOM_BEFORE + length;
+    return receive_all(fd, answer->bytes, answer->length);
+}
+
+/*
+ * exchange: the payload, if any, is a request that is sent through the channel numbers[0]; the answer is the one that
+ * comes back within numbers[1] microseconds, its id that of the request. Without one the answer has the id 0: FS_LATER
+ * when it is still to come, and to be asked for by an exchange without payload.
+ */
+static void exchange(const struct fs_request *request, struct fs_answer *answer)
+{
+    int fd = (int)request->numbers[0];
+    int outcome = send_all(fd, request->payload, request->payload_length);
+    if (outcome == 0)
+        outcome = receive_answer(fd, (int64_t)request->numbers[1], answer);
+    if (outcome == 0)
+        return;
+    fs_fail_errno(answer, -outcome);
+    fs_end(request, answer);
+}
+
+static bool run(const struct fs_request *request, struct fs_answer *answer)
+{
+    if (request->operation < FS_CHANNEL)
+        return fs_execute(request, answer);
+    if (!fs_begin(answer))
+        return false;
+    if (request->operation == FS_EXCHANGE) {
+        exchange(request, answer);
+        return true;
+    }
+    if (request->operation == FS_CHANNEL)
+        make_channel(answer);
+    else
+        fs_fail_errno(answer, EINVAL);
+    fs_end(request, answer);
+    return true;
+}
+
 /* fileAnswer(request, payload) */
 napi_value file_answer(napi_env env, napi_callback_info info)
 {
@@ -60,14 +181,14 @@ napi_value file_answer(napi_env env, napi_callback_info info)
     struct fs_answer answer;
     if (!take_request(env, info, arguments, &request))
         return NULL;
-    return fs_execute(&request, &answer) ? answer_buffer(env, &answer) : addon_throw(env, "out of memory");
+    return run(&request, &answer) ? answer_buffer(env, &answer) : addon_throw(env, "out of memory");
 }
 
 static void execute(napi_env env, void *data)
 {
     (void)env;
     struct task *task = data;
-    task->answered = fs_execute(&task->request, &task->answer);
+    task->answered = run(&task->request, &task->answer);
 }
 
 static void complete(napi_env env, napi_status status, void *data)

@@ -27,6 +27,11 @@ uint32_t fs_body_length(const uint8_t head[FS_REQUEST_HEAD])
     return get32(head);
 }
 
+uint32_t fs_payload_length(const uint8_t head[FS_ROOM_BEFORE])
+{
+    return get32(head);
+}
+
 /* A string of the given length, its NUL counted, or none when the length is zero. */
 static bool take_path(const char **path, const uint8_t **at, size_t *left, size_t length)
 {
@@ -86,6 +91,7 @@ static const struct {
     [FS_READ_BLOCK] = {fs_read_block, 0},
     [FS_WRITE_BLOCK] = {fs_write_block, 0},
     [FS_CLOSE] = {close_file, 0},
+    [FS_INSPECT] = {fs_inspect, 0},
 };
 
 static bool acceptable(const struct fs_request *request)
@@ -111,23 +117,35 @@ static void put32(uint8_t *at, uint32_t number)
         at[i] = (uint8_t)(number >> 8 * i);
 }
 
-bool fs_execute(const struct fs_request *request, struct fs_answer *answer)
+bool fs_begin(struct fs_answer *answer)
 {
     *answer = (struct fs_answer){0};
     if (!fs_reserve(answer, FS_ROOM_BEFORE + 256))
         return false;
     memset(answer->bytes, 0, FS_ROOM_BEFORE);
     answer->length = FS_ROOM_BEFORE;
+    return true;
+}
+
+void fs_end(const struct fs_request *request, struct fs_answer *answer)
+{
+    if (answer->exhausted)
+        fs_fail_errno(answer, ENOMEM);
+    put32(answer->bytes, (uint32_t)(answer->length - FS_ROOM_BEFORE));
+    put32(answer->bytes + 4, request->id);
+}
+
+bool fs_execute(const struct fs_request *request, struct fs_answer *answer)
+{
+    if (!fs_begin(answer))
+        return false;
     if (!acceptable(request))
         fs_fail_errno(answer, EINVAL);
     else if (names_no_entry(request))
         fs_fail_text(answer, FS_INVALID, "path must name an entry");
     else
         operations[request->operation].run(request, answer);
-    if (answer->exhausted)
-        fs_fail_errno(answer, ENOMEM);
-    put32(answer->bytes, (uint32_t)(answer->length - FS_ROOM_BEFORE));
-    put32(answer->bytes + 4, request->id);
+    fs_end(request, answer);
     return true;
 }
 

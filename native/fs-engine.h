@@ -37,6 +37,9 @@ enum fs_operation {
     FS_READ_BLOCK,
     FS_WRITE_BLOCK,
     FS_CLOSE,
+    FS_INSPECT,
+    FS_CHANNEL,  /* from here on: the addon's alone */
+    FS_EXCHANGE,
 };
 
 enum fs_flag {
@@ -79,6 +82,10 @@ struct fs_answer {
 
 /* fs-engine.c */
 uint32_t fs_body_length(const uint8_t head[FS_REQUEST_HEAD]);
+uint32_t fs_payload_length(const uint8_t head[FS_ROOM_BEFORE]); /* of an answer */
+/* An answer without a payload; false when there is no memory for it. */
+bool fs_begin(struct fs_answer *answer);
+void fs_end(const struct fs_request *request, struct fs_answer *answer);
 /* Takes apart head and body, whose payload may lie elsewhere; false when they contradict each other. */
 bool fs_parse(struct fs_request *request, const uint8_t *head_and_paths, size_t length, const uint8_t *payload,
               size_t payload_length);
@@ -126,6 +133,7 @@ void fs_write_block(const struct fs_request *request, struct fs_answer *answer);
 void fs_create_directory(const struct fs_request *request, struct fs_answer *answer);
 void fs_get_metadata(const struct fs_request *request, struct fs_answer *answer);
 void fs_canonicalize(const struct fs_request *request, struct fs_answer *answer);
+void fs_inspect(const struct fs_request *request, struct fs_answer *answer);
 void fs_read_directory(const struct fs_request *request, struct fs_answer *answer);
 void fs_walk(const struct fs_request *request, struct fs_answer *answer);
 void fs_remove(const struct fs_request *request, struct fs_answer *answer);

@@ -2,11 +2,14 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/stat.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "fs-directory.h"
 #include "fs-engine.h"
 
 static int look(const struct fs_request *request, int flags, struct statx *status)
@@ -58,4 +61,93 @@ void fs_canonicalize(const struct fs_request *request, struct fs_answer *answer)
     fs_put_uri(answer, path);
     fs_puts(answer, "\"}");
     free(path);
+}
+
+/* What tells a thing from another that took its place, laid out for comparison and for src/sandbox/survey.ts. */
+struct sight {
+    uint32_t seen; /* 0: missing, or out of our sight */
+    uint32_t mode, uid, gid;
+    uint32_t major, minor;
+    uint64_t inode;
+    int64_t born_seconds;
+    uint32_t born_nanoseconds;
+    uint32_t writable; /* followed only */
+};
+
+static void put_sight(struct fs_answer *answer, const char *path, bool follow)
+{
+    struct statx status;
+    struct sight sight = {0};
+    int how = follow ? 0 : AT_SYMLINK_NOFOLLOW;
+    if (syscall(SYS_statx, AT_FDCWD, path, how, STATX_BASIC_STATS | STATX_BTIME, &status) == 0) {
+        sight = (struct sight){.seen = 1, .mode = status.stx_mode, .uid = status.stx_uid, .gid = status.stx_gid,
+                               .major = status.stx_dev_major, .minor = status.stx_dev_minor, .inode = status.stx_ino,
+                               .born_seconds = status.stx_btime.tv_sec, .born_nanoseconds = status.stx_btime.tv_nsec};
+        sight.writable = follow && access(path, W_OK) == 0;
+    }
+    fs_put(answer, &sight, sizeof sight);
+}
+
+static void put_real_path(struct fs_answer *answer, const char *path)
+{
+    char real[PATH_MAX];
+    fs_put(answer, real, realpath(path, real) == NULL ? 0 : strlen(real));
+}
+
+/* One byte when nothing is in the directory, none when it is not empty or no directory that we may read. */
+static void put_emptiness(struct fs_answer *answer, const char *path)
+{
+    struct directory_reader reader;
+    int failure = 0;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (directory_start(&reader, fd)) {
+        if (directory_next(&reader, &failure) == NULL && failure == 0)
+            fs_puts(answer, "E");
+        directory_finish(&reader);
+    }
+    close(fd);
+}
+
+/* The beginning of a regular file, up to a little more than anyone wants. */
+static void put_beginning(struct fs_answer *answer, const char *path)
+{
+    struct stat status;
+    char bytes[4097];
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t count = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? pread(fd, bytes, sizeof bytes, 0) : 0;
+    close(fd);
+    if (count > 0)
+        fs_put(answer, bytes, (size_t)count);
+}
+
+/*
+ * inspect: the payload is questions, each a letter and a path ended by NUL; the answer has for each its length (u32)
+ * and its bytes. l: the thing at the path; s: what the path leads to; r: the path without links; e: is the directory
+ * empty; b: the beginning of the file.
+ */
+void fs_inspect(const struct fs_request *request, struct fs_answer *answer)
+{
+    const char *at = (const char *)request->payload, *end = at + request->payload_length;
+    if (request->payload_length == 0 || end[-1] != '\0')
+        return fs_fail_errno(answer, EINVAL);
+    for (; at < end; at += strlen(at) + 1) {
+        size_t before = answer->length;
+        uint32_t length = 0;
+        fs_put(answer, &length, sizeof length);
+        if (*at == 'l' || *at == 's')
+            put_sight(answer, at + 1, *at == 's');
+        else if (*at == 'r')
+            put_real_path(answer, at + 1);
+        else if (*at == 'e')
+            put_emptiness(answer, at + 1);
+        else if (*at == 'b')
+            put_beginning(answer, at + 1);
+        length = (uint32_t)(answer->length - before - sizeof length);
+        if (!answer->exhausted)
+            memcpy(answer->bytes + before, &length, sizeof length);
+    }
 }

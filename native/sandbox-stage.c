@@ -1,6 +1,6 @@
 /*
- * usage: sandbox-stage run FD      becomes the command described in FD
- *        sandbox-stage refuse FD   prints the text in FD to stderr
+ * usage: sandbox-stage run FD [KEPT]   becomes the command described in FD, which inherits the descriptor KEPT
+ *        sandbox-stage refuse FD       prints the text in FD to stderr
  *
  * The last step before a sandboxed command: runs inside the sandbox, where bubblewrap has left it. FD holds strings,
  * each ended by NUL: the descriptor of a seccomp program or -1, the descriptor of a channel to the server and the
@@ -125,7 +125,17 @@ static int run_first(char **files, char **arguments, char **environment)
     return complain(127, "cannot run", arguments[0]);
 }
 
-static int run(int fd)
+/* Nothing but the standard streams stays open, and the one that was asked for. */
+static int close_others(int kept)
+{
+    if (kept < 3)
+        return close_range(3, ~0U, 0);
+    if (kept > 3 && close_range(3, (unsigned)kept - 1, 0) < 0)
+        return -1;
+    return close_range((unsigned)kept + 1, ~0U, 0);
+}
+
+static int run(int fd, int kept)
 {
     struct reader request;
     if (read_whole(fd, &request) < 0)
@@ -146,7 +156,7 @@ static int run(int fd)
         return complain(1, "cannot enter the working directory", directory);
     if (filter >= 0 && install_filter(filter) < 0)
         return complain(1, "cannot install", "the seccomp program");
-    if (close_range(3, ~0U, 0) < 0)
+    if (close_others(kept) < 0)
         return complain(1, "cannot close", "inherited descriptors");
     return run_first(files, arguments, environment);
 }
@@ -162,10 +172,10 @@ static int refuse(int fd)
 
 int main(int argc, char **argv)
 {
-    if (argc == 3 && strcmp(argv[1], "run") == 0)
-        return run(atoi(argv[2]));
+    if ((argc == 3 || argc == 4) && strcmp(argv[1], "run") == 0)
+        return run(atoi(argv[2]), argc == 4 ? atoi(argv[3]) : -1);
     if (argc == 3 && strcmp(argv[1], "refuse") == 0)
         return refuse(atoi(argv[2]));
-    dprintf(2, "usage: sandbox-stage run|refuse FD\n");
+    dprintf(2, "usage: sandbox-stage run FD [KEPT] | refuse FD\n");
     return 2;
 }

@@ -30,6 +30,19 @@ async function exercise(url) {
   send({ id: 5, method: 'process/closeStdin', params: { processId: 'p' } });
   send({ id: 6, method: 'process/read', params: { processId: 'p', waitMs: 1000 } });
   await closed;
+  const answered = new Promise((resolve) => {
+    socket.on('message', (message) => String(message).startsWith('{"id":12,') && resolve());
+  });
+  const entries = ['/usr', '/etc'].map((path) => ({ path: { type: 'path', path: `file://${path}` }, access: 'read' }));
+  const sandbox = {
+    permissions: { type: 'managed', file_system: { type: 'restricted', entries }, network: 'restricted' },
+    cwd: 'file:///usr',
+  };
+  const path = 'file:///etc/hostname';
+  send({ id: 10, method: 'fs/getMetadata', params: { path, sandbox: null } });
+  send({ id: 11, method: 'fs/readFile', params: { path, sandbox: null } });
+  send({ id: 12, method: 'fs/readFile', params: { path, sandbox } });
+  await answered;
   socket.terminate();
 }
 

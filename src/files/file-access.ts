@@ -1,6 +1,7 @@
 import type { Sandbox } from '../protocol/index.ts';
-import { resolveFilePolicy } from '../sandbox/index.ts';
+import { resolveFilePolicy, tryBubblewrap } from '../sandbox/index.ts';
 import { directEngine, type FileEngine, guardedEngine } from './file-engine.ts';
+import { FileHelper } from './file-helper.ts';
 import { FileHelpers } from './file-helpers.ts';
 
 /** Decides where a request is carried out: what its sandbox allows is for the kernel to enforce. */
@@ -14,6 +15,12 @@ export class FileAccess implements AsyncDisposable {
 
   engine(sandbox: Sandbox | null | undefined, mode: 'read' | 'write'): FileEngine {
     if (!sandbox) return directEngine;
+    const engine = this.#engine(sandbox, mode);
+    if (!(engine instanceof FileHelper) || engine.started) return engine;
+    return tryingOut(engine, () => this.#engine(sandbox, mode));
+  }
+
+  #engine(sandbox: Sandbox, mode: 'read' | 'write'): FileEngine {
     const policy = resolveFilePolicy(sandbox, { mode, env: this.#env });
     if (policy.kind === 'direct') return directEngine;
     if (policy.kind === 'guardedRead') return guardedEngine;
@@ -23,4 +30,21 @@ export class FileAccess implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#helpers[Symbol.asyncDispose]();
   }
+}
+
+/** The first helper finds out whether sandboxes can be made the usual way; if not, another way is looked for. */
+function tryingOut(helper: FileHelper, another: () => FileEngine): FileEngine {
+  let engine: FileEngine = helper;
+  return {
+    execute: async (request) => {
+      try {
+        return await engine.execute(request);
+      } catch (error) {
+        if (engine !== helper || !helper.unbuilt) throw error;
+        await tryBubblewrap();
+        engine = another();
+        return await engine.execute(request);
+      }
+    },
+  };
 }

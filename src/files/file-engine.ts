@@ -9,7 +9,7 @@ export interface FileEngine {
 }
 
 /** Often done from the kernel's caches in less time than the way to another thread and back takes. */
-const brief: ReadonlySet<FileOperation> = new Set([
+export const brief: ReadonlySet<FileOperation> = new Set([
   'readFile',
   'writeFile',
   'getMetadata',

@@ -1,19 +1,26 @@
 import { type Deferred, deferred } from '../base/index.ts';
 import type { Child, ExitStatus, OutputChunk } from '../os/index.ts';
 import { ExecError } from '../protocol/index.ts';
+import type { LaunchedHelper } from '../sandbox/index.ts';
 import { AnswerStream } from './answer-stream.ts';
 import { type ResultText, readAnswerHead, resultOf } from './file-answer.ts';
-import type { FileEngine } from './file-engine.ts';
+import { brief, type FileEngine } from './file-engine.ts';
 import { encodeFileRequest, type FileRequest } from './file-request.ts';
+import { HelperChannel } from './helper-channel.ts';
 
 interface Pending {
   readonly answer: Deferred<Buffer>;
   readonly timer: NodeJS.Timeout;
 }
 
-/** A helper process inside a sandbox; answers any number of requests, in order. */
+/**
+ * A helper process inside a sandbox; answers any number of requests, in order. What it has likely done in less time than
+ * a switch to another thread takes is waited for; the rest goes through its standard input and output.
+ */
 export class FileHelper implements FileEngine, AsyncDisposable {
   readonly #child: Child;
+  readonly #channel: HelperChannel;
+  readonly #ended: Promise<void>;
   readonly #pending = new Map<number, Pending>();
   readonly #answers = new AnswerStream((answer) => this.#settle(answer));
   #stderr = '';
@@ -21,10 +28,13 @@ export class FileHelper implements FileEngine, AsyncDisposable {
   #openFiles = 0;
   #nextId = 1;
   #lastUsed = Date.now();
+  /** Whether the sandbox is built, which takes a while. */
+  #started = false;
 
-  constructor(child: Child) {
+  constructor({ child, channel }: LaunchedHelper) {
     this.#child = child;
-    void this.#listen();
+    this.#channel = new HelperChannel(channel);
+    this.#ended = this.#listen();
   }
 
   /** Whether it can take no more requests. */
@@ -32,26 +42,69 @@ export class FileHelper implements FileEngine, AsyncDisposable {
     return this.#failure !== undefined;
   }
 
+  /** Whether it has answered. */
+  get started(): boolean {
+    return this.#started;
+  }
+
+  /** Whether it ended because no sandbox could be made for it. */
+  get unbuilt(): boolean {
+    return this.failed && !this.#started && this.#stderr.startsWith('bwrap: ');
+  }
+
   /** Whether ending it now would take something away from the client. */
   get busy(): boolean {
-    return !this.failed && (this.#pending.size > 0 || this.#openFiles > 0);
+    return !this.failed && (this.#pending.size > 0 || this.#channel.busy || this.#openFiles > 0);
   }
 
   get idleMs(): number {
     return Date.now() - this.#lastUsed;
   }
 
-  async execute(request: FileRequest): Promise<ResultText> {
-    if (this.#failure) throw this.#failure;
-    const result = resultOf(await this.#exchange(request));
-    if (request.operation === 'open') this.#openFiles++;
-    if (request.operation === 'close') this.#openFiles--;
-    return result;
+  execute(request: FileRequest): ResultText | Promise<ResultText> {
+    if (this.#failure) return Promise.reject(this.#failure);
+    this.#lastUsed = Date.now();
+    return this.#answersSoon(request) ? this.#askNow(request) : this.#ask(request);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#fail(failed('it was ended'));
     await this.#child[Symbol.asyncDispose]();
+    await this.#channel[Symbol.asyncDispose]();
+  }
+
+  #answersSoon({ operation, payload, numbers }: FileRequest): boolean {
+    if (!this.#started || this.#pending.size > 0 || this.#channel.busy) return false;
+    if (!brief.has(operation) || (payload?.length ?? 0) > PROMPT_BYTES) return false;
+    return operation !== 'readBlock' || numbers![2]! <= PROMPT_BYTES;
+  }
+
+  #askNow(request: FileRequest): ResultText | Promise<ResultText> {
+    const answer = this.#channel.exchange(request, this.#nextId++);
+    return answer instanceof Promise ? this.#awaitLate(answer) : resultOf(answer);
+  }
+
+  async #awaitLate(answer: Promise<Buffer>): Promise<ResultText> {
+    const timer = setTimeout(() => this.#giveUp(), REQUEST_LIMIT_MS).unref();
+    try {
+      return resultOf(await answer.catch(() => this.#explain()));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Ends what can no longer be talked to and throws the reason. */
+  async #explain(): Promise<never> {
+    void this.#child[Symbol.asyncDispose]();
+    await this.#ended;
+    throw this.#failure;
+  }
+
+  async #ask(request: FileRequest): Promise<ResultText> {
+    const result = resultOf(await this.#exchange(request));
+    if (request.operation === 'open') this.#openFiles++;
+    if (request.operation === 'close') this.#openFiles--;
+    return result;
   }
 
   #exchange(request: FileRequest): Promise<Buffer> {
@@ -60,7 +113,6 @@ export class FileHelper implements FileEngine, AsyncDisposable {
     const message = encodeFileRequest(request, id);
     const timer = setTimeout(() => this.#giveUp(), REQUEST_LIMIT_MS).unref();
     this.#pending.set(id, { answer, timer });
-    this.#lastUsed = Date.now();
     void this.#write(message);
     if (request.payload?.length) void this.#write(request.payload);
     return answer.promise;
@@ -90,6 +142,7 @@ export class FileHelper implements FileEngine, AsyncDisposable {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
     this.#lastUsed = Date.now();
+    this.#started = true;
     clearTimeout(pending?.timer);
     pending?.answer.resolve(answer);
   }
@@ -119,5 +172,7 @@ function bytesOf({ buffer, start, end }: OutputChunk): Buffer {
 
 /** A request that takes longer hangs, on a dead network filesystem for example. */
 const REQUEST_LIMIT_MS = 30_000;
+/** More is copied and encoded for too long to wait for it. */
+const PROMPT_BYTES = 64 * 1024;
 /** Enough for the reason, too little to be misused. */
 const STDERR_LIMIT = 2000;

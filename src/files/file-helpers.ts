@@ -1,6 +1,5 @@
-import type { Child } from '../os/index.ts';
 import { nativeFile } from '../os/index.ts';
-import type { FileEngine } from './file-engine.ts';
+import type { LaunchedHelper } from '../sandbox/index.ts';
 import { FileHelper } from './file-helper.ts';
 
 /** The helpers of one client, kept warm: the first call under a policy starts one, later ones find it waiting. */
@@ -14,7 +13,7 @@ export class FileHelpers implements AsyncDisposable {
   }
 
   /** The helper for a policy, to be given a request at once: one without any may be ended. */
-  get(key: string, launch: (program: string) => Child): FileEngine {
+  get(key: string, launch: (program: string) => LaunchedHelper): FileHelper {
     const known = this.#helpers.get(key);
     const helper = known && !known.failed ? known : new FileHelper(launch(nativeFile('fs-helper')));
     if (known && known !== helper) this.#end(key);

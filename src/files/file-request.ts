@@ -15,6 +15,8 @@ export const operations = {
   readBlock: 10,
   writeBlock: 11,
   close: 12,
+  /** Sends a request to another engine and takes its answer: by descriptor and microseconds to wait. */
+  exchange: 15,
 } as const;
 
 export type FileOperation = keyof typeof operations;

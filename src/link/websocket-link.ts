@@ -4,6 +4,7 @@ import { Changes, deferred } from '../base/index.ts';
 import { limits } from '../protocol/index.ts';
 import type { Link, Receiver } from '../rpc/index.ts';
 import { Delivery } from './delivery.ts';
+import { gatherFrames } from './frame-gatherer.ts';
 import { FrameWriter } from './frame-writer.ts';
 
 export interface WebSocketLinkOptions {
@@ -33,6 +34,7 @@ export class WebSocketLink implements Link {
     this.#ws = ws;
     this.#socket = options.socket;
     this.#frames = options.socket && new FrameWriter(options.socket, this.#written);
+    if (options.socket) gatherFrames(options.socket);
     this.#delivery = new Delivery((number) => {
       this.#frames?.flush();
       ws.ping(`probe ${number}`);

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
-import { nativeFile } from '../os/index.ts';
+import { nativeFile, spawn } from '../os/index.ts';
 
 /** What this machine offers for sandboxes. */
 export type Bubblewrap =
@@ -51,16 +51,45 @@ export function bubblewrap(): Bubblewrap {
   return found;
 }
 
+/** What works on almost every machine, for those who can try it out themselves: nothing is run for it. */
+export function presumedBubblewrap(): Bubblewrap {
+  const path = found ? undefined : PLACES.find(isTrustworthy);
+  return path === undefined ? bubblewrap() : { usable: true, path, proc: true };
+}
+
+/** Has it tried, letting others work meanwhile. */
+export async function tryBubblewrap(): Promise<void> {
+  const examination = examining(PLACES);
+  let step = examination.next();
+  while (!found && !step.done) step = examination.next(await attemptLater(step.value));
+  if (step.done) found ??= step.value;
+}
+
 /** Looks in places, and tries what is there. */
 export function examine(places: readonly string[]): Bubblewrap {
+  const examination = examining(places);
+  let step = examination.next();
+  while (!step.done) step = examination.next(attempt(step.value));
+  return step.value;
+}
+
+interface Attempt {
+  readonly path: string;
+  readonly proc: boolean;
+}
+
+/** Yields every attempt it wants made and is given the complaint, if any. */
+function* examining(places: readonly string[]): Generator<Attempt, Bubblewrap, string | undefined> {
   const path = places.find(isTrustworthy);
   if (path === undefined) {
     return { usable: false, reason: 'bubblewrap is not installed', remedy: INSTALL_BUBBLEWRAP };
   }
-  const withProc = attempt(path, true);
+  const withProc = yield { path, proc: true };
   if (withProc === undefined) return { usable: true, path, proc: true };
   // Containers often forbid to mount a procfs; the host's, read-only, takes its place.
-  if (/mount.*proc/i.test(withProc) && attempt(path, false) === undefined) return { usable: true, path, proc: false };
+  if (/mount.*proc/i.test(withProc) && (yield { path, proc: false }) === undefined) {
+    return { usable: true, path, proc: false };
+  }
   return { usable: false, reason: `bubblewrap cannot make a sandbox here (${withProc})`, remedy: ALLOW_NAMESPACES };
 }
 
@@ -71,19 +100,41 @@ function isTrustworthy(path: string): boolean {
 }
 
 /** Makes a sandbox with every option that commands rely on; the complaint if that fails. */
-function attempt(path: string, proc: boolean): string | undefined {
-  const view = ['--die-with-parent', '--ro-bind', '/', '/', '--dev', '/dev'];
-  const mask = ['--perms', '000', '--ro-bind-data', '0', '/dev/mask'];
-  const command = ['--', nativeFile('sandbox-stage')];
-  const args = [...view, ...mask, ...isolationArgs({ proc, network: 'own' }), ...command];
-  const { status, stderr, error } = spawnSync(path, args, {
+function attempt({ path, proc }: Attempt): string | undefined {
+  const { status, stderr, error } = spawnSync(path, attemptArgs(proc), {
     env: {},
     stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: 10_000,
+    timeout: LONGEST_ATTEMPT_MS,
   });
-  if (status === STAGE_STARTED) return undefined;
-  return error?.message ?? (String(stderr).trim().split('\n').at(-1) || `status ${status}`);
+  return status === STAGE_STARTED ? undefined : (error?.message ?? complaint(String(stderr), status));
 }
+
+async function attemptLater({ path, proc }: Attempt): Promise<string | undefined> {
+  const io = { type: 'pipe', stdin: 'closed' } as const;
+  await using child = spawn({ argv: [path, ...attemptArgs(proc)], cwd: '/', env: {}, io, mark: 0n });
+  const timer = setTimeout(() => void child[Symbol.asyncDispose](), LONGEST_ATTEMPT_MS).unref();
+  let stderr = '';
+  for await (const event of child.events) {
+    if (event.type !== 'output') continue;
+    const { buffer, start, end } = event.chunk;
+    stderr += Buffer.from(buffer.toString('latin1', start, end), 'base64');
+  }
+  clearTimeout(timer);
+  const status = await child.exited;
+  const code = 'code' in status ? status.code : null;
+  return code === STAGE_STARTED ? undefined : complaint(stderr, code);
+}
+
+function attemptArgs(proc: boolean): readonly string[] {
+  const view = ['--die-with-parent', '--ro-bind', '/', '/', '--dev', '/dev'];
+  const mask = ['--perms', '000', '--ro-bind-data', '0', '/dev/mask'];
+  return [...view, ...mask, ...isolationArgs({ proc, network: 'own' }), '--', nativeFile('sandbox-stage')];
+}
+
+const complaint = (stderr: string, status: number | null): string =>
+  stderr.trim().split('\n').at(-1) || `status ${status}`;
+
+const LONGEST_ATTEMPT_MS = 10_000;
 
 /** What the stage answers when it is given nothing to do. */
 const STAGE_STARTED = 2;

@@ -1,5 +1,5 @@
 import { ExecError } from '../protocol/index.ts';
-import { type Bubblewrap, bubblewrap, isolationArgs } from './bubblewrap.ts';
+import { type Bubblewrap, bubblewrap, isolationArgs, presumedBubblewrap } from './bubblewrap.ts';
 import { expandGlobs } from './glob-scan.ts';
 import { InnerProxies, proxyPorts } from './inner-proxies.ts';
 import { journalFolder, MountJournal, sweepMountPoints } from './mount-journal.ts';
@@ -9,6 +9,7 @@ import type { Policy } from './policy.ts';
 import { Refusal } from './refusal.ts';
 import { type FilterMode, seccompProgram } from './seccomp.ts';
 import { type Command, nothing, stageBytes, stageFile, stageProgram, stageRequest, strings } from './stage.ts';
+import type { Survey } from './survey.ts';
 
 /** A command as it is to be spawned so that a policy holds. */
 export interface Confined {
@@ -28,6 +29,8 @@ export interface ConfineOptions {
   readonly deniedMatches?: readonly string[] | undefined;
   /** What makes the sandbox; the one of this machine unless said otherwise. */
   readonly launcher?: Bubblewrap;
+  /** A descriptor the command inherits besides its standard streams; whoever spawns it sees to its being open. */
+  readonly kept?: number | undefined;
 }
 
 /** The descriptors the launcher and the stage find open. */
@@ -48,17 +51,66 @@ function mountPoints(): MountPoints {
   return points;
 }
 
+/** Does now what the first sandbox would need first, as far as no process is run for it. */
+export function prepareSandboxes(): void {
+  mountPoints();
+  filter('isolated');
+}
+
 /** Wraps a command so that the policy holds for it and for everything it starts. */
 export function confine(command: Command, policy: Policy, options: ConfineOptions = {}): Confined {
   if (policy.unrestricted && !options.managedNetwork) {
-    return unclaimed(policy.network === 'enabled' ? command : filtered(command, 'isolated'));
+    return unclaimed(policy.network === 'enabled' ? command : filtered(command, 'isolated', options.kept));
   }
   const launcher = usable(options.launcher ?? bubblewrap());
-  try {
+  return orRefused(command, () => {
     const { deniedMatches = expandGlobs(policy.deniedGlobs, policy.globDepth) } = options;
     const plan = planned(policy, deniedMatches);
     const proxies = options.managedNetwork ? new InnerProxies(proxyPorts(command.env)) : undefined;
-    return launched(command, plan, { policy, launcher, proxies });
+    return launched(command, plan, { policy, launcher, proxies, kept: options.kept });
+  });
+}
+
+/**
+ * A program of ours in a sandbox, with a descriptor of this process as its only argument. It needs no stage: it has no
+ * use for an environment or a directory, and closes by itself what it inherits.
+ */
+export function confineHelper({ program, descriptor, policy, survey }: HelperLaunch): Confined {
+  const launcher = usable(presumedBubblewrap());
+  const command: Command = { argv: [program], cwd: '/', env: {}, io: { type: 'pipe', stdin: 'open' } };
+  return orRefused(command, () => {
+    const plan = planMounts(policy, expandGlobs(policy.deniedGlobs, policy.globDepth), FIRST_EMPTY_OF_HELPER, survey);
+    const args = launcherArgs(plan, launcher, { network: 'own', filter: FILTER_OF_HELPER });
+    args.push('--as-pid-1'); // it starts no processes that somebody would have to reap
+    const channel = FIRST_EMPTY_OF_HELPER + plan.emptyFiles;
+    return {
+      ...unclaimed({
+        ...command,
+        argv: [launcher.path, '--args', String(ARGUMENTS_OF_HELPER), '--', program, String(channel)],
+        arg0: 'bwrap',
+        inherit: [filter('isolated'), strings(args), ...Array.from({ length: plan.emptyFiles }, nothing), descriptor],
+      }),
+      claim: mountPoints().claim(plan.mountPoints),
+    };
+  });
+}
+
+interface HelperLaunch {
+  readonly program: string;
+  readonly descriptor: number;
+  readonly policy: Policy;
+  /** What the disk is known to be like at this moment. */
+  readonly survey: Survey;
+}
+
+/** The descriptors the launcher of a helper finds open. */
+const FILTER_OF_HELPER = 3;
+const ARGUMENTS_OF_HELPER = 4;
+const FIRST_EMPTY_OF_HELPER = 5;
+
+function orRefused(command: Command, confined: () => Confined): Confined {
+  try {
+    return confined();
   } catch (error) {
     if (error instanceof Refusal) return refused(command, error.message);
     throw error;
@@ -81,15 +133,13 @@ interface Launch {
   readonly policy: Policy;
   readonly launcher: Launcher;
   readonly proxies: InnerProxies | undefined;
+  readonly kept: number | undefined;
 }
 
-function launched(command: Command, plan: MountPlan, { policy, launcher, proxies }: Launch): Confined {
+function launched(command: Command, plan: MountPlan, { policy, launcher, proxies, kept }: Launch): Confined {
   const hostNetwork = policy.network === 'enabled' && !proxies;
   const args = [
-    ...['--new-session', '--die-with-parent'],
-    ...plan.args,
-    ...isolationArgs({ proc: launcher.proc, network: hostNetwork ? 'host' : 'own' }),
-    ...['--seccomp', String(FILTER)],
+    ...launcherArgs(plan, launcher, { network: hostNetwork ? 'host' : 'own', filter: FILTER }),
     ...(launcher.proc ? [] : ['--perms', '555', '--ro-bind-data', String(STAGE), STAGE_WITHOUT_PROC]),
   ];
   const stage = launcher.proc ? `/proc/self/fd/${STAGE}` : STAGE_WITHOUT_PROC;
@@ -98,7 +148,7 @@ function launched(command: Command, plan: MountPlan, { policy, launcher, proxies
   return {
     command: {
       ...command,
-      argv: [launcher.path, '--args', String(ARGUMENTS), '--', stage, 'run', String(REQUEST)],
+      argv: [launcher.path, '--args', String(ARGUMENTS), '--', stage, ...stageArguments(kept)],
       arg0: 'bwrap',
       // The request's variables are set inside: LD_PRELOAD and its kin would act on the launcher.
       env: {},
@@ -122,19 +172,36 @@ function launched(command: Command, plan: MountPlan, { policy, launcher, proxies
   };
 }
 
+function launcherArgs(plan: MountPlan, { proc }: Launcher, how: { network: 'own' | 'host'; filter: number }): string[] {
+  // The list is told apart by NUL, and a file may lead to a path that nobody has looked at.
+  if (plan.args.some((arg) => arg.includes('\0'))) throw new Refusal('a path of its view holds a NUL');
+  return [
+    ...['--new-session', '--die-with-parent'],
+    ...plan.args,
+    ...isolationArgs({ proc, network: how.network }),
+    ...['--seccomp', String(how.filter)],
+  ];
+}
+
 /** Where the stage lies in views that have no procfs to reach its descriptor by. */
 const STAGE_WITHOUT_PROC = '/dev/.exec-server';
 
 /** The command with a filter of system calls, in the namespaces of the host. */
-function filtered(command: Command, mode: FilterMode): Command {
+function filtered(command: Command, mode: FilterMode, kept: number | undefined): Command {
   return {
     ...command,
-    argv: [stageProgram(), 'run', String(REQUEST)],
+    argv: [stageProgram(), ...stageArguments(kept)],
     arg0: 'sandbox-stage',
     env: {},
     inherit: [stageFile(), stageRequest(command, { filter: FILTER }), filter(mode)],
   };
 }
+
+const stageArguments = (kept: number | undefined): readonly string[] => [
+  'run',
+  String(REQUEST),
+  ...(kept === undefined ? [] : [String(kept)]),
+];
 
 /** Says why not, the way a command would: on stderr. */
 function refused(command: Command, reason: string): Confined {

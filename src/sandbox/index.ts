@@ -1,7 +1,7 @@
-export { type Bubblewrap, bubblewrap } from './bubblewrap.ts';
-export { type Confined, confine } from './confine.ts';
+export { type Bubblewrap, bubblewrap, tryBubblewrap } from './bubblewrap.ts';
+export { type Confined, confine, prepareSandboxes } from './confine.ts';
 export { looksDenied, type Printed } from './denial.ts';
-export { type FilePolicy, type FilePolicyOptions, resolveFilePolicy } from './file-policy.ts';
+export { type FilePolicy, type FilePolicyOptions, type LaunchedHelper, resolveFilePolicy } from './file-policy.ts';
 export { expandGlobsLater } from './glob-scan.ts';
 export { type Policy, resolvePolicy } from './policy.ts';
 export { Refusal } from './refusal.ts';

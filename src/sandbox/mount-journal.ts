@@ -41,8 +41,9 @@ export class MountJournal {
  * written can do no harm.
  */
 export function sweepMountPoints(folder: string): void {
+  const here = currentProcess();
   for (const name of namesIn(folder)) {
-    if (!isOver(name)) continue;
+    if (!isOver(name, here)) continue;
     for (const path of pathsIn(join(folder, name))) removeLeftover(path);
     rmSync(join(folder, name), { force: true });
   }
@@ -93,9 +94,8 @@ function currentProcess(): ProcessName {
   };
 }
 
-function isOver(name: string): boolean {
+function isOver(name: string, here: ProcessName): boolean {
   const [boot, namespace, pid = '', started] = name.split('.');
-  const here = currentProcess();
   if (boot !== here.boot) return true;
   return namespace === here.namespace && startTimeOf(pid) !== started;
 }

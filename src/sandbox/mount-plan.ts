@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
-import { couldCreateIn, gitDirectoryOf, isEmptyDirectory, look, realPath } from './disk.ts';
 import { type Access, accessOf, type Policy, type Rule } from './policy.ts';
 import { Refusal } from './refusal.ts';
+import { Survey } from './survey.ts';
 
 /** The view of the disk a policy asks for, in the words of bubblewrap. */
 export interface MountPlan {
@@ -25,8 +25,13 @@ export const PROTECTED_NAMES = ['.git', '.agents', '.codex', '.aws'] as const;
 /** Where programs and libraries live, and what they need to be told. */
 const MINIMAL = ['/bin', '/sbin', '/usr', '/etc', '/lib', '/lib64', '/nix/store', '/run/current-system/sw'];
 
-export function planMounts(policy: Policy, deniedMatches: readonly string[], firstEmpty: number): MountPlan {
-  return new Planner(firstEmpty).plan(policy, deniedMatches);
+export function planMounts(
+  policy: Policy,
+  deniedMatches: readonly string[],
+  firstEmpty: number,
+  survey: Survey = new Survey(),
+): MountPlan {
+  return new Planner(firstEmpty, survey).plan(policy, deniedMatches);
 }
 
 interface Node {
@@ -42,10 +47,12 @@ class Planner {
   readonly #rules = new Map<string, Access>();
   readonly #links = new Map<string, string>();
   readonly #firstEmpty: number;
+  readonly #disk: Survey;
   #emptyFiles = 0;
 
-  constructor(firstEmpty: number) {
+  constructor(firstEmpty: number, disk: Survey) {
     this.#firstEmpty = firstEmpty;
+    this.#disk = disk;
   }
 
   plan(policy: Policy, deniedMatches: readonly string[]): MountPlan {
@@ -64,7 +71,7 @@ class Planner {
   }
 
   #allowWriting(path: string): void {
-    const real = realPath(path);
+    const real = this.#disk.realPath(path);
     if (real === undefined) return; // a writable root that does not exist grants nothing
     this.#rules.set(real, 'write');
     if (real !== path) this.#links.set(path, real);
@@ -72,19 +79,19 @@ class Planner {
 
   #narrow({ path, access, skipMissing }: Rule): void {
     const pinned = this.#pin(path);
-    if (skipMissing && look(pinned) === undefined) return;
+    if (skipMissing && this.#disk.look(pinned) === undefined) return;
     if (this.#rules.get(pinned) === 'write' && access === 'read') return;
     this.#rules.set(pinned, access);
     if (pinned !== path && access === 'read') this.#links.set(path, pinned);
   }
 
   #protect(root: string): void {
-    if (!look(root)?.isDirectory()) return;
+    if (this.#disk.look(root)?.kind !== 'directory') return;
     for (const name of PROTECTED_NAMES) {
       const path = posix.join(root, name);
       if (this.#rules.has(path)) continue;
       this.#rules.set(this.#pin(path), 'read');
-      const gitDirectory = name === '.git' ? gitDirectoryOf(path) : undefined;
+      const gitDirectory = name === '.git' ? this.#disk.gitDirectoryOf(path) : undefined;
       if (gitDirectory !== undefined && !this.#rules.has(gitDirectory)) {
         this.#rules.set(this.#pin(gitDirectory), 'read');
       }
@@ -96,12 +103,12 @@ class Planner {
     let at = '/';
     for (const name of path.split('/').filter((part) => part !== '')) {
       const next = posix.join(at, name);
-      const found = look(next);
-      if (found?.isSymbolicLink()) {
+      const found = this.#disk.look(next);
+      if (found?.kind === 'link') {
         if (accessOf(this.#writable(), at) === 'write') {
           throw new Refusal(`${path} cannot be protected: ${next} is a symbolic link that commands can replace`);
         }
-        at = realPath(next) ?? next;
+        at = this.#disk.realPath(next) ?? next;
       } else {
         at = next;
       }
@@ -142,8 +149,8 @@ class Planner {
   }
 
   #protectPath(path: string): void {
-    const found = look(path);
-    const covered = isProtectedName(path) && (found === undefined || isEmptyDirectory(path));
+    const found = this.#disk.look(path);
+    const covered = isProtectedName(path) && (found === undefined || this.#disk.isEmptyDirectory(path));
     if (covered) this.#coverName(path, found === undefined);
     else if (found === undefined) this.#coverMissing(path);
     else this.#args.push('--ro-bind', path, path);
@@ -151,7 +158,7 @@ class Planner {
 
   /** An empty directory may be the mount point of another sandbox, and go when that one ends: it is covered as well. */
   #coverName(path: string, missing: boolean): void {
-    if (missing && !couldCreateIn(posix.dirname(path))) return; // then the command cannot create it either
+    if (missing && !this.#disk.couldCreateIn(posix.dirname(path))) return; // then the command cannot create it either
     this.#mountPoints.push(path);
     this.#args.push('--perms', '555', '--tmpfs', path, '--remount-ro', path);
   }
@@ -159,8 +166,8 @@ class Planner {
   /** Something empty takes the place of the first missing part of a path, so that nothing can be created there. */
   #coverMissing(path: string): void {
     let first = path;
-    while (look(posix.dirname(first)) === undefined) first = posix.dirname(first);
-    if (this.#covered.has(first) || !couldCreateIn(posix.dirname(first))) return;
+    while (this.#disk.look(posix.dirname(first)) === undefined) first = posix.dirname(first);
+    if (this.#covered.has(first) || !this.#disk.couldCreateIn(posix.dirname(first))) return;
     this.#covered.add(first);
     this.#mountPoints.push(first);
     this.#args.push('--perms', '444', '--ro-bind-data', this.#emptyFile(), first);
@@ -168,8 +175,8 @@ class Planner {
 
   /** Hides a path; whether it has to be sealed afterwards. */
   #deny(path: string, around: Access, reopened: boolean): boolean {
-    const found = look(path);
-    if (found?.isDirectory()) {
+    const found = this.#disk.look(path);
+    if (found?.kind === 'directory') {
       this.#args.push('--perms', reopened ? '111' : '000', '--tmpfs', path);
       return true;
     }

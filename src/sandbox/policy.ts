@@ -32,6 +32,8 @@ export interface PolicyContext {
   readonly tmpdir: string | undefined;
   /** Turns a path on the wire into one of this host, or throws. */
   readonly toNative: (uri: PathUri) => string;
+  /** Whether a path leads to a directory; the disk is asked unless something else is given. */
+  readonly isDirectory?: (path: string) => boolean;
 }
 
 const everything: Policy = {
@@ -103,7 +105,7 @@ function rulesOf(entry: PermissionEntry, roots: () => readonly string[], context
   if (path.type === 'path') return [rule(context.toNative(path.path))];
   const special = path.value;
   if (special.kind === 'root') return [rule('/')];
-  if (special.kind === 'slash_tmp') return isDirectory('/tmp') ? [rule('/tmp')] : [];
+  if (special.kind === 'slash_tmp') return (context.isDirectory ?? isDirectory)('/tmp') ? [rule('/tmp')] : [];
   if (special.kind === 'tmpdir') return isTemporary(context.tmpdir) ? [rule(context.tmpdir)] : [];
   if (special.kind === 'project_roots' || special.kind === 'current_working_directory') {
     return roots().map((root) => rule(posix.join(root, special.subpath ?? '')));

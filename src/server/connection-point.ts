@@ -3,6 +3,7 @@ import { environmentInfo } from '../environment/index.ts';
 import type { Link } from '../rpc/index.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
 import { Connection } from './connection.ts';
+import { Rehearsal } from './rehearsal.ts';
 import { Sessions } from './sessions.ts';
 
 export interface ConnectionPointOptions {
@@ -16,6 +17,7 @@ export class ConnectionPoint implements AsyncDisposable {
   readonly #log: Logger;
   readonly #sessions: Sessions;
   readonly #info = environmentInfo();
+  readonly #rehearsal = new Rehearsal();
 
   constructor(options: ConnectionPointOptions) {
     this.config = { ...defaultConfig, ...options.config };
@@ -29,6 +31,7 @@ export class ConnectionPoint implements AsyncDisposable {
       sessions: this.#sessions,
       info: this.#info,
       log: this.#log,
+      rehearsal: this.#rehearsal,
       resumable,
     });
   }

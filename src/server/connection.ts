@@ -20,9 +20,11 @@ import type { ExecServerConfig } from './config.ts';
 import { discoveryHandlers } from './discovery-handlers.ts';
 import { environmentHandlers } from './environment-handlers.ts';
 import { fileHandlers } from './file-handlers.ts';
+import { FileParams } from './file-params.ts';
 import type { Handlers, RequestContext } from './handlers.ts';
 import { httpHandlers } from './http-handlers.ts';
 import { processHandlers } from './process-handlers.ts';
+import type { Rehearsal } from './rehearsal.ts';
 import type { Attachment, Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -37,6 +39,7 @@ export interface ConnectionOptions {
   readonly sessions: Sessions;
   readonly info: EnvironmentInfo;
   readonly log: Logger;
+  readonly rehearsal: Rehearsal;
   /** Whether a client that lost this connection could come back on another. */
   readonly resumable: boolean;
 }
@@ -53,6 +56,7 @@ const controlMethods = new Set([
 export class Connection implements Service {
   readonly #options: ConnectionOptions;
   readonly #handlers: Handlers;
+  readonly #fileParams = new FileParams();
   readonly #link: Link;
   readonly #attachment: Attachment;
   #handshake: Handshake = { phase: 'new' };
@@ -93,11 +97,12 @@ export class Connection implements Service {
 
   request(method: string, wireParams: unknown, signal: AbortSignal): unknown {
     if (!isMethodName(method)) throw notImplemented(method);
-    const params = decode(methods[method].params, wireParams ?? null);
+    const params = this.#fileParams.decode(method, wireParams) ?? decode(methods[method].params, wireParams ?? null);
     if (method === 'initialize') return this.#initialize(params as Params<'initialize'>);
     const session = this.#session(methods[method].family);
     const handler = this.#handlers[method] as ((params: unknown, context: RequestContext) => unknown) | undefined;
     if (!handler) throw notImplemented(method);
+    if (method.startsWith('fs/') || method === 'process/start') this.#options.rehearsal.begin();
     try {
       const result = handler(params, { session, signal, log: this.#options.log });
       if (!(result instanceof Promise)) return wireResult(method, result);

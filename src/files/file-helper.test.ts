@@ -1,0 +1,100 @@
+import { closeSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fileAnswer, nativeFile, spawn } from '../os/index.ts';
+import { PathUri } from '../protocol/index.ts';
+import { parseResult, type ResultText } from './file-answer.ts';
+import { FileHelper } from './file-helper.ts';
+import type { FileRequest } from './file-request.ts';
+
+const MAKE_CHANNEL = 14;
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'exec-server-helper-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const uri = (name: string): PathUri => PathUri.fromNative(join(folder, name));
+const reading = (name: string): FileRequest => ({ operation: 'readFile', paths: [uri(name)] });
+
+/** A helper of which nothing but the sandbox is missing; the pid lets a test do something to it. */
+function start(): { helper: FileHelper; pid: number } {
+  const request = Buffer.alloc(48);
+  request.writeUInt16LE(MAKE_CHANNEL, 8);
+  const answer = fileAnswer(request);
+  const { own, other } = JSON.parse(answer.toString('latin1', 192, 192 + answer.readUInt32LE(0)));
+  const io = { type: 'pipe', stdin: 'open' } as const;
+  const child = spawn({ argv: [nativeFile('fs-helper'), '3'], cwd: '/', env: {}, io, mark: 0n, inherit: [other] });
+  closeSync(other);
+  return { helper: new FileHelper({ child, channel: own }), pid: child.pid };
+}
+
+const contentOf = async (result: ResultText | Promise<ResultText>): Promise<Buffer> => {
+  const { dataBase64 } = parseResult(await result) as { dataBase64: string };
+  return Buffer.from(dataBase64, 'base64');
+};
+
+describe('a helper', () => {
+  it('is waited for once it is known to answer', async () => {
+    await using helper = start().helper;
+    writeFileSync(join(folder, 'file'), 'content');
+    const first = helper.execute(reading('file'));
+    expect(first).toBeInstanceOf(Promise);
+    expect(String(await contentOf(first))).toBe('content');
+    const results = Array.from({ length: 50 }, () => helper.execute(reading('file')));
+    expect(results.some((result) => !(result instanceof Promise))).toBe(true);
+    for (const result of results) expect(String(await contentOf(result))).toBe('content');
+  });
+
+  it('gives back whole what is too long to be waited for, whatever else it is asked meanwhile', async () => {
+    await using helper = start().helper;
+    const large = Buffer.alloc(5_000_000, 'abcdefg');
+    writeFileSync(join(folder, 'large'), large);
+    writeFileSync(join(folder, 'small'), 'content');
+    await helper.execute(reading('small'));
+    const names = ['large', 'small', 'large', 'small', 'small', 'large'];
+    const results = await Promise.all(names.map((name) => contentOf(helper.execute(reading(name)))));
+    expect(results.map((bytes) => bytes.length)).toEqual(names.map((name) => (name === 'large' ? 5_000_000 : 7)));
+    expect(results[5]!.equals(large)).toBe(true);
+  });
+
+  it('writes and reads back what it was sent, small or large', async () => {
+    await using helper = start().helper;
+    for (const size of [0, 1, 60_000, 70_000, 3_000_000]) {
+      const payload = Buffer.alloc(size, 'xyz');
+      await helper.execute({ operation: 'writeFile', paths: [uri('file')], payload });
+      expect((await contentOf(helper.execute(reading('file')))).equals(payload)).toBe(true);
+    }
+  });
+
+  it('that hangs keeps nobody else waiting, and answers when it goes on', async () => {
+    const { helper: hanging, pid } = start();
+    await using helper = hanging;
+    writeFileSync(join(folder, 'file'), 'content');
+    await helper.execute(reading('file'));
+    process.kill(pid, constants.signals.SIGSTOP);
+    const late = helper.execute(reading('file'));
+    expect(late).toBeInstanceOf(Promise);
+    expect(helper.busy).toBe(true);
+    const later = helper.execute(reading('file'));
+    process.kill(pid, constants.signals.SIGCONT);
+    expect(String(await contentOf(late))).toBe('content');
+    expect(String(await contentOf(later))).toBe('content');
+    expect(helper.busy).toBe(false);
+  });
+
+  it('that dies fails what it was asked, and says how it ended', async () => {
+    const { helper: dying, pid } = start();
+    await using helper = dying;
+    writeFileSync(join(folder, 'file'), 'content');
+    await helper.execute(reading('file'));
+    process.kill(pid, constants.signals.SIGSTOP);
+    const late = helper.execute(reading('file'));
+    process.kill(pid, constants.signals.SIGKILL);
+    await expect(late).rejects.toThrow('fs sandbox helper failed with status signal: 9');
+    expect(helper.failed).toBe(true);
+    await expect(helper.execute(reading('file'))).rejects.toThrow('fs sandbox helper failed');
+  });
+});

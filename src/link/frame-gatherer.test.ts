@@ -1,0 +1,128 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FrameGatherer, gatherFrames } from './frame-gatherer.ts';
+
+/** A frame with so much payload, masked or not; what is in it does not matter. */
+function frame(length: number, masked: boolean): { header: Buffer; payload: Buffer } {
+  const header = Buffer.alloc(length < 126 ? 2 : length < 65_536 ? 4 : 10);
+  header[0] = 0x81;
+  header[1] = (masked ? 0x80 : 0) | (length < 126 ? length : length < 65_536 ? 126 : 127);
+  if (header.length === 4) header.writeUInt16BE(length, 2);
+  if (header.length === 10) header.writeBigUInt64BE(BigInt(length), 2);
+  const key = Buffer.from(masked ? [0x81, 0xff, 0xff, 0x00] : []);
+  return { header: Buffer.concat([header, key]), payload: Buffer.alloc(length, length % 251) };
+}
+
+const lengths = fc.oneof(
+  fc.constantFrom(0, 1, 125, 126, 127, 65_535, 65_536, 131_071, 131_072, 300_000),
+  fc.nat(200_000),
+);
+const cuts = fc.array(fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 70_000 })), { minLength: 1 });
+
+function gathered(bytes: Buffer, sizes: readonly number[]): Buffer[] {
+  const pieces: Buffer[] = [];
+  const gatherer = new FrameGatherer((piece) => pieces.push(Buffer.from(piece)));
+  for (let at = 0, n = 0; at < bytes.length; n++) {
+    const size = Math.max(sizes[n % sizes.length]!, n > 3000 ? 70_000 : 1);
+    gatherer.add(bytes.subarray(at, at + size));
+    at += size;
+  }
+  gatherer.end();
+  return pieces;
+}
+
+describe('frames on their way from a socket', () => {
+  it('lose and gain nothing, however they are cut, and the large ones come whole', () => {
+    const frames = fc.array(fc.tuple(lengths, fc.boolean()), { minLength: 1, maxLength: 5 });
+    fc.assert(
+      fc.property(frames, cuts, (shapes, sizes) => {
+        const made = shapes.map(([length, masked]) => frame(length, masked));
+        const bytes = Buffer.concat(made.flatMap(({ header, payload }) => [header, payload]));
+        const pieces = gathered(bytes, sizes);
+        expect(Buffer.concat(pieces).equals(bytes)).toBe(true);
+        const large = made.filter(({ payload }) => payload.length >= 131_072);
+        const whole = pieces.filter((piece) => large.some(({ payload }) => payload.equals(piece)));
+        expect(whole.length).toBe(large.length);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('go on as they are when the connection ends in the middle of one', () => {
+    const { header, payload } = frame(200_000, true);
+    const bytes = Buffer.concat([header, payload]).subarray(0, 150_000);
+    expect(Buffer.concat(gathered(bytes, [1000])).equals(bytes)).toBe(true);
+  });
+
+  it('of which too much is announced are left in pieces', () => {
+    const header = Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 1, 2, 3, 4]);
+    const pieces = gathered(Buffer.concat([header, Buffer.alloc(3000)]), [1000]);
+    expect(pieces.map((piece) => piece.length)).toEqual([1000, 1000, 1000, 14]);
+  });
+});
+
+/** Both ends of a connection. */
+async function connection(): Promise<{ near: Socket; far: Socket } & Disposable> {
+  const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const far = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const [near] = (await once(server, 'connection')) as [Socket];
+  return {
+    near,
+    far,
+    [Symbol.dispose]: () => {
+      for (const socket of [near, far]) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+/** Listens until so much has come, or all; the pieces it came in. */
+function take(socket: Socket, length = Number.POSITIVE_INFINITY): Promise<Buffer[]> {
+  return new Promise((resolve) => {
+    const pieces: Buffer[] = [];
+    let taken = 0;
+    socket.on('end', () => resolve(pieces));
+    socket.on('data', (piece) => {
+      pieces.push(piece);
+      taken += piece.length;
+      if (taken >= length) resolve(pieces);
+    });
+    socket.resume();
+  });
+}
+
+describe('a socket that gathers frames', () => {
+  it('gives a large payload in one piece, before and after what is small', async () => {
+    using both = await connection();
+    const [small, large] = [frame(10, true), frame(1_000_000, true)];
+    const bytes = Buffer.concat([small, large, small].flatMap(({ header, payload }) => [header, payload]));
+    gatherFrames(both.near);
+    both.far.write(bytes);
+    const pieces = await take(both.near, bytes.length);
+    expect(Buffer.concat(pieces).equals(bytes)).toBe(true);
+    expect(pieces.some((piece) => piece.equals(large.payload))).toBe(true);
+  });
+
+  it('ends with what it has of a frame when the other side ends', async () => {
+    using both = await connection();
+    const { header, payload } = frame(1_000_000, true);
+    gatherFrames(both.near);
+    both.far.end(Buffer.concat([header, payload.subarray(0, 500_000)]));
+    expect(Buffer.concat(await take(both.near)).length).toBe(header.length + 500_000);
+  });
+
+  it('keeps nothing back from one who had begun before', async () => {
+    using both = await connection();
+    const { header, payload } = frame(1_000_000, true);
+    both.near.once('readable', () => {}); // has it read what comes
+    both.far.write(Buffer.from([0x82, 0x84]));
+    while (both.near.readableLength === 0) await once(both.near, 'readable');
+    gatherFrames(both.near);
+    const rest = Buffer.concat([header, payload.subarray(0, 100)]);
+    both.far.write(rest);
+    expect(Buffer.concat(await take(both.near, 2 + rest.length)).length).toBe(2 + rest.length);
+  });
+});

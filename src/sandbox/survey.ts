@@ -1,0 +1,134 @@
+import { constants } from 'node:fs';
+import { posix } from 'node:path';
+import { ANSWER_ROOM_AFTER, ANSWER_ROOM_BEFORE, fileAnswer } from '../os/index.ts';
+
+/** The thing at a path, not followed. */
+export interface Found {
+  readonly kind: 'directory' | 'file' | 'link' | 'other';
+  /** Tells it from one that takes its place; numbers are used again, soon, so its birth counts too. */
+  readonly identity: string;
+}
+
+/** What is asked of the engine; the letters are those of native/fs-stat.c. */
+type Letter = 'l' | 's' | 'r' | 'e' | 'b';
+
+/**
+ * What a plan asks about the disk. Each question is put once, so that a plan follows from one set of answers; whether
+ * they still hold can be found out later at a single stroke.
+ */
+export class Survey {
+  /** As the engine gave them: the length of each before it. */
+  readonly #answers = new Map<string, Buffer>();
+
+  /** Undefined when it is missing or out of our sight: what we may not see, the command may not either. */
+  look(path: string): Found | undefined {
+    const sight = this.#ask('l', path);
+    if (sight.readUInt32LE(SEEN) === 0) return undefined;
+    const kind = kinds[sight.readUInt32LE(MODE) & constants.S_IFMT] ?? 'other';
+    return { kind, identity: sight.toString('latin1', DEVICE, BIRTH_END) };
+  }
+
+  /** Whether the path leads to a directory. */
+  isDirectory(path: string): boolean {
+    const sight = this.#ask('s', path);
+    return (sight.readUInt32LE(MODE) & constants.S_IFMT) === constants.S_IFDIR;
+  }
+
+  /** The path without symlinks; undefined when nothing is there. */
+  realPath(path: string): string | undefined {
+    return this.#ask('r', path).toString() || undefined;
+  }
+
+  /** False for what we may not read as well: then it is not ours either. */
+  isEmptyDirectory(path: string): boolean {
+    return this.#ask('e', path).length > 0;
+  }
+
+  /**
+   * Whether a command of ours, which has no capabilities, could create something in a directory. A server that is root
+   * has capabilities the command lacks, so that asking the kernel would give the wrong answer.
+   */
+  couldCreateIn(directory: string): boolean {
+    const sight = this.#ask('s', directory);
+    if (sight.readUInt32LE(SEEN) === 0) throw new Error(`${directory} has gone away`);
+    if (process.geteuid?.() !== 0) return sight.readUInt32LE(WRITABLE) !== 0;
+    const [mode, uid, gid] = [MODE, UID, GID].map((at) => sight.readUInt32LE(at)) as [number, number, number];
+    return allowedByMode(mode, uid, gid);
+  }
+
+  /** The directory a `.git` file points to. */
+  gitDirectoryOf(gitFile: string): string | undefined {
+    const content = this.#ask('b', gitFile);
+    if (content.length > LONGEST_GIT_FILE) return undefined;
+    const target = /^gitdir:\s*([^\0]+?)\s*$/m.exec(content.toString())?.[1];
+    return target === undefined ? undefined : posix.resolve(posix.dirname(gitFile), target);
+  }
+
+  /** What was asked and answered so far. */
+  record(): SurveyRecord {
+    return new SurveyRecord(requestFor([...this.#answers.keys()]), Buffer.concat([...this.#answers.values()]));
+  }
+
+  #ask(letter: Letter, path: string): Buffer {
+    if (path.includes('\0')) return letter === 'l' || letter === 's' ? UNSEEN : EMPTY; // no file has such a name
+    const question = letter + path;
+    let answer = this.#answers.get(question);
+    if (answer === undefined) {
+      answer = contentOf(fileAnswer(requestFor([question])));
+      this.#answers.set(question, answer);
+    }
+    return answer.subarray(LENGTH_BYTES);
+  }
+}
+
+/** Questions with the answers that were given to them. */
+export class SurveyRecord {
+  readonly #request: Buffer;
+  readonly #answers: Buffer;
+
+  constructor(request: Buffer, answers: Buffer) {
+    this.#request = request;
+    this.#answers = answers;
+  }
+
+  /** Whether the disk would give the same answers now. */
+  holds(): boolean {
+    return this.#answers.length === 0 || contentOf(fileAnswer(this.#request)).equals(this.#answers);
+  }
+}
+
+function requestFor(questions: readonly string[]): Buffer {
+  const body = Buffer.from(questions.map((question) => `${question}\0`).join(''));
+  const head = Buffer.alloc(HEAD_BYTES);
+  head.writeUInt32LE(body.length, 0);
+  head.writeUInt16LE(INSPECT, 8);
+  return Buffer.concat([head, body]);
+}
+
+function contentOf(answer: Buffer): Buffer {
+  if (answer.readUInt32LE(8) !== 0) throw new Error('the disk cannot be inspected');
+  return answer.subarray(ANSWER_ROOM_BEFORE, answer.length - ANSWER_ROOM_AFTER);
+}
+
+function allowedByMode(mode: number, uid: number, gid: number): boolean {
+  if (uid === process.geteuid?.()) return true; // an owner may always give itself the right
+  const inGroup = gid === process.getegid?.() || process.getgroups?.().includes(gid);
+  return (mode & (inGroup ? constants.S_IWGRP : constants.S_IWOTH)) !== 0;
+}
+
+const kinds: Readonly<Record<number, Found['kind']>> = {
+  [constants.S_IFDIR]: 'directory',
+  [constants.S_IFREG]: 'file',
+  [constants.S_IFLNK]: 'link',
+};
+
+/** The operation of the engine (native/fs-engine.h) and the layout of its requests and answers. */
+const INSPECT = 13;
+const HEAD_BYTES = 48;
+const LENGTH_BYTES = 4;
+const [SEEN, MODE, UID, GID, DEVICE, BIRTH_END, WRITABLE] = [0, 4, 8, 12, 16, 44, 44];
+
+const UNSEEN = Buffer.alloc(48);
+const EMPTY = Buffer.alloc(0);
+
+const LONGEST_GIT_FILE = 4096;
