@@ -1,61 +1,15 @@
-// Builds the native addon and the guardian into build/native: node scripts/build-native.mjs
+// Builds the native addon and the programs beside it into build/native: node scripts/build-native.mjs
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdirSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { dependencies, flags, sourcesOf, targets } from './native-targets.mjs';
 import { ensureInstalled } from './system-packages.mjs';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const native = join(root, 'native');
-const output = join(root, 'build', 'native');
-const flags = ['-std=gnu17', '-O2', '-Wall', '-Wextra', '-Werror', '-fvisibility=hidden'];
+const self = fileURLToPath(import.meta.url);
+const output = join(dirname(dirname(self)), 'build', 'native');
 
-const filesystem = [
-  'base64',
-  'base64-decode',
-  'fs-answer',
-  'fs-copy',
-  'fs-directory',
-  'fs-engine',
-  'fs-open',
-  'fs-read',
-  'fs-remove',
-  'fs-stat',
-  'fs-text',
-  'fs-walk',
-  'fs-write',
-];
-const addon = [
-  ...filesystem,
-  'addon',
-  'children',
-  'decode',
-  'delivery',
-  'descriptors',
-  'family',
-  'fs-addon',
-  'harden',
-  'inherit',
-  'input',
-  'loop',
-  'mask',
-  'output',
-  'queue',
-  'spawn',
-  'start-child',
-  'sweep',
-];
-const targets = [
-  { file: 'exec_native.node', parts: addon, flags: [['-shared', '-fPIC', '-pthread', '-I', napiHeaders()]] },
-  // Static where the C library can be: a third of the memory.
-  { file: 'guardian', parts: ['guardian', 'family'], flags: [['-static'], []] },
-  // Static always: it runs in views of the disk that have no C library.
-  { file: 'sandbox-stage', parts: ['sandbox-stage', 'inner-listeners'], flags: [['-static']] },
-  { file: 'fs-helper', parts: ['fs-helper', ...filesystem], flags: [['-static']] },
-];
-
-const outdated = targets.filter(({ file }) => newest([join(output, file)]) < newest(sources()));
+const outdated = targets.filter(({ file }) => newest([join(output, file)]) < newest([self, ...dependencies()]));
 if (outdated.length > 0) {
   ensureCompiler();
   mkdirSync(output, { recursive: true });
@@ -63,10 +17,11 @@ if (outdated.length > 0) {
 }
 
 /** Compiles with the first of the flag sets that works. */
-function build({ file, parts, flags: choices }) {
+function build(target) {
+  const { file, flags: choices } = target;
   const finished = join(output, file);
   const partial = `${finished}.${process.pid}`;
-  const files = parts.map((part) => join(native, `${part}.c`));
+  const files = sourcesOf(target);
   const works = choices.slice(0, -1).find((choice) => compile(choice, partial, files, 'ignore'));
   if (works === undefined && !compile(choices.at(-1), partial, files, 'inherit')) process.exit(1);
   renameSync(partial, finished); // a running server keeps the file it has loaded
@@ -74,14 +29,6 @@ function build({ file, parts, flags: choices }) {
 
 function compile(choice, target, files, stdio) {
   return spawnSync('cc', [...flags, ...choice, '-o', target, ...files], { stdio }).status === 0;
-}
-
-function napiHeaders() {
-  return createRequire(import.meta.url)('node-api-headers').include_dir;
-}
-
-function sources() {
-  return [fileURLToPath(import.meta.url), ...readdirSync(native).map((name) => join(native, name))];
 }
 
 /** When the newest of the files was written; the beginning of time when one is missing. */

@@ -9,7 +9,7 @@ import { HeadTailBuffer } from './head-tail-buffer.ts';
 import { limits } from './limits.ts';
 import { pathUri } from './native-path.ts';
 import { type NetworkJudge, NetworkScope } from './network-scope.ts';
-import { isNetworkOff, sandboxFor } from './permissions.ts';
+import { isNetworkOff, sandboxFor, withAdditional } from './permissions.ts';
 import type { Session } from './session.ts';
 import { endItem } from './session-end.ts';
 import { ToolError } from './tool-result.ts';
@@ -105,7 +105,8 @@ export class Attempt implements Disposable {
   }
 
   async #start(signal: AbortSignal | undefined): Promise<CommandProcess> {
-    const { backend, argv, cwd, tty, settings } = this.#plan;
+    const { backend, argv, cwd, tty, wishes } = this.#plan;
+    const settings = withAdditional(this.#plan.settings, wishes.additionalPermissions);
     const { callId, sandboxed } = this.#request;
     const { threadId, sessionId, version, envPolicy = defaultEnvPolicy } = this.#conversation;
     const sandbox = sandboxed ? sandboxFor(settings, cwd) : undefined;

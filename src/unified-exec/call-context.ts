@@ -1,4 +1,3 @@
-import type { Orchestrator } from '../approval/index.ts';
 import type { EnvPolicy } from '../protocol/index.ts';
 import type { PlanOptions } from './command-plan.ts';
 import type { Endings } from './endings.ts';
@@ -20,7 +19,6 @@ export interface Conversation extends PlanOptions {
   readonly sessions: Sessions;
   readonly events: EventStream;
   readonly endings: Endings;
-  readonly orchestrator: Orchestrator | undefined;
   readonly modelOutputTokens: number;
   readonly longestPollMs: number;
   readonly envPolicy: EnvPolicy;

@@ -1,9 +1,15 @@
 import { posix, win32 } from 'node:path';
-import type { AdditionalPermissions, CommandRequest, SandboxPermissions } from '../approval/index.ts';
+import {
+  type AdditionalPermissions,
+  type CommandRequest,
+  escalationRefusal,
+  type Orchestrator,
+  type SandboxPermissions,
+} from '../approval/index.ts';
 import type { EnvironmentInfo } from '../protocol/index.ts';
 import type { Environments } from './environments.ts';
 import type { ExecBackend } from './exec-backend.ts';
-import { confinementOf, type EnvironmentSettings, withAdditional } from './permissions.ts';
+import { confinementOf, type EnvironmentSettings } from './permissions.ts';
 import { localShell, remoteShell, type Shell, shellArgv } from './shell-command.ts';
 import type { ExecCommandArguments } from './tool-arguments.ts';
 import { ToolError } from './tool-result.ts';
@@ -14,6 +20,7 @@ export interface PlanOptions {
   readonly settings: Readonly<Record<string, EnvironmentSettings>>;
   readonly allowLoginShell: boolean;
   readonly additionalPermissions: boolean;
+  readonly orchestrator: Orchestrator | undefined;
 }
 
 /** A call of `exec_command`, worked out: what to run, where, and under which rules. */
@@ -21,7 +28,7 @@ export interface CommandPlan {
   readonly environmentId: string;
   readonly backend: ExecBackend;
   readonly info: EnvironmentInfo | undefined;
-  /** With what the call asks for on top, if it asks for something. */
+  /** Without what the call asks for on top: nobody has agreed to that yet. */
   readonly settings: EnvironmentSettings;
   readonly argv: readonly string[];
   readonly cwd: string;
@@ -39,6 +46,7 @@ export async function planCommand(args: ExecCommandArguments, options: PlanOptio
   const info = await backend.info().catch(() => {
     throw new ToolError(NO_ENVIRONMENT); // the next call tries to connect again
   });
+  refuseStrangeWishes(args, info);
   const settings = options.settings[environmentId] ?? {};
   const paths = info?.platformOs === 'windows' ? win32 : posix;
   const base = settings.cwd ?? String(info?.cwd?.toNative() ?? '/');
@@ -49,7 +57,7 @@ export async function planCommand(args: ExecCommandArguments, options: PlanOptio
     environmentId,
     backend,
     info,
-    settings: withAdditional({ ...settings, cwd: base }, wishes.additionalPermissions),
+    settings: { ...settings, cwd: base },
     argv: shellArgv(shell, args.cmd, wantsLogin(args.login, options.allowLoginShell)),
     cwd,
     tty: args.tty ?? false,
@@ -80,6 +88,15 @@ function chooseShell(
   return shell;
 }
 
+/** Nonsense that has nothing to do with what the machine has or the policy allows. */
+function refuseStrangeWishes(
+  { workdir, justification, sandbox_permissions }: ExecCommandArguments,
+  info: EnvironmentInfo | undefined,
+): void {
+  if (workdir?.includes('\0')) throw new ToolError(`'${workdir}' is invalid on '${info?.platformOs ?? 'linux'}'`);
+  if (justification !== undefined && sandbox_permissions === undefined) throw new ToolError(UNEXPLAINED);
+}
+
 function wantsLogin(asked: boolean | undefined, allowed: boolean): boolean {
   if (asked && !allowed) throw new ToolError('login shell is disabled by config; omit `login` or set it to false.');
   return asked ?? allowed;
@@ -92,6 +109,7 @@ function wishesOf(
   absolute: (path: string) => string,
 ): CommandPlan['wishes'] {
   const { justification, prefix_rule: prefixRule } = args;
+  if (wantsMore(args)) refuseEscalation(options.orchestrator);
   const additionalPermissions = additionalOf(args, options.additionalPermissions, absolute);
   const sandboxPermissions: SandboxPermissions = additionalPermissions
     ? 'with_additional_permissions'
@@ -105,6 +123,14 @@ function wishesOf(
   };
 }
 
+const wantsMore = ({ sandbox_permissions, additional_permissions }: ExecCommandArguments): boolean =>
+  (sandbox_permissions ?? 'use_default') !== 'use_default' || additional_permissions !== undefined;
+
+function refuseEscalation(orchestrator: Orchestrator | undefined): void {
+  const refusal = orchestrator ? orchestrator.escalationRefusal : escalationRefusal('never');
+  if (refusal !== undefined) throw new ToolError(refusal);
+}
+
 function additionalOf(
   { sandbox_permissions, additional_permissions }: ExecCommandArguments,
   allowed: boolean,
@@ -112,12 +138,12 @@ function additionalOf(
 ): AdditionalPermissions | undefined {
   const wanted = sandbox_permissions === 'with_additional_permissions';
   if (!wanted && !additional_permissions) return undefined;
-  if (sandbox_permissions === 'require_escalated') return undefined;
   if (!allowed) {
     throw new ToolError(
       'additional permissions are disabled; enable `features.exec_permission_approvals` before using `with_additional_permissions`',
     );
   }
+  if (sandbox_permissions === 'require_escalated') return undefined;
   if (!additional_permissions) {
     throw new ToolError(
       'missing `additional_permissions`; provide at least one of `network` or `file_system` when using `with_additional_permissions`',
@@ -138,6 +164,9 @@ function additionalOf(
     ...(read.length + write.length > 0 && { file_system: files }),
   };
 }
+
+const UNEXPLAINED =
+  '`justification` requires an explicit `sandbox_permissions`; use `sandbox_permissions: "require_escalated"` for unsandboxed execution, or omit `justification`.';
 
 export const NO_ENVIRONMENT =
   'No usable execution environment is available. Wait for an environment to become available before using this tool.';

@@ -19,7 +19,7 @@ export async function execCommand(
   context: CallContext,
 ): Promise<ToolResult> {
   const plan = await planCommand(args, conversation);
-  const patched = await interceptPatch(plan, conversation.modelOutputTokens, context.signal);
+  const patched = await interceptPatch(plan, conversation, context);
   if (patched) return patched;
   const call = new ExecCommandCall(conversation, plan, context);
   return call.run(startYieldMs(args.yield_time_ms, plan.info?.platformOs), args.max_output_tokens);
@@ -69,10 +69,7 @@ class ExecCommandCall {
 
   async #orchestrate(attempt: (options: AttemptOptions) => Promise<Attempt>): Promise<Attempt> {
     const { orchestrator } = this.#conversation;
-    if (!orchestrator) {
-      if (this.#request.sandboxPermissions !== 'use_default') throw new ToolError(NEVER_ESCALATES);
-      return attempt({ sandboxed: true, number: 1 });
-    }
+    if (!orchestrator) return attempt({ sandboxed: true, number: 1 });
     const { value } = await orchestrator.run(
       this.#request,
       async (options) => {
@@ -145,6 +142,3 @@ function toolError(error: unknown): unknown {
 function notCreated(reason: string): ToolError {
   return new ToolError(`exec_command failed: CreateProcess { message: ${quoted(`Rejected(${quoted(reason)})`)} }`);
 }
-
-const NEVER_ESCALATES =
-  'approval policy is Never; reject command — you cannot ask for escalated permissions if the approval policy is Never';

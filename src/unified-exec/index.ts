@@ -15,6 +15,7 @@ export { type LocalBackendOptions, localBackend } from './local-backend.ts';
 export type { NetworkAnswer, NetworkQuestion, NetworkRequestListener } from './network-questions.ts';
 export { confinementOf, type EnvironmentSettings, sandboxFor } from './permissions.ts';
 export type { StructuredResult } from './response.ts';
+export { permissionsOf, type SandboxMode, sandboxModes } from './sandbox-mode.ts';
 export type { ExecCommandArguments, WriteStdinArguments } from './tool-arguments.ts';
 export type { ToolResult } from './tool-result.ts';
 export { type ObjectSchema, resultSchema, type ToolDefinition } from './tool-schemas.ts';

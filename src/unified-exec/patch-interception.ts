@@ -1,29 +1,65 @@
-import { applyPatchCommand, type PatchCommand, PatchError, parsePatch, parsePatchCommand } from '../patch/index.ts';
+import { type Orchestrator, Rejected } from '../approval/index.ts';
+import {
+  applyPatchCommand,
+  type PatchCommand,
+  PatchError,
+  type PatchOutcome,
+  parsePatch,
+  parsePatchCommand,
+} from '../patch/index.ts';
+import type { CallContext, Conversation } from './call-context.ts';
 import type { CommandPlan } from './command-plan.ts';
+import { permitPatch } from './patch-permission.ts';
 import { sandboxFor } from './permissions.ts';
 import { responseText } from './response.ts';
 import type { ToolResult } from './tool-result.ts';
+import { cutMiddle, lineCount } from './truncation.ts';
 
 /** Applies the patch of a command that is nothing but one; undefined for every other command. */
 export async function interceptPatch(
-  { argv, cwd, backend, settings }: CommandPlan,
-  modelTokens: number,
-  signal: AbortSignal | undefined,
+  plan: CommandPlan,
+  { modelOutputTokens: modelTokens, orchestrator }: Conversation,
+  context: CallContext,
 ): Promise<ToolResult | undefined> {
-  const command = parsePatchCommand(argv);
+  const command = parsePatchCommand(plan.argv);
   if (!command || !isPatch(command)) return undefined;
-  const files = await backend.fileSystem();
-  const { text, success } = await applyPatchCommand(command, files, cwd, {
-    sandbox: sandboxFor(settings, cwd),
-    signal,
-  });
-  if (!success) return { text, success };
+  const outcome = await apply(command, plan, orchestrator, context);
+  const { success } = outcome;
+  if (!success) return { text: outcome.text, success };
+  const text = shortened(outcome.text, modelTokens);
   const printed = { text, totalBytes: Buffer.byteLength(text), omittedBytes: 0 };
   return {
     text: responseText({ wallTimeMs: 0, printed }, modelTokens, modelTokens),
     success,
     structured: { wall_time_seconds: 0, output: text },
   };
+}
+
+async function apply(
+  command: PatchCommand,
+  plan: CommandPlan,
+  orchestrator: Orchestrator | undefined,
+  context: CallContext,
+): Promise<Pick<PatchOutcome, 'text' | 'success'>> {
+  const { backend, cwd, settings } = plan;
+  const permit = (paths: readonly string[]) => permitPatch({ text: command.text, paths, plan }, orchestrator, context);
+  const options = { sandbox: sandboxFor(settings, cwd), signal: context.signal, permit };
+  try {
+    return await applyPatchCommand(command, await backend.fileSystem(), cwd, options);
+  } catch (error) {
+    if (!(error instanceof Rejected)) throw error;
+    const why = error.kind === 'user' ? ' by user' : `: ${error.message}`;
+    return { text: `patch rejected${why}`, success: false };
+  }
+}
+
+/** The list of files has the budget of a whole answer for itself; what is above it counts the lines that do not fit. */
+function shortened(text: string, modelTokens: number): string {
+  const [heading, ...rest] = text.split('Output:\n');
+  const list = rest.join('Output:\n');
+  const cut = cutMiddle(list, modelTokens);
+  const lines = lineCount(list);
+  return `${heading}${lineCount(cut) === lines ? '' : `Total output lines: ${lines}\n`}Output:\n${cut}`;
 }
 
 /** Words behind `apply_patch` that were never meant to be a patch are the shell's business. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newChunkId, outputBudget, responseText, structuredResult } from './response.ts';
+import { newChunkId, outputBudget, responseText, structuredResult, withinModel } from './response.ts';
 
 const printed = (text: string) => ({ text, totalBytes: Buffer.byteLength(text), omittedBytes: 0 });
 
@@ -29,6 +29,12 @@ describe('the answer to a call', () => {
     const text = responseText(report, 100, 100);
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(480);
     expect(text).toContain('tokens truncated');
+  });
+
+  it('loses its middle where even that is too long, whatever it says', () => {
+    const complaint = `unknown turn environment id \`${'q'.repeat(400)}\``;
+    expect(withinModel(complaint, 33)).toBe(`${complaint.slice(0, 80)}…68 tokens truncated…${complaint.slice(-80)}`);
+    expect(withinModel(complaint, 90)).toBe(complaint);
   });
 
   it('comes as values too', () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { limits } from './limits.ts';
-import { fitOutput, type Printed, tokensOf } from './truncation.ts';
+import { cutMiddle, fitOutput, type Printed, tokensOf } from './truncation.ts';
 
 /** What one call has to tell. */
 export interface CallReport {
@@ -30,9 +30,14 @@ export function responseText(report: CallReport, outputTokens: number, modelToke
   const header = headerText(report);
   const text = (tokens: number): string => `${header}\n${fitOutput(report.printed, tokens)}`;
   const whole = text(outputTokens);
-  const excess = tokensOf(Buffer.byteLength(whole)) - Math.floor(modelTokens * 1.2);
+  const excess = tokensOf(Buffer.byteLength(whole)) - longestAnswer(modelTokens);
   return excess > 0 ? text(Math.max(0, outputTokens - excess)) : whole;
 }
+
+/** No answer is longer than this, whatever it says: of one that is, the middle is left out. */
+export const withinModel = (text: string, modelTokens: number): string => cutMiddle(text, longestAnswer(modelTokens));
+
+const longestAnswer = (modelTokens: number): number => Math.ceil(modelTokens * 1.2);
 
 export function structuredResult(report: CallReport, outputTokens: number): StructuredResult {
   const { chunkId, wallTimeMs, exitCode, sessionId, printed } = report;

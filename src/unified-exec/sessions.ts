@@ -28,6 +28,7 @@ export class Sessions {
   readonly #reserved = new Set<number>();
   readonly #open = new Map<number, Session>();
   #uses = 0;
+  #isShut = false;
 
   get all(): Session[] {
     return [...this.#open.values()];
@@ -46,11 +47,17 @@ export class Sessions {
     }
   }
 
-  /** Opens a session under its reserved number; ends another one where there are too many. */
+  /** Opens a session under its reserved number; ends others where there are too many. */
   open(session: Session): void {
-    if (this.#open.size >= limits.sessions) this.#evict();
+    if (this.#isShut) return void session.process.terminate();
+    while (this.#open.size >= limits.sessions && this.#evict());
     this.touch(session);
     this.#open.set(session.id, session);
+  }
+
+  /** What opens from now on ends at once: commands that were just starting have nobody to end them later. */
+  shut(): void {
+    this.#isShut = true;
   }
 
   touch(session: Session): void {
@@ -69,7 +76,8 @@ export class Sessions {
     this.#reserved.delete(id);
   }
 
-  #evict(): void {
+  /** False when nobody can go. */
+  #evict(): boolean {
     const victim = evictionVictim(
       this.all.map(({ id, lastUsed, process, turnstile }) => ({
         id,
@@ -79,9 +87,10 @@ export class Sessions {
       })),
     );
     const session = victim && this.#open.get(victim.id);
-    if (!session) return;
+    if (!session) return false;
     this.free(session.id);
     void session.process.terminate();
+    return true;
   }
 }
 

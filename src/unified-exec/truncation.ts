@@ -10,6 +10,13 @@ export interface Printed {
   readonly omittedBytes: number;
 }
 
+/** A text within a number of tokens: all of it, or its two ends and how much is missing between them. */
+export function cutMiddle(text: string, tokens: number): string {
+  const bytes = Buffer.from(text);
+  const budget = tokens * limits.bytesPerToken;
+  return bytes.length <= budget ? text : twoEnds(bytes, budget);
+}
+
 export const tokensOf = (bytes: number): number => Math.ceil(bytes / limits.bytesPerToken);
 
 /** Output that fits into a number of tokens: all of it, or its two ends and a note of what is missing. */
@@ -36,7 +43,7 @@ function twoEnds(bytes: Buffer, budget: number): string {
 }
 
 /** A newline at the end does not begin another line. */
-function lineCount(text: string): number {
+export function lineCount(text: string): number {
   const ends = text.split('\n').length - 1;
   return text === '' || text.endsWith('\n') ? ends : ends + 1;
 }

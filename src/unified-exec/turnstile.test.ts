@@ -20,6 +20,23 @@ describe('a turnstile', () => {
     expect([taken, turnstile.isTaken]).toEqual([true, false]);
   });
 
+  it('lets go of one who no longer wants to wait, and the next one in after those before', async () => {
+    const turnstile = new Turnstile();
+    const first = await turnstile.enter();
+    const stop = new AbortController();
+    const second = turnstile.enter(stop.signal);
+    let thirdIsIn = false;
+    const third = turnstile.enter().then(() => {
+      thirdIsIn = true;
+    });
+    stop.abort(new Error('no time'));
+
+    await expect(second).rejects.toThrow('no time');
+    expect(thirdIsIn).toBe(false);
+    first[Symbol.dispose]();
+    await third;
+  });
+
   it('counts one who leaves twice once', async () => {
     const turnstile = new Turnstile();
     const first = await turnstile.enter();

@@ -1,29 +1,33 @@
+import { Changes } from '../base/index.ts';
+
 /** Lets one through at a time, in the order they came. */
 export class Turnstile {
-  #last: Promise<void> = Promise.resolve();
-  #inside = 0;
+  /** The first one is in, the others wait. */
+  readonly #queue: object[] = [];
+  readonly #changes = new Changes();
 
   /** Whether anybody is in, or waits to be. */
   get isTaken(): boolean {
-    return this.#inside > 0;
+    return this.#queue.length > 0;
   }
 
-  async enter(): Promise<Disposable> {
-    const before = this.#last;
-    let leave!: () => void;
-    this.#last = new Promise((resolve) => {
-      leave = resolve;
-    });
-    this.#inside++;
-    await before;
-    let isIn = true;
-    return {
-      [Symbol.dispose]: () => {
-        if (!isIn) return;
-        isIn = false;
-        this.#inside--;
-        leave();
-      },
-    };
+  /** Rejects when the signal aborts before it is one's turn. */
+  async enter(signal?: AbortSignal): Promise<Disposable> {
+    const visitor = { [Symbol.dispose]: () => this.#leave(visitor) };
+    this.#queue.push(visitor);
+    while (this.#queue[0] !== visitor) {
+      await this.#changes.next({ signal });
+      if (!signal?.aborted) continue;
+      this.#leave(visitor);
+      throw signal.reason;
+    }
+    return visitor;
+  }
+
+  #leave(visitor: object): void {
+    const at = this.#queue.indexOf(visitor);
+    if (at < 0) return;
+    this.#queue.splice(at, 1);
+    this.#changes.notify();
   }
 }

@@ -11,6 +11,7 @@ import type { ExecEvent } from './exec-event.ts';
 import { ArgumentsError } from './json-cursor.ts';
 import { limits } from './limits.ts';
 import type { EnvironmentSettings } from './permissions.ts';
+import { withinModel } from './response.ts';
 import { Sessions } from './sessions.ts';
 import {
   type ExecCommandArguments,
@@ -91,7 +92,7 @@ export class UnifiedExec implements AsyncDisposable {
    * else is a text for the model.
    */
   call(name: string, argumentsText: string, context: CallContext = {}): Promise<ToolResult> {
-    return answered(async () => {
+    return this.#answered(async () => {
       if (name === 'exec_command') {
         const environment_id = parseEnvironmentId(argumentsText);
         selectEnvironment(environment_id, this.#conversation.environments);
@@ -106,11 +107,11 @@ export class UnifiedExec implements AsyncDisposable {
   }
 
   execCommand(args: ExecCommandArguments, context: CallContext = {}): Promise<ToolResult> {
-    return answered(() => execCommand(this.#conversation, args, context));
+    return this.#answered(() => execCommand(this.#conversation, args, context));
   }
 
   writeStdin(args: WriteStdinArguments, context: CallContext = {}): Promise<ToolResult> {
-    return answered(() => writeStdin(this.#conversation, args, context));
+    return this.#answered(() => writeStdin(this.#conversation, args, context));
   }
 
   /** What happens from now on. A subscriber that falls far behind misses output events and is told how many. */
@@ -147,9 +148,15 @@ export class UnifiedExec implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#conversation.sessions.shut();
     await this.clean();
     await this.#conversation.endings.settle(limits.lastEventsMs);
     this.#conversation.events.end();
+  }
+
+  async #answered(work: () => Promise<ToolResult>): Promise<ToolResult> {
+    const result = await answered(work);
+    return { ...result, text: withinModel(result.text, this.#conversation.modelOutputTokens) };
   }
 }
 

@@ -16,7 +16,7 @@ export async function writeStdin(
   const { sessions, modelOutputTokens, longestPollMs } = conversation;
   const { session_id, chars = '', yield_time_ms, max_output_tokens } = args;
   const session = requireSession(conversation, session_id);
-  using _turn = await session.turnstile.enter();
+  using _turn = await session.turnstile.enter(context.signal);
   if (sessions.get(session_id) !== session) throw unknownSession(session_id); // ended while others were served
   sessions.touch(session);
   const { process } = session;
@@ -49,8 +49,8 @@ const unknownSession = (id: number): ToolError => new ToolError(`write_stdin fai
 
 async function send(conversation: Conversation, session: Session, chars: string, context: CallContext): Promise<void> {
   const { process, tty } = session;
+  if (process.facts.hasExited) return; // there is nobody to read it, though children may still print
   if (!tty && chars !== INTERRUPT) throw new ToolError(NO_STDIN);
-  if (process.isOver) return;
   if (!tty) await process.interrupt();
   else {
     await approve(conversation, session, chars, context);

@@ -1,0 +1,258 @@
+/* Reads out of a blocked caller what it is about to execute. */
+#define _GNU_SOURCE
+#include "broker-kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "files.h"
+#include "limits.h"
+
+#define MOST_COMMAND_BYTES (16u << 20)
+#define MOST_STRINGS (1u << 20)
+#define LONGEST_STRING (128u << 10) /* of one argument, by the kernel */
+#define PAGE 4096
+
+/* How the arguments lie: the calls differ by the directory in front. */
+struct arguments {
+    int directory;
+    uint64_t path, argv, environment;
+    int flags;
+};
+
+static struct arguments arguments_of(const struct seccomp_data *data)
+{
+    const __u64 *args = data->args;
+    if (data->nr == __NR_execve)
+        return (struct arguments){.directory = AT_FDCWD, .path = args[0], .argv = args[1], .environment = args[2]};
+    return (struct arguments){.directory = (int)args[0], .path = args[1], .argv = args[2], .environment = args[3], .flags = (int)args[4]};
+}
+
+static ssize_t read_memory(pid_t thread, uint64_t from, void *room, size_t length)
+{
+    struct iovec local = {.iov_base = room, .iov_len = length};
+    struct iovec remote = {.iov_base = (void *)(uintptr_t)from, .iov_len = length};
+    return process_vm_readv(thread, &local, 1, &remote, 1, 0);
+}
+
+/* Appends a string with its NUL, page by page, since the page behind it may be missing. */
+static int read_string(pid_t thread, uint64_t from, size_t longest, struct bytes *bytes)
+{
+    size_t read = 0;
+    while (read <= longest && bytes->length < MOST_COMMAND_BYTES) {
+        size_t step = PAGE - (from + read) % PAGE;
+        char *room = bytes_reserve(bytes, step);
+        if (room == NULL) {
+            errno = ENOMEM;
+            return -1;
+        }
+        ssize_t count = read_memory(thread, from + read, room, step);
+        if (count <= 0)
+            return -1;
+        char *end = memchr(room, '\0', (size_t)count);
+        bytes->length += end != NULL ? (size_t)(end - room) + 1 : (size_t)count;
+        if (end != NULL)
+            return 0;
+        read += (size_t)count;
+    }
+    errno = E2BIG;
+    return -1;
+}
+
+/* Appends the strings of a vector; their number, or -1. */
+static long read_vector(pid_t thread, uint64_t from, struct bytes *bytes)
+{
+    long count = 0;
+    uint64_t pointers[256];
+    while (from != 0 && count < (long)MOST_STRINGS) {
+        size_t whole = (PAGE - from % PAGE) / sizeof *pointers; /* up to the end of the page */
+        size_t step = whole == 0 ? 1 : whole < 256 ? whole : 256;
+        ssize_t length = read_memory(thread, from, pointers, step * sizeof *pointers);
+        if (length < (ssize_t)sizeof *pointers)
+            return -1;
+        for (size_t i = 0; i < (size_t)length / sizeof *pointers; i++, count++) {
+            if (pointers[i] == 0)
+                return count;
+            if (read_string(thread, pointers[i], LONGEST_STRING, bytes) < 0)
+                return -1;
+        }
+        from += (uint64_t)length;
+    }
+    if (from == 0)
+        return 0;
+    errno = E2BIG;
+    return -1;
+}
+
+char *caller_path(pid_t thread, const struct seccomp_data *data)
+{
+    struct bytes path = {0};
+    if (read_string(thread, arguments_of(data).path, PATH_MAX, &path) == 0)
+        return path.start;
+    int error = errno;
+    bytes_free(&path);
+    errno = error;
+    return NULL;
+}
+
+static char *read_link(const char *format, pid_t thread, int fd)
+{
+    char link[64], target[PATH_MAX + 1];
+    snprintf(link, sizeof link, format, (int)thread, fd);
+    ssize_t length = readlink(link, target, PATH_MAX);
+    if (length < 0)
+        return NULL;
+    target[length] = '\0';
+    return strdup(target);
+}
+
+int caller_wanted(pid_t thread, const struct seccomp_data *data, struct wanted *wanted)
+{
+    struct arguments arguments = arguments_of(data);
+    *wanted = (struct wanted){.path = caller_path(thread, data), .directory = read_link("/proc/%d/cwd", thread, 0)};
+    if (wanted->path == NULL || wanted->directory == NULL)
+        return -1;
+    if (arguments.directory == AT_FDCWD || *wanted->path == '/')
+        return 0;
+    char *opened = read_link("/proc/%d/fd/%d", thread, arguments.directory), *joined = NULL;
+    if (opened == NULL) {
+        errno = EBADF;
+        return -1;
+    }
+    wanted->by_descriptor = *wanted->path == '\0' && (arguments.flags & AT_EMPTY_PATH) != 0;
+    if (!wanted->by_descriptor && asprintf(&joined, "%s/%s", opened, wanted->path) < 0)
+        joined = NULL;
+    free(wanted->path);
+    wanted->path = wanted->by_descriptor ? opened : joined;
+    if (!wanted->by_descriptor)
+        free(opened);
+    return wanted->path != NULL ? 0 : -1;
+}
+
+void wanted_free(struct wanted *wanted)
+{
+    free(wanted->path);
+    free(wanted->directory);
+    *wanted = (struct wanted){0};
+}
+
+static int add_umask(pid_t thread, struct bytes *block)
+{
+    char path[64], line[256];
+    unsigned mask = 022;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
+    FILE *status = fopen(path, "re");
+    if (status == NULL)
+        return -1;
+    while (fgets(line, sizeof line, status) != NULL && sscanf(line, "Umask: %o", &mask) != 1)
+        ;
+    fclose(status);
+    bytes_print(block, "%o", mask);
+    bytes_add(block, "", 1);
+    return 0;
+}
+
+static void add_amount(struct bytes *block, rlim_t amount)
+{
+    if (amount == RLIM_INFINITY)
+        bytes_add_text(block, " unlimited");
+    else
+        bytes_print(block, " %" PRIu64, (uint64_t)amount);
+}
+
+static int add_limits(pid_t thread, struct bytes *block)
+{
+    bytes_print(block, "%zu", limit_count);
+    bytes_add(block, "", 1);
+    for (size_t i = 0; i < limit_count; i++) {
+        struct rlimit limit;
+        if (prlimit(thread, limit_names[i].resource, NULL, &limit) < 0)
+            return -1;
+        bytes_add_text(block, limit_names[i].name);
+        add_amount(block, limit.rlim_cur);
+        add_amount(block, limit.rlim_max);
+        bytes_add(block, "", 1);
+    }
+    return 0;
+}
+
+int caller_command(pid_t thread, const struct seccomp_data *data, const struct wanted *wanted, struct bytes *block)
+{
+    struct arguments arguments = arguments_of(data);
+    struct bytes argv = {0};
+    bytes_add_string(block, wanted->directory);
+    bytes_add_string(block, wanted->path);
+    long count = add_umask(thread, block) < 0 ? -1 : 0;
+    bytes_add_string(block, "-");
+    if (count == 0 && add_limits(thread, block) == 0)
+        count = read_vector(thread, arguments.argv, &argv);
+    else
+        count = -1;
+    if (count == 0) { /* the kernel makes one empty argument of none, too */
+        bytes_add(&argv, "", 1);
+        count = 1;
+    }
+    bytes_print(block, "%ld", count);
+    bytes_add(block, "", 1);
+    bytes_add(block, argv.start, argv.length);
+    bool failed = count < 0 || argv.failed || read_vector(thread, arguments.environment, block) < 0 || block->failed;
+    int error = errno;
+    bytes_free(&argv);
+    errno = error;
+    return failed ? -1 : 0;
+}
+
+/* The path of a directory means nothing in the root of a caller that has changed it. */
+static int open_below_directory(pid_t thread, const char *path)
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/%d/cwd", (int)thread);
+    int directory = open_retrying(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int file = directory < 0 ? -1 : openat(directory, path, O_PATH | O_CLOEXEC);
+    int error = errno;
+    close_open(&directory);
+    errno = error;
+    return file;
+}
+
+/* Looked up in the caller's own root. What leads through its /proc/self means another process here: it is taken to be there. */
+int caller_lookup(pid_t thread, struct wanted *wanted)
+{
+    char link[64], path[2 * PATH_MAX + 2];
+    if (wanted->by_descriptor || strncmp(wanted->path, "/proc/", 6) == 0)
+        return 0;
+    if (*wanted->path == '\0')
+        return ENOENT;
+    snprintf(link, sizeof link, "/proc/%d/root", (int)thread);
+    int root = open_retrying(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0)
+        return 0;
+    bool absolute = *wanted->path == '/';
+    snprintf(path, sizeof path, "%s%s%s", absolute ? "" : wanted->directory, absolute ? "" : "/", wanted->path);
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+    int file = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+    if (file < 0 && !absolute)
+        file = open_below_directory(thread, wanted->path);
+    int error = file < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG) ? errno : 0;
+    struct stat status;
+    if (file >= 0 && fstat(file, &status) == 0) {
+        wanted->device = status.st_dev;
+        wanted->inode = status.st_ino;
+        if (!S_ISREG(status.st_mode) || (status.st_mode & 0111) == 0)
+            error = EACCES;
+    }
+    close_open(&file);
+    close(root);
+    return error;
+}

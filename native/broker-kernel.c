@@ -1,0 +1,265 @@
+/* Execs the kernel asks about: each becomes a session like those of the wrappers. */
+#define _GNU_SOURCE
+#include "broker-kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "files.h"
+
+#ifndef SECCOMP_USER_NOTIF_FLAG_CONTINUE
+#define SECCOMP_USER_NOTIF_FLAG_CONTINUE (1UL << 0)
+#endif
+
+static void respond(const struct broker *broker, uint64_t notification, int error)
+{
+    struct seccomp_notif_resp response = {.id = notification, .error = -error};
+    if (error == 0)
+        response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    ioctl(broker->listener.fd, SECCOMP_IOCTL_NOTIF_SEND, &response); /* fails when the caller is no more */
+}
+
+/* What was read from its memory was its own: the number could have passed to another process. */
+static bool is_there(const struct broker *broker, uint64_t notification)
+{
+    return ioctl(broker->listener.fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &notification) == 0;
+}
+
+static pid_t process_of(pid_t thread)
+{
+    char path[64], line[256];
+    int process = thread;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
+    FILE *status = fopen(path, "re");
+    while (status != NULL && fgets(line, sizeof line, status) != NULL && sscanf(line, "Tgid: %d", &process) != 1)
+        ;
+    if (status != NULL)
+        fclose(status);
+    return process;
+}
+
+static void caller_died(struct broker *broker, struct watch *watch, uint32_t events)
+{
+    (void)events;
+    struct session *session = ((struct caller *)watch)->session;
+    tell(broker, "gone %llu", (unsigned long long)session->id);
+    session_end(broker, session);
+}
+
+static int watch_process(struct broker *broker, struct caller *caller, pid_t process)
+{
+    int pidfd = (int)syscall(SYS_pidfd_open, process, 0);
+    caller->process.ready = caller_died;
+    if (pidfd < 0 || watch_add(broker, &caller->process, pidfd, EPOLLIN) < 0) {
+        close_open(&pidfd);
+        caller->process.fd = -1;
+        return -1;
+    }
+    return 0;
+}
+
+static struct session *add_session(struct broker *broker, const struct seccomp_notif *notification, const struct wanted *wanted)
+{
+    pid_t process = process_of((pid_t)notification->pid);
+    struct session *session = session_add(broker, process);
+    struct caller *caller = session != NULL ? calloc(1, sizeof *caller) : NULL;
+    if (caller == NULL)
+        return session;
+    session->caller = caller;
+    session->state = SESSION_ASKED;
+    *caller = (struct caller){.process.fd = -1, .session = session, .notification = notification->id,
+                              .thread = (pid_t)notification->pid, .planted_stub = -1,
+                              .device = wanted->device, .inode = wanted->inode};
+    watch_process(broker, caller, process);
+    return session;
+}
+
+void caller_free(struct session *session)
+{
+    watch_close(&session->caller->process);
+    free(session->caller);
+    session->caller = NULL;
+}
+
+/* Long enough for a search of PATH. */
+#define DENIAL_LASTS_MS 1000
+
+static void remember_denial(struct broker *broker, const struct caller *caller)
+{
+    size_t place = broker->denial_count++ % (sizeof broker->denials / sizeof *broker->denials);
+    broker->denials[place] = (struct denial){.thread = caller->thread, .device = caller->device, .inode = caller->inode,
+                                             .until = now_ms() + DENIAL_LASTS_MS};
+}
+
+static bool was_denied(const struct broker *broker, pid_t thread, const struct wanted *wanted)
+{
+    for (size_t i = 0; i < sizeof broker->denials / sizeof *broker->denials; i++) {
+        const struct denial *denial = &broker->denials[i];
+        if (wanted->device != 0 && denial->thread == thread && denial->device == wanted->device &&
+            denial->inode == wanted->inode && denial->until > now_ms())
+            return true;
+    }
+    return false;
+}
+
+/* The shell itself is not asked about, nor what launches its sandbox. */
+static bool is_launch(struct broker *broker, const struct seccomp_notif *notification)
+{
+    if (!broker->launching)
+        return false;
+    char *path = caller_path((pid_t)notification->pid, &notification->data);
+    if (path != NULL && strcmp(path, broker->shell_path) == 0)
+        broker->launching = false;
+    free(path);
+    return true;
+}
+
+/* The exec a caller was sent back into. */
+static bool is_stub(const struct broker *broker, const struct seccomp_notif *notification)
+{
+    const struct seccomp_data *data = &notification->data;
+    if (data->nr != __NR_execveat || (data->args[4] & AT_EMPTY_PATH) == 0)
+        return false;
+    const struct session *session = broker->sessions;
+    while (session != NULL && (session->caller == NULL || session->caller->thread != (pid_t)notification->pid ||
+                               session->caller->planted_stub != (int)data->args[0]))
+        session = session->next;
+    if (session == NULL)
+        return false;
+    char *path = caller_path((pid_t)notification->pid, data);
+    bool is_file = path != NULL && *path == '\0';
+    free(path);
+    return is_file;
+}
+
+/* A caller whose arguments cannot be read is refused, unless the kernel will not be able to either. */
+static void ask(struct broker *broker, const struct seccomp_notif *notification, const struct wanted *wanted)
+{
+    static const char unreadable[] = "the arguments cannot be read", too_many[] = "too many concurrent executions";
+    struct bytes block = {0};
+    int outcome = caller_command((pid_t)notification->pid, &notification->data, wanted, &block), error = errno;
+    struct session *session = NULL;
+    if (!is_there(broker, notification->id)) {
+        bytes_free(&block);
+        return;
+    }
+    if (outcome < 0 && (error == EFAULT || error == E2BIG))
+        respond(broker, notification->id, error);
+    else if ((session = add_session(broker, notification, wanted)) == NULL || session->caller == NULL)
+        respond(broker, notification->id, ENOMEM);
+    else if (outcome < 0)
+        session_deny(broker, session, unreadable, strlen(unreadable));
+    else if (session->surplus)
+        session_deny(broker, session, too_many, strlen(too_many));
+    else
+        tell_block(broker, block.start, block.length, "asked %llu %ld kernel", (unsigned long long)session->id,
+                   (long)session->asker);
+    bytes_free(&block);
+}
+
+static void consider(struct broker *broker, const struct seccomp_notif *notification)
+{
+    if (is_launch(broker, notification) || is_stub(broker, notification)) {
+        respond(broker, notification->id, 0);
+        return;
+    }
+    struct wanted wanted;
+    int error = 0;
+    if (caller_wanted((pid_t)notification->pid, &notification->data, &wanted) < 0)
+        error = errno == EFAULT || errno == EBADF ? errno : EPERM;
+    else
+        error = caller_lookup((pid_t)notification->pid, &wanted); /* programs search PATH by trying */
+    if (error == 0 && was_denied(broker, (pid_t)notification->pid, &wanted))
+        error = EPERM;
+    if (error != 0)
+        respond(broker, notification->id, error);
+    else
+        ask(broker, notification, &wanted);
+    wanted_free(&wanted);
+}
+
+void listener_ready(struct broker *broker, struct watch *watch, uint32_t events)
+{
+    if ((events & EPOLLIN) == 0) {
+        watch_close(watch); /* nobody carries the filter any more */
+        return;
+    }
+    union {
+        struct seccomp_notif notification;
+        char space[1024]; /* the kernel's may be larger than the headers know */
+    } room;
+    memset(&room, 0, sizeof room);
+    if (ioctl(watch->fd, SECCOMP_IOCTL_NOTIF_RECV, &room) == 0)
+        consider(broker, &room.notification);
+}
+
+void caller_run(struct broker *broker, struct session *session)
+{
+    respond(broker, session->caller->notification, 0);
+    session_end(broker, session);
+}
+
+static void print_denial(struct broker *broker, const struct session *session, const char *reason, size_t length)
+{
+    struct bytes text = {0};
+    bytes_add_text(&text, length > 0 ? "Execution denied: " : "Execution denied");
+    bytes_add(&text, reason, length);
+    bytes_add_text(&text, "\n");
+    if (!text.failed && !caller_print(session->asker, text.start, text.length))
+        tell_block(broker, text.start, text.length, "output 2"); /* rather in the wrong place than not at all */
+    bytes_free(&text);
+}
+
+void caller_deny(struct broker *broker, struct session *session, const char *reason, size_t length)
+{
+    if (is_there(broker, session->caller->notification))
+        print_denial(broker, session, reason, length);
+    remember_denial(broker, session->caller);
+    respond(broker, session->caller->notification, EPERM);
+    session_end(broker, session);
+}
+
+static void escalation_failed(struct broker *broker, struct session *session, const char *step, bool answered)
+{
+    struct bytes reason = {0};
+    tell(broker, "unstarted %llu %s %d", (unsigned long long)session->id, step, errno);
+    bytes_print(&reason, "the command cannot be handed over: %s: %s", step, strerror(errno));
+    if (answered) {
+        print_denial(broker, session, reason.start, reason.length);
+        session_end(broker, session);
+    } else {
+        caller_deny(broker, session, reason.start, reason.length);
+    }
+    bytes_free(&reason);
+}
+
+void caller_escalate(struct broker *broker, struct session *session)
+{
+    int ends[2];
+    bool answered = false;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
+        escalation_failed(broker, session, "socket", answered);
+        return;
+    }
+    const char *step = caller_redirect(broker->listener.fd, broker->stub, session->caller, ends[1], &answered);
+    int error = errno;
+    close(ends[1]);
+    errno = error;
+    if (step == NULL && watch_add(broker, &session->stream, ends[0], EPOLLIN) == 0) {
+        watch_close(&session->caller->process); /* from now on the stream ends with it */
+        session_await_descriptors(session);
+        return;
+    }
+    session->stream.fd = -1;
+    close(ends[0]);
+    errno = error;
+    escalation_failed(broker, session, step != NULL ? step : "watching", answered);
+}

@@ -1,0 +1,46 @@
+/* Execs the kernel asks about: the parts around broker-kernel.c. */
+#ifndef EXEC_BROKER_KERNEL_H
+#define EXEC_BROKER_KERNEL_H
+
+#include <linux/seccomp.h>
+#include <stdint.h>
+
+#include "broker.h"
+
+/* A thread that is blocked in execve or execveat. */
+struct caller {
+    struct watch process; /* first member; readable when it has died */
+    struct session *session;
+    uint64_t notification;
+    pid_t thread;
+    int planted_stub; /* the number of the stub's file in it, or -1 */
+    dev_t device;     /* of the file it wants to execute */
+    ino_t inode;
+};
+
+/* broker-caller.c: what it wants to execute. */
+struct wanted {
+    char *path; /* as it is executed: relative ones belong to directory */
+    char *directory;
+    bool by_descriptor; /* the path only says what the descriptor was opened as */
+    dev_t device;       /* 0 when it could not be looked at */
+    ino_t inode;
+};
+
+/* The path argument alone; the caller frees it. */
+char *caller_path(pid_t thread, const struct seccomp_data *data);
+/* 0, or -1 with errno. */
+int caller_wanted(pid_t thread, const struct seccomp_data *data, struct wanted *wanted);
+void wanted_free(struct wanted *wanted);
+/* The strings of the whole command; 0, or -1 with errno. */
+int caller_command(pid_t thread, const struct seccomp_data *data, const struct wanted *wanted, struct bytes *block);
+/* Finds out which file it is: the error with which the kernel would find nothing to execute there, or 0. */
+int caller_lookup(pid_t thread, struct wanted *wanted);
+
+/* broker-redirect.c: NULL, or the step that failed with errno set; answered says whether the caller already has EPERM then. */
+const char *caller_redirect(int listener, int stub, struct caller *caller, int stream, bool *answered);
+
+/* broker-caller-output.c: writes to its stderr; false when that cannot be done without waiting. */
+bool caller_print(pid_t process, const char *text, size_t length);
+
+#endif

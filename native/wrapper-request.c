@@ -1,0 +1,180 @@
+/* What the server is told about the command that is about to be executed. */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base64.h"
+#include "json.h"
+#include "limits.h"
+#include "wrapper.h"
+
+/* Variables that belong to the interception and not to the command. */
+static const char *const own_names[] = {"CODEX_ESCALATE_SOCKET", "EXEC_WRAPPER", "BASH_EXEC_WRAPPER",
+                                        "CODEX_ESCALATE_SHELL"};
+
+static bool is_own(const char *entry)
+{
+    for (size_t i = 0; i < sizeof own_names / sizeof *own_names; i++) {
+        size_t length = strlen(own_names[i]);
+        if (strncmp(entry, own_names[i], length) == 0 && entry[length] == '=')
+            return true;
+    }
+    return false;
+}
+
+/* An entry a JSON object can hold. */
+static const char *separator_of(const char *entry)
+{
+    return *entry == '\0' ? NULL : strchr(entry + 1, '=');
+}
+
+static bool repeats(char *const *environment, char *const *entry)
+{
+    size_t length = (size_t)(separator_of(*entry) - *entry) + 1;
+    for (; environment < entry; environment++)
+        if (strncmp(*environment, *entry, length) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the strings can be told in JSON without loss. */
+static bool is_plain(const char *file, const char *workdir, char *const *argv, char *const *environment)
+{
+    if (!json_is_utf8(file, strlen(file)) || !json_is_utf8(workdir, strlen(workdir)))
+        return false;
+    for (; *argv != NULL; argv++)
+        if (!json_is_utf8(*argv, strlen(*argv)))
+            return false;
+    for (char *const *entry = environment; *entry != NULL; entry++)
+        if (!json_is_utf8(*entry, strlen(*entry)) || separator_of(*entry) == NULL || repeats(environment, entry))
+            return false;
+    return true;
+}
+
+static void write_string(struct bytes *json, const char *text)
+{
+    json_write_string(json, text, strlen(text));
+}
+
+static void write_base64(struct bytes *json, const char *text)
+{
+    size_t length = strlen(text), encoded = (length + 2) / 3 * 4;
+    bytes_add_text(json, "\"");
+    char *room = bytes_reserve(json, encoded);
+    if (room != NULL) {
+        base64_encode((uint8_t *)room, (const uint8_t *)text, length);
+        json->length += encoded;
+    }
+    bytes_add_text(json, "\"");
+}
+
+static void write_list(struct bytes *json, char *const *list, void (*write)(struct bytes *, const char *),
+                       bool (*skips)(const char *))
+{
+    const char *comma = "";
+    bytes_add_text(json, "[");
+    for (; *list != NULL; list++) {
+        if (skips != NULL && skips(*list))
+            continue;
+        bytes_add_text(json, comma);
+        write(json, *list);
+        comma = ",";
+    }
+    bytes_add_text(json, "]");
+}
+
+static void write_environment(struct bytes *json, char *const *environment)
+{
+    const char *comma = "";
+    bytes_add_text(json, "{");
+    for (; *environment != NULL; environment++) {
+        const char *separator = separator_of(*environment);
+        if (separator == NULL || is_own(*environment))
+            continue;
+        bytes_add_text(json, comma);
+        json_write_string(json, *environment, (size_t)(separator - *environment));
+        bytes_add_text(json, ":");
+        write_string(json, separator + 1);
+        comma = ",";
+    }
+    bytes_add_text(json, "}");
+}
+
+static void write_limit(struct bytes *json, rlim_t limit)
+{
+    if (limit == RLIM_INFINITY)
+        bytes_add_text(json, "\"unlimited\"");
+    else
+        bytes_print(json, "\"%" PRIu64 "\"", (uint64_t)limit); /* a string: numbers this large lose digits on the way */
+}
+
+static void write_limits(struct bytes *json)
+{
+    const char *comma = "";
+    bytes_add_text(json, "{");
+    for (size_t i = 0; i < limit_count; i++) {
+        struct rlimit limit;
+        if (getrlimit(limit_names[i].resource, &limit) < 0)
+            continue;
+        bytes_print(json, "%s\"%s\":[", comma, limit_names[i].name);
+        write_limit(json, limit.rlim_cur);
+        bytes_add_text(json, ",");
+        write_limit(json, limit.rlim_max);
+        bytes_add_text(json, "]");
+        comma = ",";
+    }
+    bytes_add_text(json, "}");
+}
+
+/* The bytes as they are; the plain members then hold U+FFFD where they must. */
+static void write_raw(struct bytes *json, const char *file, const char *workdir, char *const *argv, char *const *environment)
+{
+    bytes_add_text(json, ",\"raw\":{\"file\":");
+    write_base64(json, file);
+    bytes_add_text(json, ",\"argv\":");
+    write_list(json, argv, write_base64, NULL);
+    bytes_add_text(json, ",\"env\":");
+    write_list(json, environment, write_base64, is_own);
+    bytes_add_text(json, ",\"workdir\":");
+    write_base64(json, workdir);
+    bytes_add_text(json, "}");
+}
+
+static mode_t current_umask(void)
+{
+    mode_t mask = umask(077);
+    umask(mask);
+    return mask;
+}
+
+int write_request(struct bytes *json, const char *file, char *const *argv, char *const *environment)
+{
+    char *workdir = getcwd(NULL, 0), link[PATH_MAX + 1];
+    if (workdir == NULL) { /* the directory has been removed; the link still says where it was */
+        ssize_t length = readlink("/proc/self/cwd", link, PATH_MAX);
+        if (length < 0)
+            return -1;
+        link[length] = '\0';
+    }
+    const char *directory = workdir != NULL ? workdir : link;
+    bytes_add_text(json, "{\"file\":");
+    write_string(json, file);
+    bytes_add_text(json, ",\"argv\":");
+    write_list(json, argv, write_string, NULL);
+    bytes_add_text(json, ",\"workdir\":");
+    write_string(json, directory);
+    bytes_add_text(json, ",\"env\":");
+    write_environment(json, environment);
+    bytes_print(json, ",\"pid\":%ld,\"umask\":%u,\"rlimits\":", (long)getpid(), (unsigned)current_umask());
+    write_limits(json);
+    if (!is_plain(file, directory, argv, environment))
+        write_raw(json, file, directory, argv, environment);
+    bytes_add_text(json, "}");
+    free(workdir);
+    return 0;
+}

@@ -1,0 +1,95 @@
+// What the native parts consist of, whichever compiler builds them.
+import { readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const self = fileURLToPath(import.meta.url);
+const native = join(dirname(dirname(self)), 'native');
+const napiHeaders = createRequire(import.meta.url)('node-api-headers').include_dir;
+
+export const flags = ['-std=gnu17', '-O2', '-Wall', '-Wextra', '-Werror', '-fvisibility=hidden'];
+
+const filesystem = [
+  'base64',
+  'base64-decode',
+  'fs-answer',
+  'fs-copy',
+  'fs-directory',
+  'fs-engine',
+  'fs-open',
+  'fs-read',
+  'fs-remove',
+  'fs-stat',
+  'fs-text',
+  'fs-walk',
+  'fs-write',
+];
+const addon = [
+  ...filesystem,
+  'addon',
+  'children',
+  'decode',
+  'delivery',
+  'descriptors',
+  'family',
+  'fs-addon',
+  'harden',
+  'inherit',
+  'input',
+  'loop',
+  'mask',
+  'output',
+  'queue',
+  'spawn',
+  'start-child',
+  'sweep',
+];
+const json = ['bytes', 'json-read', 'json-write'];
+const standIn = ['wrapper-forward', 'wrapper-frames', ...json];
+const broker = [
+  'broker-answers',
+  'broker-children',
+  'broker-command',
+  'broker-control',
+  'broker-escalation',
+  'broker-caller',
+  'broker-caller-output',
+  'broker-kernel',
+  'broker-redirect',
+  'broker-main',
+  'broker-output',
+  'broker-sessions',
+  'broker-shell',
+  'broker-start',
+  'descendants',
+  'exec-filter',
+  'limits',
+  'script',
+  ...json,
+];
+
+/** The files to build; of their sets of flags the first that works counts. */
+export const targets = [
+  { file: 'exec_native.node', parts: addon, flags: [['-shared', '-fPIC', '-pthread', '-I', napiHeaders]] },
+  // Static where the C library can be: a third of the memory.
+  { file: 'guardian', parts: ['guardian', 'family'], flags: [['-static'], []] },
+  // Static always: it runs in views of the disk that have no C library.
+  { file: 'sandbox-stage', parts: ['sandbox-stage', 'inner-listeners'], flags: [['-static']] },
+  { file: 'fs-helper', parts: ['fs-helper', ...filesystem], flags: [['-static']] },
+  {
+    file: 'execve-wrapper',
+    parts: ['wrapper-main', 'wrapper-request', 'base64', 'limits', 'script', ...standIn],
+    flags: [['-static']],
+  },
+  { file: 'escalation-stub', parts: ['stub-main', ...standIn], flags: [['-static']] },
+  { file: 'exec-broker', parts: broker, flags: [['-static']] },
+];
+
+export const nativeSource = (name) => join(native, name);
+
+/** The paths of a target's sources. */
+export const sourcesOf = ({ parts }) => parts.map((part) => nativeSource(`${part}.c`));
+
+/** Everything a build depends on. */
+export const dependencies = () => [self, ...readdirSync(native).map((name) => join(native, name))];

@@ -1,0 +1,183 @@
+import { type ExactCommand, type Limit, limitText } from './exact-command.ts';
+
+/** What the broker reports; docs/decisions/exec-broker.md has the lines. */
+export type Report =
+  | { readonly type: 'ready' }
+  | { readonly type: 'started'; readonly pid: number }
+  | { readonly type: 'failed'; readonly step: string; readonly errno: number }
+  | { readonly type: 'output'; readonly stream: 'stdout' | 'stderr'; readonly bytes: Buffer }
+  | { readonly type: 'ended'; readonly stream: 'stdout' | 'stderr' }
+  | { readonly type: 'exited'; readonly status: Ending }
+  | {
+      readonly type: 'asked';
+      readonly id: number;
+      readonly pid: number;
+      readonly via: 'wrapper' | 'kernel';
+      readonly block: Buffer;
+    }
+  | { readonly type: 'gone'; readonly id: number }
+  | { readonly type: 'running'; readonly id: number; readonly pid: number }
+  | { readonly type: 'unstarted'; readonly id: number; readonly step: string; readonly errno: number }
+  | { readonly type: 'finished'; readonly id: number; readonly status: Ending }
+  | { readonly type: 'swept'; readonly count: number }
+  | { readonly type: 'noted'; readonly text: string };
+
+/** How a process ended: by itself, or of a signal. */
+export type Ending = { readonly code: number } | { readonly signal: number };
+
+const LONGEST_LINE = 256;
+const LARGEST_BLOCK = 64 * 1024 * 1024;
+const NEWLINE = 0x0a;
+
+/** Cuts what the broker writes into reports, however the bytes arrive. */
+export class ReportReader {
+  #pieces: Buffer[] = [];
+  #length = 0;
+  /** Bytes needed before it is worth looking again. */
+  #wanted = 1;
+
+  *push(bytes: Buffer): Generator<Report> {
+    this.#pieces.push(bytes);
+    this.#length += bytes.length;
+    while (this.#length >= this.#wanted) {
+      const received = this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces, this.#length);
+      this.#pieces = [received];
+      const end = received.subarray(0, LONGEST_LINE).indexOf(NEWLINE);
+      if (end < 0) {
+        if (received.length >= LONGEST_LINE) throw new Error('the broker has written a line that is too long');
+        this.#wanted = received.length + 1;
+        return;
+      }
+      const words = received.toString('latin1', 0, end).split(' ');
+      const blockLength = hasBlock.has(words[0]!) ? number(words.pop(), LARGEST_BLOCK) : 0;
+      const whole = end + 1 + blockLength;
+      this.#wanted = whole;
+      if (received.length < whole) return;
+      this.#pieces = [received.subarray(whole)];
+      this.#length = received.length - whole;
+      this.#wanted = 1;
+      yield report(words, received.subarray(end + 1, whole));
+    }
+  }
+}
+
+const hasBlock = new Set(['output', 'asked']);
+
+function number(word: string | undefined, most = Number.MAX_SAFE_INTEGER): number {
+  const value = Number(word);
+  if (word === undefined || !/^\d+$/.test(word) || value > most) throw unknown(word ?? '');
+  return value;
+}
+
+const unknown = (text: string): Error => new Error(`the broker has reported something unknown: ${text}`);
+
+function stream(word: string | undefined): 'stdout' | 'stderr' {
+  if (word !== '1' && word !== '2') throw unknown(word ?? '');
+  return word === '1' ? 'stdout' : 'stderr';
+}
+
+function ending(kind: string | undefined, value: string | undefined): Ending {
+  return kind === 'killed' ? { signal: number(value) } : { code: number(value) };
+}
+
+function report(words: readonly string[], block: Buffer): Report {
+  const [type, first, second, third] = words;
+  switch (type) {
+    case 'ready':
+      return { type };
+    case 'started':
+      return { type, pid: number(first) };
+    case 'failed':
+      return { type, step: first ?? '', errno: number(second) };
+    case 'output':
+      return { type, stream: stream(first), bytes: block };
+    case 'ended':
+      return { type, stream: stream(first) };
+    case 'exited':
+    case 'killed':
+      return { type: 'exited', status: ending(type, first) };
+    case 'asked':
+      return { type, id: number(first), pid: number(second), via: third === 'kernel' ? 'kernel' : 'wrapper', block };
+    case 'gone':
+      return { type, id: number(first) };
+    case 'running':
+      return { type, id: number(first), pid: number(second) };
+    case 'unstarted':
+      return { type, id: number(first), step: second ?? '', errno: number(third) };
+    case 'finished':
+      return { type, id: number(first), status: ending(second, third) };
+    case 'swept':
+      return { type, count: number(first) };
+    case 'noted':
+      return { type, text: words.slice(1).join(' ') };
+    default:
+      throw unknown(words.join(' '));
+  }
+}
+
+/** The shell of a call, or the launcher of its sandbox. */
+export interface ShellStart {
+  /** The number the wrappers' socket gets in the shell, above every inherited descriptor; `all` needs none. */
+  readonly socket?: number;
+  /** Whether the kernel reports every exec of every descendant, or a patched shell its own. */
+  readonly intercept: 'bash' | 'all';
+  /** The shell's path as the launcher executes it: where interception by the kernel begins. */
+  readonly shell: string;
+  readonly file: string;
+  readonly argv: readonly string[];
+  readonly cwd: string | Buffer;
+  readonly env: Readonly<Record<string, string>>;
+  /** How many of the descriptors the broker was given go to it. */
+  readonly inherited: number;
+}
+
+/** One order: a line, and a block where it has one. */
+export function order(words: readonly (string | number)[], block?: Uint8Array): Buffer {
+  const line = [...words, ...(block === undefined ? [] : [block.length])].join(' ');
+  return Buffer.concat([Buffer.from(`${line}\n`), ...(block === undefined ? [] : [block])]);
+}
+
+export function shellBlock(start: ShellStart): Buffer {
+  const { socket = -1, intercept, shell, file, argv, cwd, env, inherited } = start;
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  return strings([
+    String(socket),
+    intercept,
+    shell,
+    String(inherited),
+    cwd,
+    file,
+    String(argv.length),
+    ...argv,
+    ...variables,
+  ]);
+}
+
+/** A file the command must still be when it is started. */
+export interface FileIdentity {
+  readonly device: bigint;
+  readonly inode: bigint;
+}
+
+export function commandBlock(command: ExactCommand, identity?: FileIdentity): Buffer {
+  const { workdir, file, umask, limits, argv, env } = command;
+  return strings([
+    workdir,
+    file,
+    umask === undefined ? '-' : umask.toString(8),
+    identity === undefined ? '-' : `${identity.device}:${identity.inode}`,
+    String(limits.length),
+    ...limits.map((limit: Limit) => limitText(limit)),
+    String(argv.length),
+    ...argv,
+    ...env,
+  ]);
+}
+
+const NUL = Buffer.alloc(1);
+
+function strings(list: readonly (string | Uint8Array)[]): Buffer {
+  const encoded = list.map((text) => (typeof text === 'string' ? Buffer.from(text) : text));
+  if (encoded.some((bytes) => bytes.includes(0))) throw new Error('a string for the broker contains NUL');
+  return Buffer.concat(encoded.flatMap((bytes) => [bytes, NUL]));
+}

@@ -1,0 +1,156 @@
+import { type ExactCommand, type Limit, limitAmount, limitNames } from './exact-command.ts';
+
+/** An exec that waits for an answer. */
+export interface ExecRequest {
+  readonly id: number;
+  /** The process that asks, as the kernel knows it. */
+  readonly pid: number;
+  readonly via: 'wrapper' | 'kernel';
+  /** For judging and showing; always derived from `exact`, which is what would be started. */
+  readonly file: string;
+  readonly argv: readonly string[];
+  readonly workdir: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly exact: ExactCommand;
+  /** Whether the plain members of the request said something else than its exact bytes. */
+  readonly contradictory: boolean;
+}
+
+interface Asked {
+  readonly id: number;
+  readonly pid: number;
+  readonly via: 'wrapper' | 'kernel';
+  readonly block: Buffer;
+}
+
+/** Undefined when it cannot be understood. Whatever a wrapper sends may be forged. */
+export function execRequest({ id, pid, via, block }: Asked): ExecRequest | undefined {
+  const read = via === 'wrapper' ? fromWrapper(block) : fromKernel(block);
+  if (read === undefined || !isSound(read.exact)) return undefined;
+  const { exact, contradictory } = read;
+  return {
+    id,
+    pid,
+    via,
+    file: exact.file.toString(),
+    argv: exact.argv.map(String),
+    workdir: exact.workdir.toString(),
+    env: variables(exact.env),
+    exact,
+    contradictory,
+  };
+}
+
+function isSound({ file, argv, workdir, env }: ExactCommand): boolean {
+  const strings = [file, workdir, ...argv, ...env];
+  return argv.length > 0 && file.length > 0 && workdir[0] === SLASH && !strings.some((bytes) => bytes.includes(0));
+}
+
+const SLASH = 0x2f;
+
+/** The first of two variables with one name counts, as it does for programs. */
+function variables(env: readonly Buffer[]): Record<string, string> {
+  const found: Record<string, string> = Object.create(null);
+  for (const entry of env.map(String)) {
+    const separator = entry.indexOf('=', 1);
+    if (separator > 0) found[entry.slice(0, separator)] ??= entry.slice(separator + 1);
+  }
+  return found;
+}
+
+interface Read {
+  readonly exact: ExactCommand;
+  readonly contradictory: boolean;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isStrings = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((element) => typeof element === 'string');
+
+function fromWrapper(block: Buffer): Read | undefined {
+  const fields = parsed(block);
+  if (!isObject(fields)) return undefined;
+  const plain = plainCommand(fields);
+  if (plain === undefined) return undefined;
+  if (fields.raw === undefined || fields.raw === null) return { exact: plain, contradictory: false };
+  const raw = isObject(fields.raw) ? rawCommand(fields.raw, plain) : undefined;
+  return raw && { exact: raw, contradictory: !agree(plain, raw) };
+}
+
+function parsed(block: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(block));
+  } catch {
+    return undefined; // neither UTF-8 nor JSON: not a request
+  }
+}
+
+function plainCommand({ file, argv, workdir, env, umask, rlimits }: Fields): ExactCommand | undefined {
+  if (typeof file !== 'string' || typeof workdir !== 'string' || !isStrings(argv) || !isObject(env)) return undefined;
+  const entries = Object.entries(env);
+  if (!isStrings(entries.map(([, value]) => value))) return undefined;
+  return {
+    file: Buffer.from(file),
+    argv: argv.map((text) => Buffer.from(text)),
+    workdir: Buffer.from(workdir),
+    env: entries.map(([name, value]) => Buffer.from(`${name}=${value}`)),
+    umask: typeof umask === 'number' && Number.isInteger(umask) && umask >= 0 && umask <= 0o7777 ? umask : undefined,
+    limits: isObject(rlimits) ? Object.entries(rlimits).flatMap(([name, pair]) => limitOf(name, pair)) : [],
+  };
+}
+
+function limitOf(name: string, pair: unknown): Limit[] {
+  if (!limitNames.includes(name) || !Array.isArray(pair) || pair.length !== 2) return [];
+  const soft = limitAmount(pair[0]);
+  const hard = limitAmount(pair[1]);
+  return soft === undefined || hard === undefined ? [] : [{ name, soft, hard }];
+}
+
+function rawCommand({ file, argv, workdir, env }: Fields, plain: ExactCommand): ExactCommand | undefined {
+  if (typeof file !== 'string' || typeof workdir !== 'string' || !isStrings(argv) || !isStrings(env)) return undefined;
+  const bytes = (text: string): Buffer => Buffer.from(text, 'base64');
+  return { ...plain, file: bytes(file), argv: argv.map(bytes), workdir: bytes(workdir), env: env.map(bytes) };
+}
+
+function agree(plain: ExactCommand, raw: ExactCommand): boolean {
+  const text = ({ file, workdir, argv }: ExactCommand): string => JSON.stringify([file, workdir, ...argv].map(String));
+  return text(plain) === text(raw);
+}
+
+/** The broker itself has read this out of the caller. */
+function fromKernel(block: Buffer): Read | undefined {
+  const list = split(block);
+  const [workdir, file, umask, , limitCount] = list;
+  if (workdir === undefined || file === undefined) return undefined;
+  const limitsEnd = 5 + Number(limitCount);
+  const argvStart = limitsEnd + 1;
+  const argvEnd = argvStart + Number(list[limitsEnd]);
+  const limits = list.slice(5, limitsEnd).flatMap((text) => {
+    const [name = '', ...pair] = String(text).split(' ');
+    return limitOf(name, pair);
+  });
+  const exact = {
+    file,
+    workdir,
+    argv: list.slice(argvStart, argvEnd),
+    env: list.slice(argvEnd),
+    umask: Number.parseInt(String(umask), 8),
+    limits,
+  };
+  return { exact, contradictory: false };
+}
+
+function split(block: Buffer): Buffer[] {
+  const list: Buffer[] = [];
+  for (let at = 0; at < block.length; ) {
+    const end = block.indexOf(0, at);
+    if (end < 0) break;
+    list.push(block.subarray(at, end));
+    at = end + 1;
+  }
+  return list;
+}

@@ -1,0 +1,161 @@
+import { posix } from 'node:path';
+import type { Logger } from '../base/index.ts';
+import type { Policy as Rules } from '../rules/index.ts';
+import type { Broker } from './broker.ts';
+import { escalatedEnvironment, withoutInterception } from './escalated-environment.ts';
+import type { ExecRequest } from './exec-request.ts';
+import { type Judgement, judge } from './judgement.ts';
+import { type Ask, question, type Reply } from './question.ts';
+import { type Trust, trustIn } from './trust.ts';
+import type { WritablePlaces } from './writable-places.ts';
+
+/** What holds for every exec of a call. */
+export interface Gate {
+  readonly rules: Rules;
+  readonly preserveProgramPaths: boolean;
+  /** Undefined where nothing confines the call: then there is nothing to be careful about. */
+  readonly confinement: Confinement | undefined;
+  /** The server's own variables. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly trustEnvironment: boolean;
+  readonly log: Logger;
+}
+
+export interface Confinement {
+  readonly places: WritablePlaces;
+  /** Whether the sandbox hides something, which only stays hidden inside. */
+  readonly hides: boolean;
+}
+
+export interface GatekeeperOptions {
+  readonly gate: Gate;
+  readonly broker: Broker;
+  /** Undefined when there is nobody to ask. */
+  readonly ask: Ask | undefined;
+  /** Called when a question is put; disposed of when it is answered. */
+  readonly onQuestion: () => Disposable;
+  /** The one exec that marks the end of the shell's own start-up, if there is one. */
+  readonly beginning: string | undefined;
+  /** Aborts when nothing is to be answered any more. */
+  readonly signal: AbortSignal;
+}
+
+export const CANNOT_ASK = 'approval required but the client cannot be asked';
+
+/** Answers the execs of one call. */
+export class Gatekeeper {
+  readonly #options: GatekeeperOptions;
+  readonly #questions = new Map<number, AbortController>();
+  /** Whether the text of the call is being executed, and not the start-up files of a login shell. */
+  #begun: boolean;
+  #denials = 0;
+
+  constructor(options: GatekeeperOptions) {
+    this.#options = options;
+    this.#begun = options.beginning === undefined;
+  }
+
+  /** How many execs were denied. */
+  get denials(): number {
+    return this.#denials;
+  }
+
+  async answer(request: ExecRequest): Promise<void> {
+    if (!this.#begun && request.argv[1] === this.#options.beginning) {
+      this.#begun = true;
+      return this.#options.broker.deny(request.id);
+    }
+    const { gate } = this.#options;
+    const path = posix.resolve(request.workdir, request.file);
+    const judgement = judge(gate.rules, path, request.argv.slice(1), gate);
+    if (judgement.decision === 'forbidden') return this.#deny(request, forbidden(judgement));
+    if (judgement.decision === 'prompt') {
+      if (!this.#begun) return this.#options.broker.run(request.id);
+      const refusal = await this.#consent(request, path, judgement);
+      if (this.#options.signal.aborted) return;
+      if (refusal !== undefined) return this.#deny(request, refusal);
+    }
+    if (judgement.byRule) await this.#letOut(request, judgement);
+    else await this.#options.broker.run(request.id);
+  }
+
+  /** The asker has vanished, so that its question, if any, is void. */
+  withdraw(id: number): void {
+    this.#questions.get(id)?.abort(new Error('the command that asked is gone'));
+  }
+
+  /** Undefined when the user agrees, else why the exec is denied. */
+  async #consent(request: ExecRequest, path: string, judgement: Judgement): Promise<string | undefined> {
+    const { ask, onQuestion, signal } = this.#options;
+    if (!ask) return CANNOT_ASK;
+    const withdrawn = new AbortController();
+    const withdraw = (): void => withdrawn.abort(signal.reason);
+    signal.addEventListener('abort', withdraw, { once: true });
+    this.#questions.set(request.id, withdrawn);
+    using _ = onQuestion();
+    try {
+      return refusal(await ask(this.#question(request, path, judgement), withdrawn.signal));
+    } catch (error) {
+      this.#options.gate.log.warn('question.failed', { message: (error as Error).message });
+      return CANNOT_ASK;
+    } finally {
+      this.#questions.delete(request.id);
+      signal.removeEventListener('abort', withdraw);
+    }
+  }
+
+  #question(request: ExecRequest, path: string, judgement: Judgement): ReturnType<typeof question> {
+    const { byRule, justification } = judgement;
+    const trust = this.#trust(request, judgement);
+    const outside = byRule && trust !== 'inside' && (trust === 'unconfined' || trust.trusted);
+    return question({
+      path,
+      args: request.argv.slice(1),
+      workdir: request.workdir,
+      real: typeof trust === 'string' ? undefined : trust.real,
+      justification,
+      outside: outside && trust !== 'unconfined',
+      changed: outside ? this.#environment(request).changed : [],
+    });
+  }
+
+  /** Starts it outside the sandbox, if it may leave. */
+  async #letOut(request: ExecRequest, judgement: Judgement): Promise<void> {
+    const { broker, gate } = this.#options;
+    const trust = this.#trust(request, judgement);
+    if (trust === 'unconfined' || (trust !== 'inside' && trust.trusted)) {
+      const command = { ...request.exact, env: this.#environment(request).env };
+      return broker.escalate(request.id, command, trust === 'unconfined' ? undefined : trust.identity);
+    }
+    const reason = trust === 'inside' ? 'the sandbox hides files' : trust.reason;
+    gate.log.warn('exec.kept_inside', { file: request.file, reason });
+    return broker.run(request.id);
+  }
+
+  #trust(request: ExecRequest, { namesPath }: Judgement): Trust | 'unconfined' | 'inside' {
+    const { confinement } = this.#options.gate;
+    if (!confinement) return 'unconfined';
+    return confinement.hides ? 'inside' : trustIn(request, confinement.places, namesPath);
+  }
+
+  #environment({ exact }: ExecRequest): { env: readonly Buffer[]; changed: readonly string[] } {
+    const { confinement, environment, trustEnvironment } = this.#options.gate;
+    if (!confinement || trustEnvironment) return { env: withoutInterception(exact.env), changed: [] };
+    return escalatedEnvironment(exact.env, environment, confinement.places);
+  }
+
+  #deny({ id }: ExecRequest, reason: string): Promise<void> {
+    this.#denials++;
+    return this.#options.broker.deny(id, reason);
+  }
+}
+
+function forbidden({ justification }: Judgement): string {
+  return `Execution forbidden by policy${justification === undefined ? '' : `: ${justification}`}`;
+}
+
+function refusal({ action, reason }: Reply): string | undefined {
+  if (action === 'accept') return undefined;
+  const said = reason?.trim() ? `: ${reason.trim()}` : '';
+  return action === 'cancel' ? 'User cancelled execution' : `User declined execution${said}`;
+}

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { loadPolicy } from '../rules/index.ts';
+import { judge } from './judgement.ts';
+
+const policy = loadPolicy([
+  {
+    name: 'test',
+    text: `
+prefix_rule(pattern = ["git"], decision = "prompt", justification = "git is powerful")
+prefix_rule(pattern = ["git", "status"], decision = "prompt", justification = "even this")
+prefix_rule(pattern = ["git", "push", "--force"], decision = "forbidden")
+prefix_rule(pattern = ["ls"])
+prefix_rule(pattern = ["/opt/tool"])
+prefix_rule(pattern = ["make"])
+host_executable(name = "make", paths = ["/usr/bin/make"])
+`,
+  },
+]);
+
+const names = { preserveProgramPaths: false };
+const paths = { preserveProgramPaths: true };
+
+describe('a program that is to be executed', () => {
+  it.each([
+    ['/usr/bin/ls', [], { decision: 'allow', byRule: true, namesPath: false }],
+    ['/work/ls', ['-l'], { decision: 'allow', byRule: true, namesPath: false }],
+    ['/opt/tool', [], { decision: 'allow', byRule: true, namesPath: true }],
+    ['/usr/bin/make', [], { decision: 'allow', byRule: true, namesPath: true }],
+    ['/work/make', [], { decision: 'allow', byRule: false, namesPath: false }],
+    ['/usr/bin/git', ['log'], { decision: 'prompt', byRule: true, justification: 'git is powerful' }],
+    ['/usr/bin/git', ['status'], { decision: 'prompt', byRule: true, justification: 'even this' }],
+    ['/usr/bin/git', ['push', '--force'], { decision: 'forbidden', byRule: true, justification: undefined }],
+    ['/usr/bin/cat', ['x'], { decision: 'allow', byRule: false }],
+    ['/usr/bin/rm', ['-r', '-f', 'x'], { decision: 'prompt', byRule: false }],
+    ['/usr/bin/env', ['A=1', 'rm', '--force', 'x'], { decision: 'prompt', byRule: false }],
+    ['/usr/bin/rm', ['x'], { decision: 'allow', byRule: false }],
+  ])('%s %j is judged by its rules', (path, args, expected) => {
+    expect(judge(policy, path, args, names)).toMatchObject(expected);
+  });
+
+  it('is known by its path alone when paths are preserved', () => {
+    expect(judge(policy, '/usr/bin/ls', [], paths)).toMatchObject({ decision: 'allow', byRule: false });
+    expect(judge(policy, '/opt/tool', [], paths)).toMatchObject({ byRule: true, namesPath: true });
+  });
+});

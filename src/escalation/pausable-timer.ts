@@ -1,0 +1,42 @@
+/** Counts time down except while somebody holds it. */
+export class PausableTimer implements Disposable {
+  readonly #onElapsed: () => void;
+  #leftMs: number;
+  #holders = 0;
+  #startedAt = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(durationMs: number, onElapsed: () => void) {
+    this.#onElapsed = onElapsed;
+    this.#leftMs = durationMs;
+    this.#start();
+  }
+
+  /** Time stands still until what is returned is disposed of. */
+  hold(): Disposable {
+    if (this.#holders++ === 0) {
+      clearTimeout(this.#timer);
+      this.#leftMs -= performance.now() - this.#startedAt;
+    }
+    let held = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (held && --this.#holders === 0) this.#start();
+        held = false;
+      },
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#holders = Number.POSITIVE_INFINITY;
+    clearTimeout(this.#timer);
+  }
+
+  #start(): void {
+    this.#startedAt = performance.now();
+    this.#timer = setTimeout(this.#onElapsed, Math.min(Math.max(this.#leftMs, 0), LONGEST_TIMER_MS));
+  }
+}
+
+/** Timers of JavaScript fire at once when asked for more than 2^31-1 ms. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;

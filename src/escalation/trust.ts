@@ -1,0 +1,76 @@
+import { type BigIntStats, statSync } from 'node:fs';
+import { posix } from 'node:path';
+import type { FileIdentity } from './broker-protocol.ts';
+import type { ExecRequest } from './exec-request.ts';
+import { tracePath } from './path-trace.ts';
+import { scriptInterpreter } from './script-interpreter.ts';
+import type { WritablePlaces } from './writable-places.ts';
+
+/** Whether a program may be started outside the sandbox. */
+export type Trust =
+  | { readonly trusted: true; readonly real: string; readonly identity: FileIdentity }
+  | { readonly trusted: false; readonly real: string | undefined; readonly reason: string };
+
+/** An interpreter may be a script itself; the kernel goes no deeper. */
+const DEEPEST_SCRIPT = 5;
+
+/**
+ * Looks at what would be executed, here and now: the answer is worth nothing after the next question to the user. A program a
+ * rule names by its path may lie anywhere.
+ */
+export function trustIn(request: ExecRequest, places: WritablePlaces, namesPath: boolean): Trust {
+  const path = absolutePath(request);
+  const trace = tracePath(path);
+  const status = trace && statusOf(trace.real);
+  if (trace === undefined || !status?.isFile()) {
+    return { trusted: false, real: undefined, reason: 'it is not there outside the sandbox' };
+  }
+  const { real } = trace;
+  const reason = namesPath && !hasDots(path) ? undefined : doubtAbout(path, request.workdir, places);
+  if (reason !== undefined) return { trusted: false, real, reason };
+  const seen = statusOf(`/proc/${request.pid}/root${real}`);
+  if (seen?.dev !== status.dev || seen.ino !== status.ino) {
+    return { trusted: false, real, reason: 'it is another file inside the sandbox' };
+  }
+  return { trusted: true, real, identity: { device: status.dev, inode: status.ino } };
+}
+
+/** The path as the kernel would walk it. */
+export function absolutePath({ file, workdir }: Pick<ExecRequest, 'file' | 'workdir'>): string {
+  return file.startsWith('/') ? file : `${workdir}/${file}`;
+}
+
+/** What a rule says of a path without dots need not hold for one that only looks the same: links may be on its way. */
+const hasDots = (path: string): boolean => path.split('/').includes('..');
+
+/** Why a program is not to be trusted for its name alone. */
+function doubtAbout(path: string, workdir: string, places: WritablePlaces): string | undefined {
+  let program: string | undefined = path;
+  for (let depth = 0; program !== undefined; depth++) {
+    if (depth === DEEPEST_SCRIPT) return `${program} is one of too many interpreters`;
+    const trace = tracePath(program.startsWith('/') ? program : posix.join(workdir, program));
+    if (trace === undefined) return `${program} is not there`;
+    const writable = trace.places.find((place) => places.has(place));
+    if (writable !== undefined) return `${writable} could have been changed by a command`;
+    const owner = doubtAboutOwner(trace.real);
+    if (owner !== undefined) return owner;
+    program = scriptInterpreter(trace.real);
+  }
+  return undefined;
+}
+
+function doubtAboutOwner(path: string): string | undefined {
+  const status = statusOf(path);
+  if (status === undefined) return `${path} cannot be examined`;
+  const owners = [0n, BigInt(process.geteuid?.() ?? 0)];
+  if (!owners.includes(status.uid)) return `${path} belongs to another user`;
+  return (status.mode & 0o022n) === 0n ? undefined : `${path} may be written by other users`;
+}
+
+function statusOf(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true });
+  } catch {
+    return undefined; // gone, or not ours to see
+  }
+}
