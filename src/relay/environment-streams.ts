@@ -9,10 +9,14 @@ import { limits as defaults } from './limits.ts';
 import { NoiseStream, RESET_REASON } from './noise-stream.ts';
 import { RelayError } from './relay-error.ts';
 
-export type EnvironmentLimits = Pick<
-  typeof defaults,
-  'activeStreams' | 'pendingHandshakes' | 'handshakeFailures' | 'coolDownMs' | 'validationMs'
->;
+export interface EnvironmentLimits {
+  readonly activeStreams: number;
+  readonly pendingHandshakes: number;
+  /** So many failed handshakes over one connection, then none are looked at for so long. */
+  readonly handshakeFailures: number;
+  readonly coolDownMs: number;
+  readonly validationMs: number;
+}
 
 /** What is known of a harness that was let in. */
 export interface StreamFacts {
@@ -29,7 +33,7 @@ export interface EnvironmentStreamsOptions {
   /** Asks the registry whether the harness may come in; a rejection means no. */
   validate(key: PublicKeyObject, authorization: string, streamId: string, signal: AbortSignal): Promise<boolean>;
   accept(link: Link, facts: StreamFacts): void;
-  readonly limits?: Partial<{ readonly [name in keyof EnvironmentLimits]: number }>;
+  readonly limits?: Partial<EnvironmentLimits>;
   readonly log: Logger;
   readonly clock?: Clock;
 }
@@ -45,7 +49,7 @@ interface Pending {
 /** The streams of all harnesses on the one connection of an environment. No stream ever holds up another. */
 export class EnvironmentStreams implements AsyncDisposable {
   readonly #options: EnvironmentStreamsOptions;
-  readonly #limits: { readonly [name in keyof EnvironmentLimits]: number };
+  readonly #limits: EnvironmentLimits;
   readonly #clock: Clock;
   readonly #active = new Map<string, NoiseStream>();
   readonly #pending = new Map<string, Pending>();

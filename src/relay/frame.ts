@@ -159,7 +159,7 @@ function requireValid(body: RelayBody, segments: boolean): void {
 export interface Envelope {
   readonly streamId: string;
   readonly body: RelayBody['type'];
-  /** Of data only. */
+  /** The number of data, or the next one that a `resume` asks for. */
   readonly seq?: number;
 }
 
@@ -177,15 +177,17 @@ export function readEnvelope(frame: Uint8Array): Envelope | undefined {
       else if (bodyTypes[reader.no]) {
         body = bodyTypes[reader.no]!;
         const content = reader.message();
-        if (body === 'data') seq = readSeq(content);
+        if (isNumbered(body)) seq = readSeq(content);
       } else reader.skip();
     }
     if (version !== VERSION || streamId.trim() === '' || !body) return undefined;
-    return body === 'data' ? { streamId, body, seq } : { streamId, body };
+    return isNumbered(body) ? { streamId, body, seq } : { streamId, body };
   } catch {
     return undefined; // whatever is wrong with it, it is no frame
   }
 }
+
+const isNumbered = (body: RelayBody['type']): boolean => body === 'data' || body === 'resume';
 
 function readSeq(body: FieldReader): number {
   let seq = 0;

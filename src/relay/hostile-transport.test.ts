@@ -283,7 +283,7 @@ describe('with acknowledgements a stream', () => {
     sendAll(pair.harness, small(1));
     await pair.runUntil(() => pair.harness.ended.length > 0);
 
-    expect(pair.harness.ended).toEqual(['peer acknowledges nothing any more']);
+    expect(pair.harness.ended).toEqual(['the peer acknowledges nothing any more']);
   });
 
   it('ends when the peer acknowledges what was never sent', async () => {
@@ -291,7 +291,7 @@ describe('with acknowledgements a stream', () => {
 
     void pair.harness.stream.receive({ streamId: 's', ack: 5, body: { type: 'ack' } });
 
-    expect(pair.harness.ended).toEqual(['peer acknowledges what was never sent']);
+    expect(pair.harness.ended).toEqual(['the peer acknowledges what was never sent']);
   });
 });
 

@@ -21,8 +21,8 @@ const FIRST_WAIT_MS = 500;
 const BURST = 8;
 /** A frame is missing when so many later ones have arrived. */
 const OVERTAKERS = 3;
-/** A frame sent again and again for so long will never arrive. */
-const HOPELESS_MS = 30_000;
+/** A frame sent again and again for so long will never arrive; over a slow line a minute is nothing. */
+const HOPELESS_MS = 120_000;
 
 /** Frames that were sent and not acknowledged: bounded, and sent again, byte for byte, when they seem lost. */
 export class SendWindow {
@@ -62,7 +62,7 @@ export class SendWindow {
 
   /** Notes what the peer has, up to `next` and by the bits after it; gives what is evidently missing there. */
   acknowledged(next: number, bits: number, now: number): Uint8Array[] {
-    if (next > this.#nextSeq) throw new RelayError('peer acknowledges what was never sent');
+    if (next > this.#nextSeq) throw new RelayError('the peer acknowledges what was never sent');
     if (next > this.base) this.#forget(next, now);
     let overtakers = 0;
     const missing: SentFrame[] = [];
@@ -81,8 +81,8 @@ export class SendWindow {
   overdue(now: number): Uint8Array[] {
     const [oldest] = this.#frames;
     if (!oldest || now < this.dueAt!) return [];
-    if (!oldest.held && now - this.#stuckSince >= HOPELESS_MS)
-      throw new RelayError('peer acknowledges nothing any more');
+    const isHopeless = !oldest.held && now - this.#stuckSince >= HOPELESS_MS;
+    if (isHopeless) throw new RelayError('the peer acknowledges nothing any more');
     const missing = this.#frames.filter(({ held }) => !held).slice(0, this.#vain === 0 ? BURST : 1);
     this.#vain++;
     this.#waitingSince = now;

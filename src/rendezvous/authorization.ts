@@ -1,0 +1,32 @@
+import type { SigningKeys } from './signing-keys.ts';
+
+/** Says that the holder of a key may talk to one registration of an environment, once. */
+export interface Authorization {
+  readonly id: string;
+  readonly environmentId: string;
+  readonly registrationId: string;
+  /** Fingerprint of the harness's key. */
+  readonly key: string;
+  readonly expiresAt: number;
+}
+
+/** A compact token of less than 400 bytes. */
+export function signAuthorization(authorization: Authorization, keys: SigningKeys): string {
+  const { id, environmentId, registrationId, key, expiresAt } = authorization;
+  const shortKey = Buffer.from(key, 'hex').toString('base64url');
+  const payload = [id, environmentId, registrationId, shortKey, Math.ceil(expiresAt / 1000)];
+  const body = Buffer.from(JSON.stringify(payload)).toString('base64url');
+  return `${body}.${keys.kid}.${keys.sign(['authorization', body])}`;
+}
+
+/** What a token of ours says; nothing if it is none or is too old. */
+export function readAuthorization(token: string, keys: SigningKeys, now: number): Authorization | undefined {
+  const [body, kid, signature, ...rest] = token.split('.');
+  if (!body || !kid || !signature || rest.length > 0) return undefined;
+  if (!keys.verify(['authorization', body], kid, signature)) return undefined;
+  const payload = JSON.parse(Buffer.from(body, 'base64url').toString()) as [string, string, string, string, number];
+  const [id, environmentId, registrationId, shortKey, seconds] = payload;
+  const key = Buffer.from(shortKey, 'base64url').toString('hex');
+  const expiresAt = seconds * 1000;
+  return now < expiresAt ? { id, environmentId, registrationId, key, expiresAt } : undefined;
+}

@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { jetstream } from '@nats-io/jetstream';
+import { type KV, Kvm } from '@nats-io/kv';
+import { type ConnectionOptions, connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
+import type { Logger, Scope } from '../base/index.ts';
+import { isConflict, KvDirectory } from './kv-directory.ts';
+import type { Ledger } from './ledger.ts';
+import type { RendezvousLimits } from './limits.ts';
+import { NatsBus } from './nats-bus.ts';
+import type { ClusterOptions, Commons } from './rendezvous-service.ts';
+
+interface JoinOptions extends ClusterOptions {
+  readonly limits: RendezvousLimits;
+  readonly log: Logger;
+}
+
+/** Meets the other nodes on the NATS servers. */
+export async function joinCluster(options: JoinOptions, scope: Scope): Promise<Commons> {
+  const { servers, node, limits, log } = options;
+  const connection = await connect(connectionOptions(options)).catch((error: Error) => {
+    throw new Error(`cannot connect to NATS at ${servers.map(withoutSecrets).join(', ')}: ${error.message}`);
+  });
+  const bus = scope.own(new NatsBus(connection, node, log));
+  const most = connection.info?.max_payload ?? 0;
+  if (most < 2 * limits.messageBytes) {
+    throw new Error(`the NATS servers must allow a max_payload of ${2 * limits.messageBytes} bytes, not ${most}`);
+  }
+  const { directory, ledger } = await whenReady(() => openBuckets(connection, bus, options));
+  return { bus, directory: scope.own(directory), ledger };
+}
+
+async function openBuckets(connection: NatsConnection, bus: NatsBus, options: JoinOptions) {
+  const { servers, limits, log } = options;
+  const kvm = new Kvm(jetstream(connection, { timeout: ANSWER_MS }));
+  // Reads go to the leader: a copy that lags behind would let things be used twice.
+  const common = { replicas: servers.length >= 3 ? 3 : 1, history: 1, allow_direct: false };
+  const registrations = await kvm.create('rz_env', { ...common, ttl: limits.environmentUrlMs + HOUR_MS });
+  const claims = await kvm.create('rz_once', { ...common, ttl: limits.authorizationMs + MINUTE_MS });
+  const directory = await KvDirectory.open(registrations, bus.node, () => bus.connected, log);
+  return { directory, ledger: new KvLedger(claims) };
+}
+
+/** Servers that were just started have to choose a leader first. */
+async function whenReady<T>(open: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await open();
+    } catch (error) {
+      if (attempt === ATTEMPTS) throw new Error(`cannot use NATS JetStream: ${(error as Error).message}`);
+      await delay(ATTEMPT_MS);
+    }
+  }
+}
+
+/** How long the directory may take to answer before a request is refused. */
+const ANSWER_MS = 3000;
+const ATTEMPTS = 40;
+const ATTEMPT_MS = 250;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+/** What is claimed once is claimed for all nodes. */
+class KvLedger implements Ledger {
+  readonly #kv: KV;
+
+  constructor(kv: KV) {
+    this.#kv = kv;
+  }
+
+  async claim(id: string): Promise<boolean> {
+    try {
+      await this.#kv.create(id, '');
+      return true;
+    } catch (error) {
+      if (isConflict(error)) return false;
+      throw error;
+    }
+  }
+}
+
+function connectionOptions({ servers, node, credentials }: JoinOptions): ConnectionOptions {
+  const { username, password } = new URL(servers[0]!);
+  return {
+    servers: servers.map((server) => new URL(server).host),
+    name: `rendezvous ${node}`,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    reconnectJitter: 100,
+    pingInterval: 5000,
+    timeout: 5000,
+    ...(credentials && { authenticator: credsAuthenticator(credentials) }),
+    ...(password && { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
+    ...(username && !password && { token: decodeURIComponent(username) }),
+    ...(servers.some((server) => server.startsWith('tls:')) && { tls: {} }),
+  };
+}
+
+const withoutSecrets = (server: string): string => new URL(server).host;

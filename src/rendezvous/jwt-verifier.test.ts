@@ -1,0 +1,56 @@
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { AccessTokens, freshTokens } from './access-tokens.ts';
+import { anyOf, JwtVerifier } from './jwt-verifier.ts';
+
+let keys: { keys: object[] };
+let privateKey: Parameters<SignJWT['sign']>[0];
+beforeAll(async () => {
+  const pair = await generateKeyPair('ES256', { extractable: true });
+  privateKey = pair.privateKey;
+  keys = { keys: [{ ...(await exportJWK(pair.publicKey)), kid: 'k1', alg: 'ES256' }] };
+});
+
+const claims: JWTPayload = { scope: 'executor admin', environments: ['ci-*'], iss: 'us', aud: 'relay' };
+const sign = (payload: JWTPayload, expires: string | undefined = '1h', key = privateKey): Promise<string> => {
+  const token = new SignJWT(payload).setProtectedHeader({ alg: 'ES256', kid: 'k1' });
+  return (expires ? token.setExpirationTime(expires) : token).sign(key);
+};
+
+describe('a signed token', () => {
+  it('is good for what it claims', async () => {
+    const identity = await new JwtVerifier({ keys, issuer: 'us', audience: 'relay' }).identify(await sign(claims));
+
+    expect(identity?.name).toMatch(/^jwt-[0-9a-f]{8}$/);
+    expect(identity?.mayAct('executor', 'ci-1')).toBe(true);
+    expect(identity?.mayAct('executor', 'other')).toBe(false);
+    expect(identity?.mayAct('harness', 'ci-1')).toBe(false);
+  });
+
+  it('is worth nothing when it is expired, endless, of somebody else or for somebody else', async () => {
+    const verifier = new JwtVerifier({ keys, issuer: 'us', audience: 'relay' });
+    const { privateKey: stranger } = await generateKeyPair('ES256');
+    const { scope: _, ...noScope } = claims;
+    const tokens = [
+      await sign(claims, '-1s'),
+      await new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'k1' }).sign(privateKey),
+      await sign(claims, '1h', stranger),
+      await sign({ ...claims, iss: 'them' }),
+      await sign({ ...claims, aud: 'them' }),
+      await sign(noScope),
+      await sign({ ...claims, environments: 'ci-*' }),
+      'nonsense',
+    ];
+
+    expect(await Promise.all(tokens.map((token) => verifier.identify(token)))).toEqual(tokens.map(() => undefined));
+  });
+
+  it('is accepted beside other tokens', async () => {
+    const { shown, tokens } = freshTokens();
+    const either = anyOf([new AccessTokens(tokens), new JwtVerifier({ keys })]);
+
+    expect((await either.identify(shown.admin))?.holds('admin')).toBe(true);
+    expect((await either.identify(await sign(claims)))?.holds('executor')).toBe(true);
+    expect(await either.identify('nonsense')).toBeUndefined();
+  });
+});

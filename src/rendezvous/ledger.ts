@@ -1,0 +1,33 @@
+/** Remembers what may be used only once, for as long as it could be used. */
+export interface Ledger {
+  /** True for the first who asks for an id. */
+  claim(id: string): Promise<boolean>;
+}
+
+/** A ledger in memory. */
+export class LocalLedger implements Ledger {
+  readonly #keepMs: number;
+  readonly #now: () => number;
+  /** Oldest first. */
+  readonly #claimed = new Map<string, number>();
+
+  constructor(keepMs: number, now: () => number) {
+    this.#keepMs = keepMs;
+    this.#now = now;
+  }
+
+  async claim(id: string): Promise<boolean> {
+    const now = this.#now();
+    for (const [old, time] of this.#claimed) {
+      if (time > now - this.#keepMs) break;
+      this.#claimed.delete(old);
+    }
+    if (this.#claimed.has(id)) return false;
+    this.#claimed.set(id, now);
+    return true;
+  }
+
+  get size(): number {
+    return this.#claimed.size;
+  }
+}

@@ -1,0 +1,82 @@
+import type { Msg, NatsConnection } from '@nats-io/transport-node';
+import type { Logger } from '../base/index.ts';
+import { type Address, type Bus, type BusReceiver, LocalBus } from './bus.ts';
+import { randomId } from './identifiers.ts';
+
+/**
+ * Messages between nodes as NATS core messages. Each goes to `rz.<node>.<place>` and names its sender as the reply subject:
+ * that is where the server says at once when nobody listens. What stays on this node never leaves it.
+ */
+export class NatsBus implements Bus {
+  readonly node: string;
+  readonly #connection: NatsConnection;
+  readonly #local: LocalBus;
+  readonly #log: Logger;
+  #connected = true;
+
+  constructor(connection: NatsConnection, name: string, log: Logger) {
+    // A node that starts again is another one: nobody may take it for the one that had the sockets.
+    this.node = `${name}-${randomId().slice(0, 8)}`;
+    this.#connection = connection;
+    this.#local = new LocalBus(this.node);
+    this.#log = log;
+  }
+
+  get connected(): boolean {
+    return this.#connected;
+  }
+
+  async open(receiver: BusReceiver): Promise<void> {
+    await this.#local.open(receiver);
+    this.#connection.subscribe(`rz.${this.node}.>`, {
+      callback: (error, message) => {
+        if (error) return;
+        try {
+          this.#receive(receiver, message);
+        } catch (failure) {
+          this.#log.error('bus.message_refused', { error: (failure as Error).message }); // not written by a node
+        }
+      },
+    });
+    await this.#connection.flush();
+    void this.#watch(receiver);
+  }
+
+  send(to: Address, payload: Uint8Array, from: Address): void {
+    if (to.node === this.node) this.#local.send(to, payload, from);
+    else if (!this.#connection.isClosed() && !this.#connection.isDraining()) {
+      this.#connection.publish(subject(to), payload, { reply: subject(from) });
+    }
+  }
+
+  #receive(receiver: BusReceiver, { subject, reply, headers, data }: Msg): void {
+    const { place } = addressOf(subject);
+    if (headers?.code === NO_RESPONDERS) receiver.unreachable(place);
+    else if (reply) receiver.received(place, data, addressOf(reply));
+  }
+
+  async #watch(receiver: BusReceiver): Promise<void> {
+    for await (const status of this.#connection.status()) {
+      if (status.type === 'disconnect') this.#connected = false;
+      if (status.type === 'reconnect') this.#connected = true;
+      if (status.type === 'disconnect' || status.type === 'reconnect' || status.type === 'error') {
+        this.#log.warn(`bus.${status.type}`, { node: this.node });
+      }
+      if (status.type === 'reconnect' || status.type === 'slowConsumer') receiver.interrupted();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connection.drain().catch(() => {}); // closed already
+  }
+}
+
+/** The status of a message that says that nobody listens. */
+const NO_RESPONDERS = 503;
+
+const subject = ({ node, place }: Address): string => `rz.${node}.${place}`;
+
+function addressOf(subject: string): Address {
+  const [, node = '', ...place] = subject.split('.');
+  return { node, place: place.join('.') };
+}

@@ -1,0 +1,36 @@
+/** Allows each name a number of events in any span of time; names that are quiet are forgotten. */
+export class RateLimit {
+  readonly #most: number;
+  readonly #spanMs: number;
+  readonly #now: () => number;
+  /** In the order of their last event. */
+  readonly #events = new Map<string, number[]>();
+
+  constructor(most: number, spanMs: number, now: () => number) {
+    this.#most = most;
+    this.#spanMs = spanMs;
+    this.#now = now;
+  }
+
+  /** Counts an event, unless there were too many. */
+  allows(name: string): boolean {
+    const now = this.#now();
+    this.#forgetQuiet(now);
+    const recent = (this.#events.get(name) ?? []).filter((time) => time > now - this.#spanMs);
+    if (recent.length >= this.#most) return false;
+    this.#events.delete(name);
+    this.#events.set(name, [...recent, now]);
+    return true;
+  }
+
+  get size(): number {
+    return this.#events.size;
+  }
+
+  #forgetQuiet(now: number): void {
+    for (const [name, events] of this.#events) {
+      if (events.at(-1)! > now - this.#spanMs) return;
+      this.#events.delete(name);
+    }
+  }
+}

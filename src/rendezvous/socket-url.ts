@@ -1,0 +1,55 @@
+import type { SigningKeys, Statement } from './signing-keys.ts';
+
+/** What a signed URL entitles its holder to: one end of an environment's switch. */
+export type SocketGrant =
+  | { readonly role: 'environment'; readonly environmentId: string; readonly registrationId: string }
+  | {
+      readonly role: 'harness';
+      readonly environmentId: string;
+      readonly registrationId: string;
+      /** Names the connection; good for one. */
+      readonly connectionId: string;
+      /** Fingerprint of the harness's key. */
+      readonly key: string;
+    };
+
+const PATH = /^\/ws\/v1\/([A-Za-z0-9_-]{1,64})$/;
+
+export function signSocketUrl(base: string, grant: SocketGrant, expiresAt: number, keys: SigningKeys): string {
+  const exp = String(Math.ceil(expiresAt / 1000));
+  const query = new URLSearchParams({ role: grant.role, reg: grant.registrationId });
+  if (grant.role === 'harness') {
+    query.set('conn', grant.connectionId);
+    query.set('key', grant.key);
+  }
+  query.set('exp', exp);
+  query.set('kid', keys.kid);
+  query.set('sig', keys.sign(statement(grant, exp)));
+  return `${base.replace(/^http/, 'ws')}/ws/v1/${grant.environmentId}?${query}`;
+}
+
+/** What the URL of an upgrade request grants; nothing if it was not signed by us, was changed or is too old. */
+export function readSocketUrl(url: URL, keys: SigningKeys, now: number): SocketGrant | undefined {
+  const environmentId = PATH.exec(url.pathname)?.[1];
+  const { role, reg: registrationId, conn: connectionId, key, exp, kid, sig } = Object.fromEntries(url.searchParams);
+  if (!environmentId || !registrationId || !exp || !kid || !sig) return undefined;
+  const grant: SocketGrant | undefined =
+    role === 'environment'
+      ? { role, environmentId, registrationId }
+      : role === 'harness' && connectionId && key
+        ? { role, environmentId, registrationId, connectionId, key }
+        : undefined;
+  if (!grant || !keys.verify(statement(grant, exp), kid, sig)) return undefined;
+  return now < Number(exp) * 1000 ? grant : undefined;
+}
+
+/** Whether the path is one where sockets are opened, and by which role it claims to be opened. */
+export function claimedRole(url: URL): string | undefined {
+  return PATH.test(url.pathname) ? (url.searchParams.get('role') ?? '') : undefined;
+}
+
+function statement(grant: SocketGrant, exp: string): Statement {
+  const { role, environmentId, registrationId } = grant;
+  const own = grant.role === 'harness' ? [grant.connectionId, grant.key] : [];
+  return ['socket', role, environmentId, registrationId, ...own, exp];
+}
