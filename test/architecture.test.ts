@@ -230,7 +230,9 @@ describe('the package', () => {
   };
 
   it('has these entrances, each the public face of a folder', () => {
-    expect(Object.keys(manifest.exports)).toEqual(['./protocol', './client', './link', './server', './unified-exec']);
+    const entrances = ['protocol', 'client', 'link', 'server', 'unified-exec', 'approval', 'rules', 'remote'];
+
+    expect(Object.keys(manifest.exports)).toEqual(entrances.map((folder) => `./${folder}`));
     for (const [name, target] of Object.entries(manifest.exports)) {
       const folder = name.slice(2);
       expect(target).toEqual({ types: `./dist/${folder}/index.d.ts`, default: `./dist/${folder}/index.js` });

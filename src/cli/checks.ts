@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
-import { type ExitStatus, familyMark, killFamily, nativeStatus, PROCESS_MASK, spawn } from '../os/index.ts';
+import { tryInterception } from '../escalation/index.ts';
+import { type ExitStatus, familyMark, killFamily, nativeFile, nativeStatus, PROCESS_MASK, spawn } from '../os/index.ts';
 import { bubblewrap, confine, type Policy } from '../sandbox/index.ts';
+import { BASH, builtBash } from './shell-tool-programs.ts';
 
 export interface Check {
   readonly name: string;
@@ -17,7 +19,7 @@ export async function examine(): Promise<Check[]> {
     nodeVersion(),
     native,
     ...(native.verdict === 'ok' ? [await processes(), await terminals(), await families()] : []),
-    ...(native.verdict === 'ok' ? [await sandboxes()] : []),
+    ...(native.verdict === 'ok' ? [await sandboxes(), await interceptions()] : []),
     account(),
     cgroups(),
   ];
@@ -127,6 +129,22 @@ const READ_ONLY: Policy = {
   globDepth: undefined,
   minimal: false,
 };
+
+/** Has programs caught before they start, in the ways the shell tool knows. */
+async function interceptions(): Promise<Check> {
+  const name = 'intercepted programs';
+  const wrapper = nativeFile('execve-wrapper');
+  const patched = builtBash();
+  const byKernel = await tryInterception({ intercept: 'all', bash: BASH, wrapper });
+  const byBash =
+    patched === undefined ? undefined : await tryInterception({ intercept: 'bash', bash: patched, wrapper });
+  const kernel = byKernel.usable ? 'the kernel reports them' : `the kernel does not report them (${byKernel.reason})`;
+  const bash = byBash?.usable ? 'the patched Bash does' : 'there is no patched Bash that does';
+  if (byKernel.usable) return { name, verdict: 'ok', finding: byBash?.usable ? `${kernel}, and ${bash}` : kernel };
+  if (byBash?.usable) return { name, verdict: 'ok', finding: `${kernel}; ${bash}` };
+  const remedy = 'use Linux 5.9 or newer, or run npm run build:bash; only exec-server mcp --tools shell needs it';
+  return { name, verdict: 'warning', finding: `${kernel}, and ${bash}`, remedy };
+}
 
 /** A command of a server that is root keeps uid 0 in its sandbox, without the rights that usually come with it. */
 function account(): Check {

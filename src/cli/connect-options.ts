@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Connector } from '../client/index.ts';
 import { webSocket } from '../link/index.ts';
+import type { OptionTable, Values } from './arguments.ts';
 import { UsageError } from './usage-error.ts';
 
 /** What ssh answers when the fault is not the command's. */
@@ -9,8 +10,38 @@ export const CONNECTION_FAILED = 255;
 export const tokenOption = {
   type: 'string',
   value: 'PATH',
-  help: 'file with the bearer token to present [env: EXEC_SERVER_TOKEN holds the token itself]',
+  help: 'file with the bearer token to present [env: EXEC_SERVER_TOKEN holds the token itself; with --remote, CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN]',
 } as const;
+
+/** A server that is known by the name it registered, instead of its address. */
+export const remoteServerOptions = {
+  remote: {
+    type: 'string',
+    value: 'URL',
+    help: 'base URL of the registry to find the server through, end to end encrypted [env: CODEX_EXEC_SERVER_NOISE_CHATGPT_ACCOUNT_ID names an account]',
+  },
+  'environment-id': { type: 'string', value: 'ID', help: 'id that the server registered as, with --remote' },
+} as const satisfies OptionTable;
+
+type ServerValues = Values<typeof remoteServerOptions> & {
+  readonly connect?: string;
+  readonly 'token-file'?: string;
+};
+
+/** The way to the server that the options name, if they name one. */
+export async function chosenConnector(values: ServerValues): Promise<Connector | undefined> {
+  const { connect, remote, 'environment-id': environmentId, 'token-file': tokenFile } = values;
+  if ((remote === undefined) !== (environmentId === undefined)) {
+    throw new UsageError('--remote and --environment-id are needed together');
+  }
+  if (remote !== undefined && connect !== undefined) {
+    throw new UsageError('--remote cannot be used together with --connect');
+  }
+  if (remote !== undefined) return await connectorThrough(remote, environmentId!, tokenFile);
+  if (connect === undefined) return undefined;
+  if (!/[?&]role=harness\b/.test(connect)) return connectorTo(connect, tokenFile);
+  return (await import('../remote/index.ts')).viaPlainRelay(connect); // what a rendezvous of the older kind gives out
+}
 
 /** Connects with the token of the file, or of the environment, if there is one. */
 export function connectorTo(url: string, tokenFile: string | undefined): Connector {
@@ -18,7 +49,21 @@ export function connectorTo(url: string, tokenFile: string | undefined): Connect
   return webSocket(url, token === undefined ? {} : { token });
 }
 
-function readToken(path: string): string {
+async function connectorThrough(
+  registryUrl: string,
+  environmentId: string,
+  tokenFile: string | undefined,
+): Promise<Connector> {
+  const token = tokenFile === undefined ? process.env.CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN : readToken(tokenFile);
+  if (!token) {
+    throw new UsageError('--remote needs a token: set CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN or use --token-file');
+  }
+  const { bearerToken, viaRegistry } = await import('../remote/index.ts');
+  const credentials = bearerToken(token, process.env.CODEX_EXEC_SERVER_NOISE_CHATGPT_ACCOUNT_ID);
+  return viaRegistry({ registryUrl, environmentId, credentials });
+}
+
+export function readToken(path: string): string {
   try {
     return readFileSync(path, 'utf8').trim();
   } catch (error) {

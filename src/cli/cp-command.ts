@@ -3,13 +3,14 @@ import { ExecServerClient, RemoteFileSystem } from '../client/index.ts';
 import { LocalFileSystem } from '../files/index.ts';
 import { type ExecutorFileSystem, PathUri } from '../protocol/index.ts';
 import { describeOptions, parseOptions, type Values } from './arguments.ts';
-import { CONNECTION_FAILED, connectorTo, tokenOption } from './connect-options.ts';
+import { CONNECTION_FAILED, chosenConnector, remoteServerOptions, tokenOption } from './connect-options.ts';
 import { ProgressBar } from './progress-bar.ts';
 import { type Place, Transfer, type TransferOutcome } from './transfer.ts';
 import { UsageError } from './usage-error.ts';
 
 const options = {
   connect: { type: 'string', value: 'URL', help: 'server that env: paths are on, ws://HOST:PORT or wss://…' },
+  ...remoteServerOptions,
   'token-file': tokenOption,
   json: { type: 'boolean', help: 'print a summary as JSON' },
   help: { type: 'boolean', short: 'h', help: 'show this text' },
@@ -42,21 +43,23 @@ export async function cpCommand(argv: readonly string[]): Promise<number> {
   if (source === undefined || destination === undefined || more.length > 0) {
     throw new UsageError('exactly two paths are wanted, SRC and DST');
   }
+  process.exitCode = CONNECTION_FAILED; // unless something better is known in the end
   const onServer = [source, destination].some((path) => path.startsWith(ON_SERVER));
-  if (onServer && values.connect === undefined) throw new UsageError('env: paths need --connect');
   await using local = new LocalFileSystem();
   if (!onServer) return await copy(place(source, local, local), place(destination, local, local), values);
-  await using client = await connected(values.connect!, values['token-file']);
+  await using client = await connected(values);
   if (!client) return CONNECTION_FAILED;
   const remote = new RemoteFileSystem(client);
   return await copy(place(source, local, remote), place(destination, local, remote), values);
 }
 
-async function connected(url: string, tokenFile: string | undefined): Promise<ExecServerClient | undefined> {
-  const connector = connectorTo(url, tokenFile);
+async function connected(values: Values<typeof options>): Promise<ExecServerClient | undefined> {
   try {
+    const connector = await chosenConnector(values);
+    if (!connector) throw new UsageError('env: paths need --connect or --remote');
     return await ExecServerClient.connect(connector, { clientName: 'exec-server cp' });
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     process.stderr.write(`Error: ${(error as Error).message}\n`);
     return undefined;
   }

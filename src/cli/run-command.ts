@@ -2,7 +2,7 @@ import type { StartOptions } from '../client/index.ts';
 import type { SignalName } from '../protocol/index.ts';
 import { type ExecBackend, type ExecProcess, localBackend, remoteBackend } from '../unified-exec/index.ts';
 import { describeOptions, parseOptions, type Values } from './arguments.ts';
-import { CONNECTION_FAILED, connectorTo, tokenOption } from './connect-options.ts';
+import { CONNECTION_FAILED, chosenConnector, remoteServerOptions, tokenOption } from './connect-options.ts';
 import { Terminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -12,6 +12,7 @@ const options = {
     value: 'URL',
     help: 'server to run on, ws://HOST:PORT or wss://…; without it the command runs here',
   },
+  ...remoteServerOptions,
   'token-file': tokenOption,
   tty: { type: 'boolean', short: 't', help: 'run in a terminal of the size of this one' },
   cwd: {
@@ -42,8 +43,9 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
     return 0;
   }
   if (positionals.length === 0) throw new UsageError('a command is required after --');
+  process.exitCode = CONNECTION_FAILED; // unless something better is known in the end
   try {
-    await using backend = openBackend(values);
+    await using backend = await openBackend(values);
     return await follow(await backend.start(startOptions(positionals, values)), values.tty === true);
   } catch (error) {
     if (error instanceof UsageError) throw error;
@@ -53,9 +55,9 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
 }
 
 /** A server elsewhere, or this machine. */
-function openBackend(values: Values<typeof options>): ExecBackend {
-  if (values.connect === undefined) return localBackend();
-  return remoteBackend(connectorTo(values.connect, values['token-file']), { clientName: 'exec-server run' });
+async function openBackend(values: Values<typeof options>): Promise<ExecBackend> {
+  const connector = await chosenConnector(values);
+  return connector ? remoteBackend(connector, { clientName: 'exec-server run' }) : localBackend();
 }
 
 function startOptions(argv: readonly string[], { tty, cwd, env }: Values<typeof options>): StartOptions {

@@ -2,6 +2,7 @@ import { hardenProcess, nativeStatus } from '../os/index.ts';
 import { DEFAULT_LISTEN_URL, parseListenUrl, serve } from '../server/index.ts';
 import { describeOptions, parseOptions } from './arguments.ts';
 import { authOptions, readAuth } from './auth-options.ts';
+import { checkRemoteValues, type RemoteValues, remoteOptions } from './remote-options.ts';
 import { readSettings, settingOptions } from './settings.ts';
 import { stderrLogger } from './stderr-logger.ts';
 import { UsageError } from './usage-error.ts';
@@ -13,6 +14,7 @@ const options = {
     help: `where to listen: ws://IP:PORT (port 0 picks a free one), or stdio [default: ${DEFAULT_LISTEN_URL}]`,
   },
   ...authOptions,
+  ...remoteOptions,
   config: {
     type: 'string',
     value: 'FILE',
@@ -24,10 +26,11 @@ const options = {
 
 export const serveOptionsHelp = (): string => describeOptions({ ...options, ...settingOptions });
 
-/** Serves until SIGTERM or SIGINT, or on stdio until the input ends. */
+/** Serves until SIGTERM or SIGINT, or on stdio until the input ends; as a remote environment with `--remote`. */
 export async function serveCommand(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions(argv, { ...options, ...settingOptions });
   if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
+  checkRemoteValues(values as RemoteValues);
   const settings = await readSettings(values, process.env, values.config as string | undefined);
   const address = parseListenUrl((values.listen as string | undefined) ?? DEFAULT_LISTEN_URL);
   const auth = readAuth(values as Parameters<typeof readAuth>[0]);
@@ -41,6 +44,11 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   if (process.geteuid?.() === 0) log.info('server.runs_as_root', { advice: 'run it as an ordinary user' });
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
+  if (values.remote !== undefined) {
+    const { serveRemotely } = await import('./remote-command.ts');
+    await serveRemotely({ values: values as RemoteValues, settings, log }, stop.signal);
+    return 0;
+  }
   await serve(
     {
       address,

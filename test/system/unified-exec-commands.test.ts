@@ -136,6 +136,21 @@ describe('a command that leaves a child behind', () => {
     expect(box.exec.sessions).toEqual([]);
   });
 
+  it.each([true, false])('takes no input any more, and no offence at it (in a terminal: %s)', async (tty) => {
+    await using box = await ExecFixture.open('server');
+
+    const script = `(trap '' HUP; ${untilFile('go')}; echo late) & echo done; exit 6`;
+    const first = await box.run(script, { yield_time_ms: 300, tty });
+    await box.shows(first, /done/);
+    const id = first.facts!.session_id!;
+    const typed = await box.type(id, 'text');
+    await writeFile(join(box.cwd, 'go'), '');
+    const last = await box.poll(id);
+
+    expect(typed.facts).toMatchObject({ output: '', session_id: id });
+    expect(last.facts).toMatchObject({ output: expect.stringMatching(/^late\r?\n$/), exit_code: 6 });
+  });
+
   it('runs on a server until its output has ended', async () => {
     await using box = await ExecFixture.open('server');
 

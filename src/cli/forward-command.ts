@@ -1,0 +1,47 @@
+import { hardenProcess, nativeStatus } from '../os/index.ts';
+import { describeOptions, parseOptions } from './arguments.ts';
+import { checkRemoteValues, remoteOptions } from './remote-options.ts';
+import { stderrLogger } from './stderr-logger.ts';
+import { UsageError } from './usage-error.ts';
+
+const options = {
+  connect: { type: 'string', value: 'URL', help: 'server to pass everything on to, ws://HOST:PORT or wss://…' },
+  ...remoteOptions,
+  help: { type: 'boolean', short: 'h', help: 'show this text' },
+} as const;
+
+const help = (): string => `Registers a server that is running already as a remote environment.
+
+Usage: exec-server forward --connect URL --remote URL --environment-id ID [OPTIONS]
+
+Every harness gets a connection of its own to the server. Sessions belong to the server; nothing is kept here.
+
+Options:
+${describeOptions(options)}
+
+Exit codes: 0 stopped as asked, 1 failed (the reason is on stderr), 2 wrong usage.
+`;
+
+/** Forwards until SIGTERM or SIGINT. */
+export async function forwardCommand(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseOptions(argv, options);
+  if (values.help) {
+    process.stdout.write(help());
+    return 0;
+  }
+  if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
+  for (const name of ['remote', 'environment-id', 'connect'] as const) {
+    if (values[name] === undefined) throw new UsageError(`--${name} is required`);
+  }
+  checkRemoteValues(values);
+  if (values['remote-transport'] === 'direct') {
+    throw new Error('direct exec-server transport does not support forwarding');
+  }
+  if (nativeStatus().ready) hardenProcess();
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
+  const { serveRemotely } = await import('./remote-command.ts');
+  const log = stderrLogger(process.env);
+  await serveRemotely({ values, settings: {}, destination: values.connect!, log }, stop.signal);
+  return 0;
+}

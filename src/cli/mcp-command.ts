@@ -1,0 +1,187 @@
+import { randomBytes } from 'node:crypto';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import { parseApprovalPolicy } from '../approval/index.ts';
+import { type Logger, Scope } from '../base/index.ts';
+import { type OpenToolSet, openUnifiedExecTools, serveHttp, serveStdio } from '../mcp/index.ts';
+import { hardenProcess, nativeStatus } from '../os/index.ts';
+import { RulesStore, userRulesFolder } from '../rules/index.ts';
+import { localBackend, remoteBackend, type SandboxMode, sandboxModes } from '../unified-exec/index.ts';
+import { describeOptions, parseOptions, type Values } from './arguments.ts';
+import { chosenConnector, readToken, remoteServerOptions, tokenOption } from './connect-options.ts';
+import { stderrLogger } from './stderr-logger.ts';
+import { UsageError } from './usage-error.ts';
+
+const options = {
+  tools: {
+    type: 'string',
+    value: 'SET',
+    help:
+      'what to offer: unified-exec (commands, terminals and files), or shell (one tool, with every program it starts ' +
+      'held against the rules; has options of its own, see --tools shell --help) [default: unified-exec]',
+  },
+  local: { type: 'boolean', help: 'work on this machine, which is the default' },
+  connect: { type: 'string', value: 'URL', help: 'work on a server, ws://HOST:PORT or wss://…' },
+  ...remoteServerOptions,
+  'token-file': tokenOption,
+  sandbox: {
+    type: 'string',
+    value: 'MODE',
+    help: 'what commands may touch: read-only, workspace-write or danger-full-access [default: workspace-write]',
+  },
+  approval: {
+    type: 'string',
+    value: 'POLICY',
+    help:
+      'when the user is asked: never, on-request (when the model asks for more than the sandbox gives), untrusted ' +
+      '(before every command without a rule), or granular:KIND,… [default: on-request]',
+  },
+  cwd: {
+    type: 'string',
+    short: 'C',
+    value: 'DIR',
+    help: 'absolute directory to work in [default: the current one, or where the server was started]',
+  },
+  rules: {
+    type: 'string',
+    value: 'FILE',
+    multiple: true,
+    help: 'rules file to heed besides those of the user in ~/.codex/rules; may be repeated',
+  },
+  http: {
+    type: 'string',
+    value: 'IP:PORT',
+    help: 'serve streamable HTTP on this loopback address instead of stdio; port 0 picks a free one',
+  },
+  'http-token-file': {
+    type: 'string',
+    value: 'PATH',
+    help: 'file with the bearer token that HTTP clients present [default: one is made up and shown on stderr; env: EXEC_SERVER_MCP_TOKEN holds the token itself]',
+  },
+  help: { type: 'boolean', short: 'h', help: 'show this text' },
+} as const;
+
+const help = (): string => `Serves tools to a client of the Model Context Protocol.
+
+Usage: exec-server mcp [OPTIONS]
+
+Serves one client on stdin and stdout until the input ends, or any number with --http, where the URL is printed on
+stdout. Questions to the user are asked by elicitation; a client without it gets a refusal that says so.
+
+Options:
+${describeOptions(options)}
+
+Exit codes: 0 stopped as asked, 1 failed (the reason is on stderr), 2 wrong usage.
+`;
+
+type McpValues = Values<typeof options>;
+
+/** Serves until the input ends, or with HTTP until SIGTERM or SIGINT. */
+export async function mcpCommand(argv: readonly string[]): Promise<number> {
+  const rest = afterShell(argv);
+  if (rest) return (await import('./shell-tool-command.ts')).shellToolCommand(rest);
+  const { values, positionals } = parseOptions(argv, options);
+  if (values.help) {
+    process.stdout.write(help());
+    return 0;
+  }
+  if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
+  const address = values.http === undefined ? undefined : parseAddress(values.http);
+  const log = stderrLogger(process.env);
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
+  await using scope = new Scope();
+  const openToolSet = await chooseToolSet(values, log, scope);
+  if (address) {
+    const announce = (url: string) => process.stdout.write(`${url}\n`);
+    await serveHttp({ ...address, token: httpToken(values), openToolSet, log, announce }, stop.signal);
+  } else {
+    await serveStdio({ input: process.stdin, output: process.stdout, openToolSet, log }, stop.signal);
+  }
+  return 0;
+}
+
+/** The options of the shell tool, if that is what is wanted. */
+function afterShell(argv: readonly string[]): string[] | undefined {
+  const at = argv.findIndex(
+    (word, index) => word === '--tools=shell' || (word === '--tools' && argv[index + 1] === 'shell'),
+  );
+  return at < 0 ? undefined : argv.toSpliced(at, argv[at] === '--tools' ? 2 : 1);
+}
+
+/** One way to open tools for each name that `--tools` knows. */
+const toolSets: Readonly<Record<string, (values: McpValues, log: Logger, scope: Scope) => Promise<OpenToolSet>>> = {
+  'unified-exec': unifiedExecTools,
+};
+
+function chooseToolSet(values: McpValues, log: Logger, scope: Scope): Promise<OpenToolSet> {
+  const name = values.tools ?? 'unified-exec';
+  const open = Object.hasOwn(toolSets, name) ? toolSets[name] : undefined;
+  if (open) return open(values, log, scope);
+  throw new UsageError(
+    `invalid value '${name}' for --tools: known are ${[...Object.keys(toolSets), 'shell'].join(', ')}`,
+  );
+}
+
+async function unifiedExecTools(values: McpValues, log: Logger, scope: Scope): Promise<OpenToolSet> {
+  const sandbox = parseSandbox(values.sandbox ?? 'workspace-write');
+  const policy = parsePolicy(values.approval ?? 'on-request');
+  if (values.cwd !== undefined && !values.cwd.startsWith('/')) {
+    throw new UsageError(`invalid value '${values.cwd}' for --cwd: expected an absolute directory`);
+  }
+  const connector = await chosenConnector(values);
+  if (connector && values.local) throw new UsageError('--local cannot be used together with --connect or --remote');
+  const native = nativeStatus();
+  if (!connector && !native.ready) throw new Error(native.reason);
+  if (native.ready) hardenProcess();
+  const folder = userRulesFolder();
+  const rules = await RulesStore.open({
+    folders: [folder],
+    files: values.rules ?? [],
+    addTo: join(folder, 'default.rules'),
+    onProblem: ({ message }) => log.warn('rules.not_read', { message }),
+  });
+  const backend = scope.own(
+    connector ? remoteBackend(connector, { clientName: 'exec-server mcp' }) : localBackend({ log }),
+  );
+  const environmentId = connector ? (values['environment-id'] ?? 'remote') : 'local';
+  const tools = { backend, environmentId, cwd: values.cwd, sandbox, policy, rules, log };
+  return (ask) => openUnifiedExecTools(tools, ask);
+}
+
+function parseSandbox(text: string): SandboxMode {
+  const mode = sandboxModes.find((known) => known === text);
+  if (mode) return mode;
+  throw new UsageError(`invalid value '${text}' for --sandbox: expected ${sandboxModes.join(', ')}`);
+}
+
+function parsePolicy(text: string): ReturnType<typeof parseApprovalPolicy> {
+  try {
+    return parseApprovalPolicy(text);
+  } catch (error) {
+    throw new UsageError(`invalid value '${text}' for --approval: ${(error as Error).message}`);
+  }
+}
+
+function parseAddress(text: string): { host: string; port: number } {
+  const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain ?? '';
+  const port = Number(digits);
+  if (isIP(host) === 0 || port > 65_535) {
+    throw new UsageError(`invalid value '${text}' for --http: expected IP:PORT, such as 127.0.0.1:0`);
+  }
+  if (host !== '::1' && !host.startsWith('127.')) {
+    throw new UsageError(`--http serves this machine alone: ${host} is no loopback address, use 127.0.0.1`);
+  }
+  return { host, port };
+}
+
+function httpToken(values: McpValues): string {
+  const file = values['http-token-file'];
+  const given = file === undefined ? process.env.EXEC_SERVER_MCP_TOKEN : readToken(file);
+  if (given === '') throw new UsageError('the token for HTTP clients is empty');
+  if (given !== undefined) return given;
+  const token = randomBytes(32).toString('base64url');
+  process.stderr.write(`bearer token for clients: ${token}\n`);
+  return token;
+}

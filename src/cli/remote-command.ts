@@ -1,0 +1,79 @@
+import { type Logger, Scope } from '../base/index.ts';
+import {
+  type Credentials,
+  ExecutorCredentials,
+  forwardTo,
+  parseEnvironmentId,
+  type RemoteEnvironmentConfig,
+  runDirectEnvironment,
+  runPlainEnvironment,
+  runRemoteEnvironment,
+} from '../remote/index.ts';
+import type { Link } from '../rpc/index.ts';
+import { type ExecServerConfig, openConnectionPoint } from '../server/index.ts';
+import { chooseCredentials, takeAwsAccess } from './remote-credentials.ts';
+import type { RemoteValues } from './remote-options.ts';
+
+export interface RemoteCommandOptions {
+  readonly values: RemoteValues;
+  readonly settings: Partial<ExecServerConfig>;
+  /** A server to pass everything on to, instead of serving it here. */
+  readonly destination?: string;
+  readonly log: Logger;
+}
+
+/** Serves as a remote environment until the signal aborts, or stdin ends if that was asked for. */
+export async function serveRemotely(options: RemoteCommandOptions, signal: AbortSignal): Promise<void> {
+  const { values } = options;
+  const log = options.log.with({ name: values.name ?? 'codex-exec-server' });
+  const environmentId = parseEnvironmentId(values['environment-id'] ?? '');
+  const serve = await chooseTransport(values, environmentId);
+  await using scope = new Scope();
+  const stop = new AbortController();
+  signal.addEventListener('abort', () => stop.abort());
+  if (signal.aborted) stop.abort();
+  if (stopsWithStdin(values)) process.stdin.resume().once('end', () => stop.abort());
+  const accept = await receiver({ ...options, log }, scope);
+  const registerTimeoutMs = seconds(values['register-timeout']);
+  await serve({ registryUrl: values.remote ?? '', environmentId, accept, registerTimeoutMs, log }, stop);
+}
+
+type Serve = (config: Omit<RemoteEnvironmentConfig, 'credentials'>, stop: AbortController) => Promise<void>;
+
+/** Takes the secrets it needs before anything is started that could inherit them. */
+async function chooseTransport(values: RemoteValues, environmentId: string): Promise<Serve> {
+  if (values['remote-transport'] === 'direct') {
+    const aws = await takeAwsAccess(values, process.env);
+    return (config, stop) => runDirectEnvironment({ ...config, aws }, stop.signal);
+  }
+  const credentials = await chooseCredentials(values, environmentId, process.env);
+  const run = values['remote-transport'] === 'plain' ? runPlainEnvironment : runRemoteEnvironment;
+  return (config, stop) => untilCredentialsEnd(credentials, stop, run({ ...config, credentials }, stop.signal));
+}
+
+async function receiver({ destination, settings, log }: RemoteCommandOptions, scope: Scope) {
+  if (destination !== undefined) return forwardTo(destination, log);
+  const point = scope.own(await openConnectionPoint({ config: settings, log }));
+  return (link: Link): void => point.connect(link, { resumable: true });
+}
+
+const seconds = (text: string | undefined): number | undefined =>
+  text === undefined ? undefined : Number(text) * 1000;
+
+function stopsWithStdin(values: RemoteValues): boolean {
+  if (values['executor-credential-stdin']) return false; // whoever reads it notices the end
+  const { CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE: wanted = '' } = process.env;
+  return values['exit-on-stdin-close'] === true || /^(1|true|yes|on)$/i.test(wanted);
+}
+
+/** A pipe of credentials ends with the parent that wrote them, and the environment with it. */
+async function untilCredentialsEnd(credentials: Credentials, stop: AbortController, serving: Promise<void>) {
+  if (!(credentials instanceof ExecutorCredentials)) return await serving;
+  try {
+    await Promise.race([serving, credentials.ended]);
+  } finally {
+    stop.abort();
+    await serving.catch(() => {}); // told by the race, or of no interest any more
+    credentials[Symbol.dispose]();
+  }
+}

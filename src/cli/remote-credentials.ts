@@ -1,0 +1,49 @@
+import {
+  type AwsAccess,
+  agentIdentity,
+  apiKey,
+  bearerToken,
+  type Credentials,
+  ExecutorCredentials,
+  findAwsAccess,
+  signInState,
+} from '../remote/index.ts';
+import { readToken } from './connect-options.ts';
+import type { RemoteValues } from './remote-options.ts';
+
+/**
+ * What an environment proves itself with, wherever it was given. Secrets are taken out of the variables: what is left
+ * there, children inherit.
+ */
+export async function chooseCredentials(
+  values: RemoteValues,
+  environmentId: string,
+  env: NodeJS.ProcessEnv,
+): Promise<Credentials> {
+  const key = take(env, 'CODEX_API_KEY');
+  const token = take(env, 'CODEX_ACCESS_TOKEN');
+  if (values['executor-credential-stdin']) return new ExecutorCredentials(process.stdin, environmentId);
+  if (values['use-agent-identity-auth']) {
+    if (!token) throw new Error('CODEX_ACCESS_TOKEN is required when --use-agent-identity-auth is set');
+    return agentIdentity(token);
+  }
+  if (values['remote-token-file'] !== undefined) return bearerToken(readToken(values['remote-token-file']));
+  const found = key ? apiKey(key) : await signInState(env);
+  if (found) return found;
+  throw new Error(
+    'remote exec-server registration requires ChatGPT authentication or API key authentication; run `codex login`, set CODEX_API_KEY or use --remote-token-file',
+  );
+}
+
+export async function takeAwsAccess(values: RemoteValues, env: NodeJS.ProcessEnv) {
+  const access: AwsAccess = await findAwsAccess({ profile: values['aws-profile'], region: values['aws-region'] }, env);
+  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']) take(env, name);
+  const { credentials, region } = access;
+  return { credentials, scope: { region, service: values['aws-service'] ?? 'execute-api' } };
+}
+
+function take(env: NodeJS.ProcessEnv, name: string): string | undefined {
+  const value = env[name];
+  delete env[name];
+  return value;
+}

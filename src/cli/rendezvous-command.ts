@@ -1,0 +1,247 @@
+import { readFileSync, statSync } from 'node:fs';
+import { isIP } from 'node:net';
+import type { Logger } from '../base/index.ts';
+import {
+  AccessTokens,
+  AuditLog,
+  type ClusterOptions,
+  freshTokens,
+  parseSecrets,
+  parseTokens,
+  RendezvousService,
+  SigningKeys,
+  type TokenVerifier,
+} from '../rendezvous/index.ts';
+import { describeOptions, parseOptions, type Values } from './arguments.ts';
+import { stderrLogger } from './stderr-logger.ts';
+import { UsageError } from './usage-error.ts';
+
+const options = {
+  listen: {
+    type: 'string',
+    value: 'URL',
+    help: 'where to listen: http://IP:PORT (port 0 picks a free one) [default: http://127.0.0.1:0]',
+  },
+  'public-url': {
+    type: 'string',
+    value: 'URL',
+    help: 'where clients reach this service, such as https://relay.example/api, if not where it listens',
+  },
+  'tokens-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'who may do what: {"tokens":[{"sha256","scope","environments"}]}; without it a token for each scope is made and shown once on stderr',
+  },
+  'jwt-keys-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'a JSON Web Key Set; tokens signed by its keys are accepted, with claims exp, scope and environments',
+  },
+  'jwt-issuer': { type: 'string', value: 'ISSUER', help: 'issuer that signed tokens must name' },
+  'jwt-audience': { type: 'string', value: 'AUDIENCE', help: 'audience that signed tokens must name' },
+  'secret-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'secrets that sign URLs, one per line of 32 characters or more, the newest last; the last two are accepted. Without it a secret is made that lasts as long as the process',
+  },
+  nats: {
+    type: 'string',
+    value: 'URL[,URL]',
+    help: 'be one of several nodes that meet on these NATS servers; needs --node, --secret-file, and --tokens-file or --jwt-keys-file',
+  },
+  node: { type: 'string', value: 'NAME', help: 'what this node is called, different from all others' },
+  'nats-creds-file': { type: 'string', value: 'FILE', help: 'NATS credentials, if the servers ask for them' },
+  'audit-log': { type: 'string', value: 'FILE', help: 'append who connected to what, one JSON object per line' },
+  'allow-insecure': {
+    type: 'boolean',
+    help: 'listen beyond loopback although there is no https --public-url, or no tokens were given',
+  },
+  help: { type: 'boolean', short: 'h', help: 'show this text' },
+} as const;
+
+type Options = Values<typeof options>;
+
+const help = (): string => `Lets executors and their clients meet: the registry and the rendezvous of remote mode.
+
+Usage: exec-server rendezvous [OPTIONS]
+
+Prints one line on stdout, its URL. See docs/remote.md for tokens, TLS, several nodes and what operators can ask.
+
+Options:
+${describeOptions(options)}
+
+SIGHUP reads the tokens and the secrets again and reopens the audit log; SIGTERM and SIGINT stop.
+Exit codes: 0 stopped as asked, 1 failed (the reason is on stderr), 2 wrong usage.
+Log level: EXEC_SERVER_LOG=debug|info|warn|error [default: warn]
+`;
+
+/** Serves until SIGTERM or SIGINT. */
+export async function rendezvousCommand(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseOptions(argv, options);
+  if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
+  if (values.help) {
+    process.stdout.write(help());
+    return 0;
+  }
+  const address = parseListen(values.listen ?? 'http://127.0.0.1:0');
+  const publicUrl = parsePublicUrl(values['public-url']);
+  const cluster = clusterOf(values);
+  requireSafe(values, address.host, publicUrl);
+  if (publicUrl === undefined && /^(?:0\.0\.0\.0|::)$/.test(address.host)) {
+    throw new UsageError(`--listen on ${address.host} needs --public-url: clients are told where to connect`);
+  }
+  const log = stderrLogger(process.env);
+  const secrets = readSecrets(values, log);
+  const tokens = readTokens(values, log);
+  await using audit = new AuditLog(log, values['audit-log']);
+  // Before anything that takes long: a node that waits for its servers must not die of it.
+  process.on('SIGHUP', () => {
+    secrets.reload();
+    tokens?.reload();
+    audit.reopen();
+  });
+  await using service = await RendezvousService.start({
+    ...address,
+    verifier: await verifierOf(values, tokens),
+    keys: secrets.keys,
+    audit,
+    log,
+    ...(publicUrl !== undefined && { publicUrl }),
+    ...(cluster && { cluster }),
+  });
+  const stopped = new Promise<void>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+  });
+  process.stderr.write(tokens?.announcement ?? '');
+  process.stdout.write(`${service.url}\n`);
+  await stopped;
+  return 0;
+}
+
+function parseListen(text: string): { host: string; port: number } {
+  const [, host, port] = /^http:\/\/(\[[^\]]+\]|[^:/]+):(\d{1,5})\/?$/.exec(text) ?? [];
+  const address = host?.replace(/^\[|\]$/g, '') ?? '';
+  if (isIP(address) === 0 || Number(port) > 65_535) {
+    throw new UsageError(`invalid value '${text}' for --listen: expected http://IP:PORT`);
+  }
+  return { host: address, port: Number(port) };
+}
+
+function parsePublicUrl(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  if (!URL.canParse(text) || !/^https?:\/\/[^?#]+$/.test(text)) {
+    throw new UsageError(`invalid value '${text}' for --public-url: expected http(s)://HOST[/PATH]`);
+  }
+  return text.replace(/\/+$/, '');
+}
+
+function clusterOf(values: Options): ClusterOptions | undefined {
+  const { nats, node, 'nats-creds-file': credentials } = values;
+  if (nats === undefined) {
+    if (node !== undefined || credentials !== undefined)
+      throw new UsageError('--node and --nats-creds-file need --nats');
+    return undefined;
+  }
+  const servers = nats.split(',').map((server) => server.trim());
+  const wrong = servers.find((server) => !URL.canParse(server) || !/^(?:nats|tls):\/\//.test(server));
+  if (wrong !== undefined) throw new UsageError('invalid value for --nats: expected nats://HOST:PORT[,…]'); // may hold a password
+  if (node === undefined || !/^[A-Za-z0-9_-]{1,64}$/.test(node)) {
+    throw new UsageError('--nats needs --node with a name of 1 to 64 characters of A-Z a-z 0-9 _ -');
+  }
+  if (values['secret-file'] === undefined) throw new UsageError('--nats needs --secret-file, the same for all nodes');
+  if (!hasTokens(values)) throw new UsageError('--nats needs --tokens-file or --jwt-keys-file, the same for all nodes');
+  return { servers, node, ...(credentials !== undefined && { credentials: fromFile(credentials, Buffer.from) }) };
+}
+
+const hasTokens = (values: Options): boolean =>
+  values['tokens-file'] !== undefined || values['jwt-keys-file'] !== undefined;
+
+const isLoopback = (host: string): boolean => host === '::1' || /^(?:::ffff:)?127\./i.test(host);
+
+function requireSafe(values: Options, host: string, publicUrl: string | undefined): void {
+  if (isLoopback(host) || values['allow-insecure']) return;
+  const missing = [
+    ...(publicUrl?.startsWith('https:') ? [] : ['an https --public-url, with TLS in front of this service']),
+    ...(hasTokens(values) ? [] : ['--tokens-file or --jwt-keys-file']),
+  ];
+  if (missing.length === 0) return;
+  throw new Error(
+    `refusing to listen on ${host} without ${missing.join(' and ')}; use --allow-insecure if the network is trusted`,
+  );
+}
+
+interface Reloadable {
+  reload(): void;
+}
+
+function readSecrets(values: Options, log: Logger): Reloadable & { keys: SigningKeys } {
+  const path = values['secret-file'];
+  if (path === undefined) return { keys: SigningKeys.random(), reload() {} };
+  const keys = new SigningKeys(fromFile(path, parseSecrets));
+  if (statSync(path).mode & 0o077) log.warn('secrets.readable_by_others', { path, advice: 'chmod 600 it' });
+  return { keys, reload: () => tryAgain(log, path, () => keys.replace(fromFile(path, parseSecrets))) };
+}
+
+interface Tokens extends Reloadable {
+  readonly verifier: TokenVerifier;
+  /** Told to whoever started the service. */
+  readonly announcement: string;
+}
+
+function readTokens(values: Options, log: Logger): Tokens | undefined {
+  const path = values['tokens-file'];
+  if (path !== undefined) {
+    const verifier = new AccessTokens(fromFile(path, parseTokens));
+    const reload = (): void => tryAgain(log, path, () => verifier.replace(fromFile(path, parseTokens)));
+    return { verifier, reload, announcement: '' };
+  }
+  if (hasTokens(values)) return undefined;
+  const { shown, tokens } = freshTokens();
+  const lines = Object.entries(shown).map(([scope, token]) => `${scope} token: ${token}\n`);
+  return { verifier: new AccessTokens(tokens), reload() {}, announcement: lines.join('') };
+}
+
+async function verifierOf(
+  values: Options,
+  tokens: { readonly verifier: TokenVerifier } | undefined,
+): Promise<TokenVerifier> {
+  const path = values['jwt-keys-file'];
+  const { 'jwt-issuer': issuer, 'jwt-audience': audience } = values;
+  if (path === undefined) {
+    if (issuer !== undefined || audience !== undefined) {
+      throw new UsageError('--jwt-issuer and --jwt-audience need --jwt-keys-file');
+    }
+    return tokens!.verifier;
+  }
+  // Only services with this kind of token pay for loading it.
+  const { anyOf, JwtVerifier } = await import('../rendezvous/jwt-verifier.ts');
+  const jwt = fromFile(
+    path,
+    (text) =>
+      new JwtVerifier({
+        keys: JSON.parse(text),
+        ...(issuer !== undefined && { issuer }),
+        ...(audience !== undefined && { audience }),
+      }),
+  );
+  return tokens ? anyOf([tokens.verifier, jwt]) : jwt;
+}
+
+/** Reads a file of settings; what is wrong with it is told with its name. */
+function fromFile<T>(path: string, parse: (text: string) => T): T {
+  try {
+    return parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new Error(`cannot use ${path}: ${(error as Error).message}`);
+  }
+}
+
+/** A file that is wrong when it is read again leaves things as they were. */
+function tryAgain(log: Logger, path: string, read: () => void): void {
+  try {
+    read();
+    log.info('settings.reloaded', { path });
+  } catch (error) {
+    log.error('settings.not_reloaded', { error: (error as Error).message });
+  }
+}

@@ -1,0 +1,119 @@
+import { Scope, version } from '../base/index.ts';
+import { ExecShell } from '../escalation/index.ts';
+import { serveShellTool } from '../mcp/index.ts';
+import { nativeStatus } from '../os/index.ts';
+import { isProtectedVariable } from '../process/index.ts';
+import { RulesStore, userRulesFolder } from '../rules/index.ts';
+import { type SandboxMode, sandboxModes } from '../unified-exec/index.ts';
+import { describeOptions, parseOptions } from './arguments.ts';
+import { chooseShellPrograms } from './shell-tool-programs.ts';
+import { stderrLogger } from './stderr-logger.ts';
+import { UsageError } from './usage-error.ts';
+
+const options = {
+  intercept: {
+    type: 'string',
+    value: 'HOW',
+    help:
+      'how programs are caught before they start: all (the kernel reports those of every descendant), bash (a patched Bash ' +
+      'reports its own), or auto, which is all where the kernel can do it [default: auto]',
+  },
+  bash: {
+    type: 'string',
+    value: 'PATH',
+    help: 'the Bash to use, a patched one with --intercept=bash [default: the one built here, or /bin/bash; env: CODEX_BASH_PATH]',
+  },
+  execve: {
+    type: 'string',
+    value: 'PATH',
+    help: 'the program that a patched Bash starts in place of others [default: execve-wrapper of this package]',
+  },
+  rules: {
+    type: 'string',
+    value: 'FILE',
+    multiple: true,
+    help: 'rules file to heed besides those of the user in ~/.codex/rules; may be repeated',
+  },
+  sandbox: {
+    type: 'string',
+    value: 'MODE',
+    help:
+      'what commands may touch unless the client says: read-only, workspace-write or danger-full-access ' +
+      '[default: read-only]',
+  },
+  'preserve-program-paths': {
+    type: 'boolean',
+    help: 'hold the full paths of programs against the rules; those for bare names do not match then',
+  },
+  'trust-escalated-env': {
+    type: 'boolean',
+    help: 'give programs outside the sandbox all variables of their callers, LD_PRELOAD and the like included',
+  },
+  version: { type: 'boolean', short: 'V', help: 'show the version' },
+  help: { type: 'boolean', short: 'h', help: 'show this text' },
+} as const;
+
+const help =
+  (): string => `Serves a tool that runs shell commands to a client of the Model Context Protocol, on stdin and stdout.
+
+Usage: exec-mcp-server [OPTIONS]
+       exec-server mcp --tools shell [OPTIONS]
+
+Commands run in a sandbox. Every program they start is held against the rules first: one that is allowed runs outside the
+sandbox, one that is forbidden does not run, and the user is asked about the rest that rules name.
+
+Options:
+${describeOptions(options)}
+
+Exit codes: 0 stopped as asked, 1 failed (the reason is on stderr), 2 wrong usage.
+`;
+
+/** Serves until the input ends. */
+export async function shellToolCommand(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseOptions(argv, options);
+  if (values.help) return print(help());
+  if (values.version) return print(`exec-mcp-server ${version}\n`);
+  if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
+  const sandbox = parseSandbox(values.sandbox ?? 'read-only');
+  const native = nativeStatus();
+  if (!native.ready) throw new Error(native.reason);
+  const log = stderrLogger(process.env);
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
+  await using scope = new Scope();
+  const shell = scope.own(
+    await ExecShell.open({
+      programs: await chooseShellPrograms(values, process.env),
+      rules: await RulesStore.open({
+        folders: [userRulesFolder()],
+        files: values.rules ?? [],
+        onProblem: ({ message }) => log.warn('rules.not_read', { message }),
+      }),
+      environment: commandEnvironment(process.env),
+      preserveProgramPaths: values['preserve-program-paths'] ?? false,
+      trustEscalatedEnvironment: values['trust-escalated-env'] ?? false,
+      log,
+    }),
+  );
+  await serveShellTool({ shell, sandbox, log, input: process.stdin, output: process.stdout }, stop.signal);
+  return 0;
+}
+
+function parseSandbox(text: string): SandboxMode {
+  const mode = sandboxModes.find((known) => known === text);
+  if (mode) return mode;
+  throw new UsageError(`invalid value '${text}' for --sandbox: expected ${sandboxModes.join(', ')}`);
+}
+
+/** Everything but the secrets of the server itself. */
+function commandEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
+  const passed = Object.entries(env).filter(
+    ([name]) => !isProtectedVariable(name) && !/^EXEC_SERVER_.*TOKEN/.test(name),
+  );
+  return Object.fromEntries(passed) as Record<string, string>;
+}
+
+function print(text: string): number {
+  process.stdout.write(text);
+  return 0;
+}

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import type { ApprovalRequest, CommandApproval } from '../approval/index.ts';
+import { approvalForm, readAnswer } from './elicitation.ts';
+
+const common = { approvalId: 'q1', itemId: 'c1', environmentId: 'local', startedAtMs: 0 };
+
+const command: CommandApproval = {
+  ...common,
+  kind: 'command',
+  command: "bash -lc 'git push'",
+  argv: ['bash', '-lc', 'git push'],
+  cwd: '/w',
+  tty: false,
+  sandboxPermissions: 'require_escalated',
+  actions: [],
+  reason: 'Push it?',
+  proposedRule: ['git', 'push'],
+  availableDecisions: ['accept', 'acceptWithRule', 'cancel'],
+};
+
+describe('a question as a form', () => {
+  it('shows the command, where it runs and why, and offers each decision by name', () => {
+    expect(approvalForm(command)).toEqual({
+      message: "Allow this command?\n\n$ bash -lc 'git push'\n\nIn /w, outside the sandbox\nReason: Push it?",
+      requestedSchema: {
+        type: 'object',
+        properties: {
+          decision: {
+            type: 'string',
+            title: 'Decision',
+            enum: ['accept', 'acceptWithRule', 'cancel'],
+            enumNames: [
+              'Yes, this once',
+              'Yes, and always from now on: commands that start with git push',
+              'No, and stop',
+            ],
+          },
+        },
+        required: ['decision'],
+      },
+    });
+  });
+
+  it.each([
+    [
+      {
+        ...common,
+        kind: 'network',
+        host: 'example.com',
+        port: 443,
+        protocol: 'https',
+        availableDecisions: ['denyWithRule'],
+      },
+      'Allow a connection to example.com:443 (https)?',
+      'No, and never from now on: example.com',
+    ],
+    [
+      {
+        ...common,
+        kind: 'writeStdin',
+        command: 'x',
+        sessionId: 7,
+        input: 'rm\u0003\n',
+        cwd: '/w',
+        availableDecisions: ['accept'],
+      },
+      'Allow typing into a terminal outside the sandbox?\n\n"rm\\u0003\\n"\n\nIn /w',
+      'Yes, this once',
+    ],
+  ] as [ApprovalRequest, string, string][])('asks about $kind', (request, message, name) => {
+    const form = approvalForm(request);
+
+    expect([form.message, form.requestedSchema.properties.decision.enumNames]).toEqual([message, [name]]);
+  });
+
+  it.each([
+    [{ action: 'accept', content: { decision: 'acceptWithRule' } }, 'acceptWithRule'],
+    [{ action: 'accept', content: { decision: 'acceptForSession' } }, 'decline'],
+    [{ action: 'accept', content: {} }, 'decline'],
+    [{ action: 'accept' }, 'decline'],
+    [{ action: 'decline' }, 'decline'],
+    [{ action: 'cancel' }, 'cancel'],
+    [{}, 'decline'],
+    [undefined, 'decline'],
+  ])('answered by %j means %s', (response, decision) => {
+    expect(readAnswer(response, command)).toEqual({ decision });
+  });
+});

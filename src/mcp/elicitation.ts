@@ -1,0 +1,96 @@
+import type { ApprovalAnswer, ApprovalDecision, ApprovalRequest } from '../approval/index.ts';
+
+/** A form with one choice, in the words of `elicitation/create`. */
+export interface ApprovalForm {
+  readonly message: string;
+  readonly requestedSchema: {
+    readonly type: 'object';
+    readonly properties: { readonly decision: DecisionChoice };
+    readonly required: ['decision'];
+  };
+}
+
+interface DecisionChoice {
+  readonly type: 'string';
+  readonly title: string;
+  readonly enum: ApprovalDecision[];
+  /** Titles of the values. Older clients know no other way to give them, and newer ones know it too. */
+  readonly enumNames: string[];
+}
+
+/** The form that puts a question to the user. */
+export function approvalForm(request: ApprovalRequest): ApprovalForm {
+  const offered = [...request.availableDecisions];
+  return {
+    message: messageOf(request),
+    requestedSchema: {
+      type: 'object',
+      properties: {
+        decision: {
+          type: 'string',
+          title: 'Decision',
+          enum: offered,
+          enumNames: offered.map((decision) => titleOf(decision, request)),
+        },
+      },
+      required: ['decision'],
+    },
+  };
+}
+
+/** What the user decided. Anything but a decision that was offered counts as a no. */
+export function readAnswer(response: unknown, request: ApprovalRequest): ApprovalAnswer {
+  const { action, content } = (response ?? {}) as { action?: unknown; content?: { decision?: unknown } };
+  if (action === 'cancel') return { decision: 'cancel' };
+  if (action !== 'accept') return { decision: 'decline' };
+  const chosen = request.availableDecisions.find((decision) => decision === content?.decision);
+  return { decision: chosen ?? 'decline' };
+}
+
+function messageOf(request: ApprovalRequest): string {
+  const lines = [questionOf(request)];
+  if (request.reason) lines.push(`Reason: ${request.reason}`);
+  if (request.environmentId !== 'local') lines.push(`Environment: ${request.environmentId}`);
+  return lines.join('\n');
+}
+
+function questionOf(request: ApprovalRequest): string {
+  switch (request.kind) {
+    case 'command':
+      return `Allow this command?\n\n$ ${request.command}\n\nIn ${request.cwd}${permissionsOf(request)}`;
+    case 'writeStdin':
+      return `Allow typing into a terminal outside the sandbox?\n\n${JSON.stringify(request.input)}\n\nIn ${request.cwd}`;
+    case 'network':
+      return `Allow a connection to ${request.host}:${request.port} (${request.protocol})?${
+        request.command === undefined ? '' : `\n\nFor: ${request.command}`
+      }`;
+  }
+}
+
+function permissionsOf({ sandboxPermissions }: Extract<ApprovalRequest, { kind: 'command' }>): string {
+  if (sandboxPermissions === 'require_escalated') return ', outside the sandbox';
+  return sandboxPermissions === 'with_additional_permissions' ? ', with more permissions than usual' : '';
+}
+
+function titleOf(decision: ApprovalDecision, request: ApprovalRequest): string {
+  switch (decision) {
+    case 'accept':
+      return 'Yes, this once';
+    case 'acceptForSession':
+      return 'Yes, and do not ask again in this session';
+    case 'acceptWithRule':
+      return `Yes, and always from now on${ruleOf(request)}`;
+    case 'denyWithRule':
+      return `No, and never from now on${ruleOf(request)}`;
+    case 'decline':
+      return 'No, go on without it';
+    case 'cancel':
+      return 'No, and stop';
+  }
+}
+
+function ruleOf(request: ApprovalRequest): string {
+  if (request.kind === 'network') return `: ${request.host}`;
+  const rule = request.kind === 'command' ? request.proposedRule : undefined;
+  return rule === undefined ? '' : `: commands that start with ${rule.join(' ')}`;
+}

@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { createMcpHandler, isLegacyRequest } from '@modelcontextprotocol/server';
+import { type Logger, Scope } from '../base/index.ts';
+import { BearerGuard } from './bearer-guard.ts';
+import { HttpSessions } from './http-sessions.ts';
+import { createMcpServer } from './mcp-server.ts';
+import { McpSession } from './mcp-session.ts';
+import type { OpenToolSet } from './tool.ts';
+
+export interface HttpOptions {
+  /** An address of this machine alone. */
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  readonly token: string;
+  readonly openToolSet: OpenToolSet;
+  readonly log: Logger;
+  announce(url: string): void;
+}
+
+const PATH = '/mcp';
+
+/**
+ * Serves streamable HTTP until the signal aborts. Clients that begin with `initialize` have sessions of their own; the
+ * newer protocol knows none, so all who speak it share one: they hold the same token.
+ */
+export async function serveHttp(options: HttpOptions, signal: AbortSignal): Promise<void> {
+  const { host, port, token, openToolSet, log, announce } = options;
+  await using scope = new Scope();
+  const sessions = scope.own(new HttpSessions(openToolSet, log));
+  const shared = scope.own(await McpSession.open(openToolSet));
+  const onerror = ({ message }: Error) => log.warn('mcp.failed', { message });
+  const modern = createMcpHandler(() => createMcpServer(shared, log), { legacy: 'reject', onerror });
+  scope.defer(() => modern.close());
+  const handle = toNodeHandler(
+    { fetch: async (request) => ((await isLegacyRequest(request)) ? sessions.handle(request) : modern.fetch(request)) },
+    { onerror },
+  );
+  const guard = new BearerGuard(token);
+  const server = createServer((request, response) => {
+    if (!guard.admits(request, response)) return;
+    const [path] = (request.url ?? '').split('?');
+    if (path === PATH)
+      void handle(request as IncomingMessage & { method: string; url: string }, response);
+    else response.writeHead(404).end();
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  scope.defer(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { address, family, port: chosen } = server.address() as AddressInfo;
+  announce(`http://${family === 'IPv6' ? `[${address}]` : address}:${chosen}${PATH}`);
+  if (!signal.aborted) await once(signal, 'abort');
+}

@@ -1,0 +1,78 @@
+import * as z from 'zod/mini';
+import { ExecError, PathUri, permissionProfile, type Sandbox, sandbox } from '../protocol/index.ts';
+import { permissionsOf, type SandboxMode } from '../unified-exec/index.ts';
+
+// Two ways of clients to say what commands may touch: a request that holds until the next one, and a member of `_meta`
+// that holds for its call.
+
+export const STATE_REQUEST = 'codex/sandbox-state/update';
+export const STATE_CAPABILITY = 'codex/sandbox-state';
+export const STATE_META = 'codex/sandbox-state-meta';
+
+const network = z.optional(z.nullable(z.union([z.boolean(), z.enum(['enabled', 'restricted'])])));
+const flag = z.optional(z.boolean());
+
+const update = z.object({
+  sandboxPolicy: z.discriminatedUnion('type', [
+    z.object({ type: z.literal('read-only'), network_access: network }),
+    z.object({
+      type: z.literal('workspace-write'),
+      writable_roots: z.optional(z.array(z.string().check(z.startsWith('/')))),
+      network_access: network,
+      exclude_tmpdir_env_var: flag,
+      exclude_slash_tmp: flag,
+    }),
+    z.object({ type: z.literal('danger-full-access') }),
+    z.object({ type: z.literal('external-sandbox'), network_access: network }),
+  ]),
+  sandboxCwd: z.string().check(z.startsWith('/')),
+  codexLinuxSandboxExe: z.nullish(z.string()),
+  useLinuxSandboxBwrap: flag,
+});
+
+const meta = z.object({
+  permissionProfile,
+  sandboxCwd: z.string(),
+  codexLinuxSandboxExe: z.nullish(z.string()),
+  useLegacyLandlock: flag,
+});
+
+/** The sandbox that an update asks for. Throws when it cannot be understood. */
+export function sandboxOfUpdate(params: unknown): Sandbox {
+  return understood(() => {
+    const { sandboxPolicy, sandboxCwd } = z.parse(update, params);
+    const decoded = z.decode(sandbox, { sandboxPolicy, cwd: sandboxCwd, workspaceRoots: [sandboxCwd] });
+    return withOwnWalls(decoded);
+  });
+}
+
+/** The sandbox in the `_meta` of a call, if there is one. */
+export function sandboxOfMeta(value: unknown): Sandbox | undefined {
+  if (value === undefined || value === null) return undefined;
+  return understood(() => {
+    const { permissionProfile, sandboxCwd } = z.decode(meta, value as z.input<typeof meta>);
+    return sandboxAt(permissionProfile, PathUri.parse(sandboxCwd));
+  });
+}
+
+/** What holds when the client has said nothing. */
+export function defaultSandbox(mode: SandboxMode, workdir: string): Sandbox {
+  return sandboxAt(permissionsOf(mode), PathUri.fromNative(workdir));
+}
+
+function sandboxAt(permissions: Sandbox['permissions'], cwd: PathUri): Sandbox {
+  return withOwnWalls({ permissions, windowsSandboxLevel: 'disabled', cwd, workspaceRoots: [cwd] });
+}
+
+/** Somebody else's sandbox is none of ours: nothing shows that it is there. */
+function withOwnWalls(given: Sandbox): Sandbox {
+  return given.permissions.type === 'external' ? { ...given, permissions: permissionsOf('read-only') } : given;
+}
+
+function understood<T>(read: () => T): T {
+  try {
+    return read();
+  } catch {
+    throw new ExecError('invalidParams', 'failed to deserialize sandbox state');
+  }
+}

@@ -1,0 +1,28 @@
+import { requireEncryption, requireIssuer } from './registry-url.ts';
+
+/** What proves to a registry who is asking. */
+export interface Credentials {
+  /** Throws if the registry must not get to see them. */
+  permit(registry: URL): void;
+  /** Headers for one request; asked for every request, because tokens change. */
+  headers(signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
+}
+
+/** A token that was issued for one registry. */
+export function bearerToken(token: string, chatgptAccountId?: string): Credentials {
+  const headers = bearer(token, chatgptAccountId);
+  return { permit: requireEncryption, headers: async () => headers };
+}
+
+export function apiKey(key: string): Credentials {
+  const headers = bearer(key);
+  return { permit: requireIssuer, headers: async () => headers };
+}
+
+export function bearer(token: string, chatgptAccountId?: string): Readonly<Record<string, string>> {
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new Error('the token for the environment registry is empty or no token');
+  return {
+    authorization: `Bearer ${token}`,
+    ...(chatgptAccountId !== undefined && { 'chatgpt-account-id': chatgptAccountId }),
+  };
+}

@@ -1,0 +1,59 @@
+import { WebSocket } from 'ws';
+
+export interface OpenWebSocketOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly maxPayload: number;
+}
+
+/** The other side answered, but not with a websocket. */
+export class UpgradeRefused extends Error {
+  override readonly name = 'UpgradeRefused';
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`rendezvous refused the websocket with status ${status}`);
+    this.status = status;
+  }
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/**
+ * Opens a websocket and has it taken before anything is read from it: messages may come along with the answer. The
+ * address can be a secret, so no error shows it.
+ */
+export function openWebSocket<T>(
+  url: string,
+  options: OpenWebSocketOptions,
+  take: (ws: WebSocket) => T,
+  signal: AbortSignal,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const ws = new WebSocket(url, {
+      perMessageDeflate: false,
+      handshakeTimeout: CONNECT_TIMEOUT_MS,
+      maxPayload: options.maxPayload,
+      headers: { ...options.headers },
+    });
+    const stop = (): void => ws.terminate();
+    const settled = (): void => signal.removeEventListener('abort', stop);
+    signal.addEventListener('abort', stop);
+    ws.once('upgrade', (response) => {
+      response.socket.setNoDelay(true);
+    });
+    ws.once('unexpected-response', (request, response) => {
+      settled();
+      request.destroy();
+      reject(new UpgradeRefused(response.statusCode ?? 0));
+    });
+    ws.once('open', () => {
+      settled();
+      resolve(take(ws));
+    });
+    ws.on('error', (error) => {
+      settled();
+      reject(signal.aborted ? signal.reason : new Error(`cannot connect to the rendezvous: ${error.message}`));
+    });
+    if (signal.aborted) stop();
+  });
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { RegistryError, refusal, retryAfterMs } from './registry-error.ts';
+
+describe('a refusal by a registry', () => {
+  it('shows status, code and message of the answer', () => {
+    const error = refusal(409, '{"error":{"code":"environment_offline","message":"not here"}}', undefined);
+
+    expect(error.message).toBe('environment registry request failed (409 Conflict), environment_offline: not here');
+    expect([error.status, error.code]).toEqual([409, 'environment_offline']);
+  });
+
+  it.each([401, 403])('calls %i a matter of authentication', (status) => {
+    expect(refusal(status, '{}', undefined).message).toMatch(/^environment registry authentication failed/);
+  });
+
+  it('shows at most 4096 characters of what is no error object', () => {
+    const { message } = refusal(502, `<html>${'x'.repeat(10_000)}`, undefined);
+
+    expect(message.length).toBe('environment registry request failed (502 Bad Gateway): '.length + 4096);
+  });
+
+  it.each([[undefined], [408], [429], [500], [503]])('with status %s may pass', (status) => {
+    expect(new RegistryError('', status === undefined ? {} : { status }).isTransient).toBe(true);
+  });
+
+  it.each([200, 302, 400, 401, 403, 404, 409])('with status %i stays', (status) => {
+    expect(new RegistryError('', { status }).isTransient).toBe(false);
+  });
+});
+
+describe('Retry-After', () => {
+  it('is seconds or a date', () => {
+    const now = Date.parse('2026-01-01T00:00:00Z');
+
+    expect(retryAfterMs('7', now)).toBe(7000);
+    expect(retryAfterMs('Thu, 01 Jan 2026 00:01:00 GMT', now)).toBe(60_000);
+    expect(retryAfterMs('Wed, 31 Dec 2025 00:00:00 GMT', now)).toBe(0);
+    expect(retryAfterMs('soon', now)).toBeUndefined();
+    expect(retryAfterMs(null, now)).toBeUndefined();
+  });
+});

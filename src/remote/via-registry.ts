@@ -1,0 +1,155 @@
+import { Deadline } from '../base/index.ts';
+import type { Connector } from '../client/index.ts';
+import { ExecError, limits } from '../protocol/index.ts';
+import {
+  type FrameTransport,
+  generateRelayKeys,
+  keyFingerprint,
+  openHarnessStream,
+  publicKeyObject,
+} from '../relay/index.ts';
+import type { Link } from '../rpc/index.ts';
+import { harnessDelayMs } from './backoff.ts';
+import { type Clock, systemClock } from './clock.ts';
+import type { Credentials } from './credentials.ts';
+import { UpgradeRefused } from './open-websocket.ts';
+import { type ConnectionBundle, RegistryClient } from './registry-client.ts';
+import { RegistryError } from './registry-error.ts';
+import { parseEnvironmentId, parseRegistryUrl } from './registry-url.ts';
+import { openRendezvousSocket } from './rendezvous-socket.ts';
+
+/** How a harness reaches an environment that it knows by name only. */
+export interface RemoteExecServerConnectArgs {
+  /** Base URL of the registry. */
+  readonly registryUrl: string;
+  readonly environmentId: string;
+  readonly credentials: Credentials;
+  /** Whether to offer acknowledged delivery; a peer that does not know it overlooks the offer. */
+  readonly reliable?: boolean;
+  readonly clock?: Clock;
+}
+
+/** Connects to an environment through the rendezvous its registry names, with a fresh bundle for every connection. */
+export function viaRegistry(args: RemoteExecServerConnectArgs): Connector {
+  const route = new Route(args);
+  return (signal) => route.connect(signal);
+}
+
+const SOCKET = { onText: 'disconnect' } as const;
+const RETRIES = 4;
+const REQUEST_TIMEOUT_MS = 6000;
+/** After this long no further attempt is begun. */
+const PATIENCE_MS = 14_000;
+
+/** The way to one environment, under the same keys for as long as the process lives. */
+class Route {
+  readonly #environmentId: string;
+  readonly #registry: RegistryClient;
+  readonly #keys = generateRelayKeys();
+  readonly #reliable: boolean;
+  readonly #clock: Clock;
+  /** Who answered last, as long as there may be a session to resume there. */
+  #executor: Executor | undefined;
+
+  constructor(args: RemoteExecServerConnectArgs) {
+    this.#environmentId = parseEnvironmentId(args.environmentId);
+    this.#registry = new RegistryClient(parseRegistryUrl(args.registryUrl), this.#environmentId, args.credentials);
+    this.#reliable = args.reliable ?? true;
+    this.#clock = args.clock ?? systemClock;
+  }
+
+  async connect(signal: AbortSignal): Promise<Link> {
+    using deadline = new Deadline(PATIENCE_MS, signal);
+    let staleBundles = 0;
+    for (let retries = 0; ; retries++) {
+      try {
+        return await this.#attempt(signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!isWorthRetrying(error)) throw new ExecError('invalidRequest', (error as Error).message, { cause: error });
+        if (error instanceof UpgradeRefused && error.status === 401 && staleBundles++ === 0) continue;
+        if (retries === RETRIES || deadline.signal.aborted) throw error;
+        await this.#clock.sleep(harnessDelayMs(retries, this.#clock), deadline.signal);
+        if (deadline.signal.aborted) throw error;
+      }
+    }
+  }
+
+  async #attempt(signal: AbortSignal): Promise<Link> {
+    const { url, registrationId, executorKey, authorization } = await this.#bundle(signal);
+    this.#requireSameExecutor(keyFingerprint(executorKey));
+    const link = await openHarnessStream(await openRendezvousSocket(url, SOCKET, signal), {
+      keys: this.#keys,
+      environmentId: this.#environmentId,
+      registrationId,
+      executorKey,
+      authorization,
+      reliable: this.#reliable,
+      reattach: (stop) => this.#reattach(registrationId, link, stop),
+      signal,
+    });
+    this.#remember(keyFingerprint(executorKey), link);
+    return link;
+  }
+
+  #bundle(signal: AbortSignal): Promise<ConnectionBundle> {
+    return this.#registry.connect(publicKeyObject(this.#keys), signal, REQUEST_TIMEOUT_MS);
+  }
+
+  /**
+   * Another way to the other end of a stream that lost its connection; tried until the stream is given up. Waiting
+   * here keeps a program alive that has nothing else to wait for.
+   */
+  async #reattach(registrationId: string, link: Link, signal: AbortSignal): Promise<FrameTransport> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#openFor(registrationId, signal);
+      } catch (error) {
+        if (!isWorthRetrying(error)) link.destroy(); // the session may still be there, for another stream
+        if (signal.aborted || !isWorthRetrying(error)) throw error;
+      }
+      await this.#clock.sleep(harnessDelayMs(attempt, this.#clock), signal);
+    }
+  }
+
+  async #openFor(registrationId: string, signal: AbortSignal): Promise<FrameTransport> {
+    signal.throwIfAborted();
+    const bundle = await this.#bundle(signal);
+    if (bundle.registrationId === registrationId) return await openRendezvousSocket(bundle.url, SOCKET, signal);
+    throw new ExecError('invalidRequest', 'the environment has registered anew, without its streams');
+  }
+
+  /**
+   * Another key is another executor, which cannot know the session that would be resumed: say so instead of talking to
+   * it. Whoever connects after that, or after sessions have expired, begins a new session and may have it.
+   */
+  #requireSameExecutor(fingerprint: string): void {
+    const known = this.#executor;
+    if (!known || known.fingerprint === fingerprint) return;
+    this.#executor = undefined;
+    const awayMs = known.leftAt === undefined ? 0 : this.#clock.now() - known.leftAt;
+    if (awayMs > limits.detachedSessionMs) return;
+    throw new ExecError('invalidRequest', 'executor key changed during session recovery');
+  }
+
+  #remember(fingerprint: string, link: Link): void {
+    const executor: Executor = { fingerprint, leftAt: undefined };
+    this.#executor = executor;
+    void link.closed.then(() => {
+      executor.leftAt = this.#clock.now();
+    });
+  }
+}
+
+/** Refusals that will stay; everything else may be an environment that is about to come back. */
+function isWorthRetrying(error: unknown): boolean {
+  if (error instanceof ExecError) return false;
+  if (error instanceof RegistryError) return error.isTransient || error.code === 'environment_offline';
+  return true;
+}
+
+interface Executor {
+  readonly fingerprint: string;
+  /** When the last connection to it ended. */
+  leftAt: number | undefined;
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { forwardTo } from '../../src/remote/index.ts';
+import { connectHarness, ImpatientClock, recordingLogger, TestEnvironment } from '../support/remote-fixture.ts';
+import { ScriptedRegistry } from '../support/scripted-registry.ts';
+import { startServer } from '../support/server.ts';
+
+const forwarding = (registry: ScriptedRegistry, url: string, log: string[] = []): TestEnvironment =>
+  new TestEnvironment(registry, { accept: forwardTo(url, recordingLogger(log)) });
+
+describe('a forwarded server', () => {
+  it('is reached by name, with messages of any size as they are', async () => {
+    await using server = await startServer();
+    await using registry = await ScriptedRegistry.start();
+    await using _forward = forwarding(registry, server.url);
+    await registry.connected();
+    await using client = await connectHarness(registry);
+
+    const process = await client.start({ argv: ['wc', '-c'], io: { type: 'pipe', stdin: 'open' } });
+    const { stdout, exitCode } = await process.communicate(new Uint8Array(3_000_000));
+
+    expect([Buffer.from(stdout).toString(), exitCode]).toEqual(['3000000\n', 0]);
+  });
+
+  it('keeps the sessions: a harness that lost its connection goes on', async () => {
+    await using server = await startServer();
+    await using registry = await ScriptedRegistry.start();
+    await using _forward = forwarding(registry, server.url);
+    await registry.connected();
+    await using client = await connectHarness(registry);
+    const process = await client.start({ argv: ['cat'], io: { type: 'pipe', stdin: 'open' } });
+    await process.write(Buffer.from('before '));
+
+    for (const socket of registry.harnesses.values()) socket.terminate();
+    const { stdout } = await process.communicate(Buffer.from('after'));
+
+    expect(Buffer.from(stdout).toString()).toBe('before after');
+  });
+
+  it('takes its harnesses along when it ends', async () => {
+    const server = await startServer();
+    await using registry = await ScriptedRegistry.start();
+    await using _forward = forwarding(registry, server.url);
+    await registry.connected();
+    const client = await connectHarness(registry, { clock: new ImpatientClock() }, { resumeTimeoutMs: 500 });
+
+    await server.stop('SIGKILL');
+
+    expect((await client.closed).message).toContain('cannot be resumed');
+  });
+
+  it('that is not there ends streams after a good handshake', async () => {
+    const log: string[] = [];
+    await using registry = await ScriptedRegistry.start();
+    await using _forward = forwarding(registry, 'ws://127.0.0.1:1', log);
+    await registry.connected();
+
+    await expect(connectHarness(registry, {}, { initializeTimeoutMs: 5000 })).rejects.toThrow(/connection/);
+
+    expect(registry.count('validate')).toBe(1);
+    expect(log.join()).toContain('forward.destination_unreachable');
+  });
+
+  it.each(['http://127.0.0.1:1', 'ws://', 'somewhere'])('is not %s', (url) => {
+    expect(() => forwardTo(url, recordingLogger([]))).toThrow('forward destination must be a ws:// or wss:// URL');
+  });
+});
