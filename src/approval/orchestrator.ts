@@ -5,7 +5,7 @@ import { commandQuestion } from './command-question.ts';
 import { type CommandRequest, isConfined, mayLeaveSandbox } from './command-request.ts';
 import { type InputRequest, inputQuestion, inputRefusal, needsReview } from './input-review.ts';
 import { NetworkApprovals, type NetworkRequest } from './network-approvals.ts';
-import { DECLINED, RETRY_QUESTION } from './refusal.ts';
+import { DECLINED, escalationRefusal, RETRY_QUESTION } from './refusal.ts';
 import { Cancelled, Rejected } from './rejection.ts';
 import { type Requirement, requirementFor } from './requirement.ts';
 import { commandKey, SessionApprovals } from './session-approvals.ts';
@@ -57,22 +57,32 @@ export class Orchestrator {
     this.#network = new NetworkApprovals({ policy, approver, rules, onProblem });
   }
 
+  /** The answer to whoever wants more than the sandbox gives where nobody may be asked for it; none where they may. */
+  get escalationRefusal(): string | undefined {
+    return mayAsk(this.#policy, 'sandbox_approval') ? undefined : escalationRefusal(this.#policy);
+  }
+
   /** Throws `Rejected` or `Cancelled` when the command may not run. */
   async run<T>(
     request: CommandRequest,
     attempt: (options: AttemptOptions) => Promise<AttemptOutcome<T>>,
     hooks: RunHooks = {},
   ): Promise<{ value: T; sandboxed: boolean }> {
-    const requirement = requirementFor(request, this.#policy, await this.#rules.current());
-    if (requirement.kind === 'forbid') throw new Rejected(requirement.cause, requirement.reason);
-    if (requirement.kind === 'ask') await this.#approve(request, requirement, hooks);
-
+    const requirement = await this.permit(request, hooks);
     const sandboxed = startsSandboxed(request, requirement);
     const first = await attempt({ sandboxed, number: 1 });
     if (first.kind === 'done' || !sandboxed || !this.#mayRetry(request)) return { value: first.value, sandboxed };
     if (requirement.kind === 'skip') await this.#approve(request, { ...requirement, reason: RETRY_QUESTION }, hooks);
     const second = await attempt({ sandboxed: false, number: 2 });
     return { value: second.value, sandboxed: false };
+  }
+
+  /** Resolves when something may be done that its own sandbox confines; throws `Rejected` or `Cancelled` otherwise. */
+  async permit(request: CommandRequest, hooks: RunHooks = {}): Promise<Requirement> {
+    const requirement = requirementFor(request, this.#policy, await this.#rules.current());
+    if (requirement.kind === 'forbid') throw new Rejected(requirement.cause, requirement.reason);
+    if (requirement.kind === 'ask') await this.#approve(request, requirement, hooks);
+    return requirement;
   }
 
   /** Resolves when the text may be typed; throws `Rejected` or `Cancelled` otherwise. */

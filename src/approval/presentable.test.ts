@@ -29,6 +29,12 @@ describe('text shown to whoever decides', () => {
     expect(presentable(text)).toBe(text);
   });
 
+  it.each(['a-', 'token', ' --a-'])('is searched for secrets in one pass, also %j over and over', (piece) => {
+    const text = piece.repeat(100_000);
+
+    expect(presentable(text)).toBe(text);
+  });
+
   it('spells out what a terminal would obey', () => {
     expect(presentable('a\x1b[2Kb\r\nc\u202ed')).toBe('a\\e[2Kb\\r\\nc\\u{202e}d');
   });

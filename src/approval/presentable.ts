@@ -1,4 +1,6 @@
-const SECRET_NAME = '[\\w.-]*(?:api[_-]?key|access[_-]?key|secret|token|passw(?:or)?d|passphrase|credential)[\\w.-]*';
+/** Names have bounds because whoever writes the text could make the search for them take its square otherwise. */
+const SECRET_NAME =
+  '[\\w.-]{0,64}(?:api[_-]?key|access[_-]?key|secret|token|passw(?:or)?d|passphrase|credential)[\\w.-]{0,64}';
 
 /**
  * Only literal text is taken for a secret, and no path: whoever decides must see everything that a shell would run or a

@@ -194,6 +194,7 @@ describe('a question', () => {
   it.each([
     ['python3 -c 1', ['python3']],
     ['python3 -c 1', ['python3', '-c']],
+    ['/usr/bin/python3 -c 1', ['/usr/bin/python3', '-c']],
     ['rm -rf zz', ['rm']],
     ['git log -n 1', ['git']],
     ['npm run build', ['npm', 'run']],

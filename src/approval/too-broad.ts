@@ -1,7 +1,9 @@
+import { basename } from 'node:path';
+
 /** Prefixes that would allow nearly anything: interpreters, shells, runners and tools that do everything. */
 const TOO_BROAD: Readonly<Record<string, readonly string[]>> = {
   'Rscript env git osascript pypy pypy3 pythonw pyw rm sudo': [''],
-  '/bin/bash /bin/sh /bin/zsh bash sh zsh': ['', '-c', '-lc'],
+  'bash sh zsh': ['', '-c', '-lc'],
   'dash fish ksh': ['', '-c'],
   'julia lua node nodejs perl ruby': ['', '-e'],
   'python python3': ['', '-', '-c'],
@@ -21,7 +23,7 @@ const prefixes = new Set(
   ),
 );
 
-/** Whether a rule for exactly these words should not be offered. */
-export function isTooBroad(words: readonly string[]): boolean {
-  return words.length === 0 || (words.length <= 2 && prefixes.has(words.join(' ')));
+/** Whether a rule for exactly these words should not be offered, wherever the program is. */
+export function isTooBroad([program, ...flags]: readonly string[]): boolean {
+  return program === undefined || (flags.length <= 1 && prefixes.has([basename(program), ...flags].join(' ')));
 }

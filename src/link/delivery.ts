@@ -14,16 +14,15 @@ export class Delivery {
 
   /** Notes a message that has just been handed to the connection. */
   sent(bytes: number, onDelivered: (() => void) | undefined): void {
-    if (!onDelivered) return;
     this.#unprobedBytes += bytes;
-    this.#waiting.push({ after: this.#probes + 1, onDelivered });
+    if (onDelivered) this.#waiting.push({ after: this.#probes + 1, onDelivered });
     if (this.#unprobedBytes >= PROBE_EVERY_BYTES) this.probe();
   }
 
+  /** Unless nobody waits for what was sent since the last one. */
   probe(): void {
-    if (this.#unprobedBytes === 0) return;
-    this.#unprobedBytes = 0;
-    this.#sendProbe(++this.#probes);
+    const last = this.#waiting.at(-1);
+    if (last && last.after > this.#probes) this.keepAlive();
   }
 
   /** Probes in any case: of several pings a peer may answer the newest alone, so an earlier probe can get lost. */

@@ -1,5 +1,6 @@
 export { type StdioConnectOptions, stdio } from './connect-stdio.ts';
 export { type WebSocketConnectOptions, webSocket } from './connect-websocket.ts';
+export { Delivery } from './delivery.ts';
 export { memoryLinkPair } from './memory-link.ts';
 export { StdioLink } from './stdio-link.ts';
 export { WebSocketLink, type WebSocketLinkOptions } from './websocket-link.ts';

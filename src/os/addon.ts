@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { NativeFileMissing, nativeFile } from './native-file.ts';
 
 /** How the child's three standard descriptors are made; the numbers are the addon's. */
 export const stdio = { nullInput: 0, openInput: 1, terminal: 2 } as const;
@@ -84,16 +82,7 @@ export function nativeStatus(): { ready: true } | { ready: false; reason: string
       : { ready: false, reason: `this kernel has no ${missing}: Linux 5.9 or newer is needed` };
   } catch (error) {
     const [line] = String(error instanceof Error ? error.message : error).split('\n');
-    return { ready: false, reason: `the native addon cannot be used (${line}): run npm run build:native` };
-  }
-}
-
-/** A file of build/native, found from wherever this code was built to. */
-export function nativeFile(name: string): string {
-  const here = dirname(fileURLToPath(import.meta.url));
-  for (let folder = here; ; folder = dirname(folder)) {
-    const file = join(folder, 'build', 'native', name);
-    if (existsSync(file)) return file;
-    if (folder === dirname(folder)) throw new Error(`build/native/${name} is missing`);
+    const remedy = error instanceof NativeFileMissing ? error.remedy : 'run npm run build:native';
+    return { ready: false, reason: `the native addon cannot be used (${line}): ${remedy}` };
   }
 }

@@ -1,5 +1,5 @@
-import { nativeFile } from './addon.ts';
 import type { NativeChild } from './native-child.ts';
+import { nativeFile } from './native-file.ts';
 import { spawnFree } from './spawn.ts';
 
 /**

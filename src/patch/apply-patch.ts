@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { ExecError, type ExecutorFileSystem, type FileOptions } from '../protocol/index.ts';
+import { ExecError, type ExecutorFileSystem, type FileOptions, type Sandbox } from '../protocol/index.ts';
 import { CommitError } from './commit.ts';
 import { parsePatch } from './parser.ts';
 import { type FileChange, PatchError } from './patch.ts';
@@ -22,6 +22,11 @@ export interface PatchedFile {
   readonly path: string;
 }
 
+export interface PatchOptions extends FileOptions {
+  /** Asked when it is certain what would be touched: the sandbox to write in, that of the options unless given. */
+  readonly permit?: (paths: readonly string[]) => Promise<Sandbox | undefined>;
+}
+
 /**
  * Applies a patch to files: all of it, or nothing and the reason. Paths are relative to `cwd`, which is absolute.
  * What the sandbox of the options forbids fails.
@@ -30,7 +35,7 @@ export async function applyPatch(
   text: string,
   files: ExecutorFileSystem,
   cwd: string,
-  options: FileOptions = {},
+  options: PatchOptions = {},
 ): Promise<PatchOutcome> {
   const startedAt = performance.now();
   try {
@@ -39,7 +44,7 @@ export async function applyPatch(
     const staged = new StagedFiles(files, options);
     const patched: PatchedFile[] = [];
     for (const change of changes) patched.push(await stage(change, staged, cwd));
-    await staged.commit();
+    await staged.commit(options.permit ? await options.permit(staged.paths) : options.sandbox);
     return { text: answer(0, startedAt, summary(patched)), success: true, files: inOrder(patched) };
   } catch (error) {
     if (error instanceof PatchError) {

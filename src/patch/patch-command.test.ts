@@ -48,6 +48,10 @@ describe('a command that stands for the patch tool', () => {
     expect(shell(script)).toBeUndefined();
   });
 
+  it('is looked for in one pass, however many blanks there are', () => {
+    expect(shell(`apply_patch${' '.repeat(300_000)}x`)).toBeUndefined();
+  });
+
   it.each([
     [['python3', '-c', `apply_patch '${patch}'`]],
     [['bash', '-x', `apply_patch '${patch}'`]],

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import type { ExecutorFileSystem, FileOptions } from '../protocol/index.ts';
-import { applyPatch, type PatchOutcome } from './apply-patch.ts';
+import type { ExecutorFileSystem } from '../protocol/index.ts';
+import { applyPatch, type PatchOptions, type PatchOutcome } from './apply-patch.ts';
 
 /** A command that stands for the patch tool. */
 export interface PatchCommand {
@@ -16,7 +16,8 @@ const SHELL = /(?:^|\/)(?:ba|z|da|k)?sh$/;
 const WORD = String.raw`[^\s'"\`$\\;&|<>()*?[\]{}~#!]+|'[^']*'|"[^"\`$\\]*"`;
 const CALL = String.raw`^\s*(?:cd[ \t]+(${WORD})[ \t]*&&\s*)?(?:${NAMES.join('|')})[ \t]*`;
 const HEREDOC = new RegExp(`${CALL}<<-?[ \\t]*(['"]?)([\\w.-]+)\\2[ \\t]*\\r?\\n([\\s\\S]*)$`);
-const ARGUMENT = new RegExp(`${CALL}[ \\t]+('[^']*'|"[^"\`$\\\\]*")\\s*$`);
+// Two runs of blanks side by side would take the square of their length to tell that nothing follows.
+const ARGUMENT = new RegExp(`${CALL}(?<=[ \\t])('[^']*'|"[^"\`$\\\\]*")\\s*$`);
 
 /**
  * The patch in a command that does nothing else: `apply_patch PATCH` as arguments, or as a shell's script with the
@@ -52,7 +53,7 @@ export async function applyPatchCommand(
   command: PatchCommand,
   files: ExecutorFileSystem,
   cwd: string,
-  options: FileOptions = {},
+  options: PatchOptions = {},
 ): Promise<PatchOutcome> {
   if (!command.isExplicit) return { text: IMPLICIT, success: false, files: [] };
   return applyPatch(command.text, files, posix.resolve(cwd, command.directory ?? '.'), options);

@@ -1,4 +1,4 @@
-import { ExecError, type ExecutorFileSystem, type FileOptions, PathUri } from '../protocol/index.ts';
+import { ExecError, type ExecutorFileSystem, type FileOptions, PathUri, type Sandbox } from '../protocol/index.ts';
 import { Commit, type FileVersions } from './commit.ts';
 
 /** Files as they will be once everything is written. Nothing is touched before `commit`. */
@@ -10,6 +10,10 @@ export class StagedFiles {
   constructor(files: ExecutorFileSystem, options: FileOptions) {
     this.#files = files;
     this.#options = options;
+  }
+
+  get paths(): string[] {
+    return [...this.#staged.keys()];
   }
 
   /** The text of a file as staged so far. */
@@ -34,9 +38,9 @@ export class StagedFiles {
   }
 
   /** Writes and removes everything, or puts back what it has done and throws. */
-  async commit(): Promise<void> {
+  async commit(sandbox: Sandbox | undefined): Promise<void> {
     this.#options.signal?.throwIfAborted(); // from here on it is too late: half a patch helps nobody
-    await new Commit(this.#files, this.#options.sandbox).run(this.#staged);
+    await new Commit(this.#files, sandbox).run(this.#staged);
   }
 
   async #presentIfAny(path: string): Promise<Uint8Array | undefined> {

@@ -1,5 +1,6 @@
 import type { WebSocket } from 'ws';
 import { Changes, deferred } from '../base/index.ts';
+import { Delivery } from '../link/index.ts';
 import type { FrameReceiver, FrameTransport } from '../relay/index.ts';
 import { KeepAlive } from './keep-alive.ts';
 import { openWebSocket } from './open-websocket.ts';
@@ -15,8 +16,6 @@ export interface RendezvousSocketOptions {
 /** The largest message either end of a rendezvous may send. */
 const MESSAGE_BYTES = 262_144;
 const OUTBOX_BYTES = 1024 * 1024;
-/** Often enough to keep a window of 1 MiB open, seldom enough to cost nothing. */
-const PROBE_EVERY_BYTES = 128 * 1024;
 
 /** Opens the websocket a registry gave the address of. */
 export function openRendezvousSocket(
@@ -35,27 +34,27 @@ export class RendezvousSocket implements FrameTransport {
   readonly #ws: WebSocket;
   readonly #room = new Changes();
   readonly #onText: RendezvousSocketOptions['onText'];
-  #unconfirmed: { readonly probe: number; readonly onDelivered: () => void }[] = [];
-  #probes = 0;
-  #unprobedBytes = 0;
+  readonly #delivery: Delivery;
+  readonly #alive: KeepAlive;
   #closeCode: number | undefined;
 
   constructor(ws: WebSocket, { onText }: RendezvousSocketOptions) {
     this.#ws = ws;
     this.#onText = onText;
     ws.pause(); // until there is somebody to take the frames
-    const alive = new KeepAlive(
-      () => this.#ping(), // a probe too: of several pings a peer may answer the newest alone
+    this.#delivery = new Delivery((number) => ws.ping(`probe ${number}`));
+    this.#alive = new KeepAlive(
+      () => this.#delivery.keepAlive(),
       () => ws.terminate(),
     );
     ws.on('pong', (data) => {
-      alive.answered();
+      this.#alive.answered();
       const [, probe] = /^probe (\d+)$/.exec(data.toString('latin1')) ?? [];
-      if (probe !== undefined) this.#confirmed(Number(probe));
+      if (probe !== undefined) this.#delivery.confirmed(Number(probe));
     });
     ws.on('error', () => ws.terminate()); // reported by `close`, which follows
     ws.on('close', (code) => {
-      alive[Symbol.dispose]();
+      this.#alive[Symbol.dispose]();
       this.#closeCode = code;
       this.#room.notify();
       this.#closed.resolve();
@@ -76,10 +75,13 @@ export class RendezvousSocket implements FrameTransport {
       if (!pending) return;
       busy = true;
       ws.pause();
+      this.#alive.pause();
       void pending.then(() => {
         busy = false;
         while (!busy && inbox.length > 0) take(inbox.shift()!);
-        if (!busy) ws.resume();
+        if (busy) return;
+        this.#alive.resume();
+        ws.resume();
       });
     };
     ws.on('message', (data, isBinary) => {
@@ -95,14 +97,12 @@ export class RendezvousSocket implements FrameTransport {
     const ws = this.#ws;
     if (ws.readyState !== ws.OPEN) return;
     ws.send(frame, AS_BINARY, this.#written);
-    if (onDelivered) this.#unconfirmed.push({ probe: this.#probes + 1, onDelivered });
-    this.#unprobedBytes += frame.length;
-    if (this.#unconfirmed.length > 0 && this.#unprobedBytes >= PROBE_EVERY_BYTES) this.probe();
+    this.#delivery.sent(frame.length, onDelivered);
     if (ws.bufferedAmount > OUTBOX_BYTES) return this.#roomAgain();
   }
 
   probe(): void {
-    if (this.#ws.readyState === this.#ws.OPEN && this.#unprobedBytes > 0) this.#ping();
+    if (this.#ws.readyState === this.#ws.OPEN) this.#delivery.probe();
   }
 
   close(): void {
@@ -115,20 +115,8 @@ export class RendezvousSocket implements FrameTransport {
     this.#ws.terminate();
   }
 
-  #ping(): void {
-    this.#unprobedBytes = 0;
-    this.#ws.ping(`probe ${++this.#probes}`);
-  }
-
   #text(): void {
     if (this.#onText === 'disconnect') this.#ws.terminate();
-  }
-
-  #confirmed(probe: number): void {
-    if (probe > this.#probes) return; // a peer may only confirm what was asked
-    const waiting = this.#unconfirmed.findIndex((entry) => entry.probe > probe);
-    const ready = this.#unconfirmed.splice(0, waiting < 0 ? this.#unconfirmed.length : waiting);
-    for (const { onDelivered } of ready) onDelivered();
   }
 
   #written = (): void => {

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { Scope } from '../../src/base/index.ts';
+import { runPlainEnvironment } from '../../src/remote/index.ts';
+import { runCommand } from '../support/command.ts';
+import { referenceBinary } from '../support/reference.ts';
+import { TestEnvironment } from '../support/remote-fixture.ts';
+import { Background, RunningRendezvous } from '../support/remote-programs.ts';
+import { ScriptedRegistry } from '../support/scripted-registry.ts';
+import { CodexExec } from './codex-exec.ts';
+import { writeCodexHome } from './codex-home.ts';
+import { ScriptedModel } from './scripted-model.ts';
+import { untilFile, Workspace } from './workspace.ts';
+
+const limitMs = 60_000;
+
+/** Variables that send the real client through our registry. */
+const through = (rendezvous: RunningRendezvous): Record<string, string> => ({
+  CODEX_EXEC_SERVER_NOISE_REGISTRY_URL: rendezvous.url,
+  CODEX_EXEC_SERVER_NOISE_ENVIRONMENT_ID: 'box',
+  ...rendezvous.harness,
+});
+
+/** The real client, told by variables where its environment is. */
+async function startCodex(scope: Scope, workspace: Workspace, variables: Record<string, string>) {
+  const over = new AbortController();
+  const model = scope.own(new ScriptedModel(over.signal));
+  const { clientHome: directory, cwd } = workspace;
+  await writeCodexHome({ directory, modelUrl: await model.listen(), config: {}, environment: undefined });
+  const env = workspace.env({ CODEX_HOME: directory, ...variables });
+  const options = { binary: await referenceBinary(), cwd, env, sandbox: 'danger-full-access' } as const;
+  const codex = scope.own(new CodexExec({ ...options, approval: 'never', accepts: () => false }));
+  const timer = setTimeout(() => over.abort(new Error(`the scenario took longer than ${limitMs} ms`)), limitMs);
+  scope.defer(() => clearTimeout(timer));
+  void codex.ended.then(({ code }) => over.abort(new Error(`codex ended with ${code}:\n${codex.stderr}`)));
+  return { codex, model, signal: over.signal };
+}
+
+const realEnvironment = async (workspace: Workspace, rendezvous: RunningRendezvous): Promise<Background> =>
+  new Background({
+    command: [await referenceBinary(), 'exec-server'],
+    args: ['--remote', rendezvous.url, '--environment-id', 'box'],
+    env: workspace.env({ CODEX_HOME: workspace.serverHome, CODEX_API_KEY: rendezvous.token('executor') }),
+    cwd: workspace.root,
+  });
+
+describe('through our rendezvous', () => {
+  it('the real client runs commands in our environment', async () => {
+    await using scope = new Scope();
+    const workspace = scope.own(await Workspace.make());
+    const rendezvous = scope.own(await RunningRendezvous.start());
+    scope.own(await rendezvous.environment('box'));
+    const { codex, model } = await startCodex(scope, workspace, through(rendezvous));
+
+    const small = await model.exec('echo here; pwd; exit 3');
+    const large = await model.exec('seq 1 60000', { max_output_tokens: 50 });
+    await model.say('done');
+    await codex.turnCompleted();
+
+    expect([small.exitCode, small.output]).toEqual([3, `here\n${workspace.cwd}\n`]);
+    expect([large.exitCode, large.output.trimEnd().endsWith('59999\n60000')]).toEqual([0, true]);
+  });
+
+  it('the real client loses no output when its environment has to register anew', async () => {
+    await using scope = new Scope();
+    const workspace = scope.own(await Workspace.make());
+    const rendezvous = scope.own(await RunningRendezvous.start());
+    scope.own(await rendezvous.environment('box'));
+    const { codex, model, signal } = await startCodex(scope, workspace, through(rendezvous));
+
+    const running = model.exec(`echo one; touch started; ${untilFile('cut')}; echo two; sleep 2; echo three`, {
+      yield_time_ms: 20_000,
+    });
+    await workspace.appears('started', signal);
+    await rendezvous.expel('box');
+    await workspace.write('cut', '');
+
+    expect((await running).output).toBe('one\ntwo\nthree\n');
+    await model.say('done');
+    await codex.turnCompleted();
+  });
+
+  it('our harness runs commands and copies files in the real environment', async () => {
+    await using scope = new Scope();
+    const workspace = scope.own(await Workspace.make());
+    const rendezvous = scope.own(await RunningRendezvous.start());
+    scope.own(await realEnvironment(workspace, rendezvous));
+    const there = ['--remote', rendezvous.url, '--environment-id', 'box'];
+    await workspace.write('sent.txt', 'to and fro');
+
+    const ran = await runCommand(
+      ['run', ...there, '--', 'sh', '-c', 'echo out; echo err >&2; exit 5'],
+      rendezvous.harness,
+    );
+    const sent = `${workspace.cwd}/sent.txt`;
+    const copied = await runCommand(['cp', ...there, sent, `env:${workspace.cwd}/got.txt`], rendezvous.harness);
+
+    expect(ran).toEqual({ code: 5, stdout: 'out\n', stderr: 'err\n' });
+    expect([copied.code, await workspace.read('got.txt')]).toEqual([0, 'to and fro']);
+  });
+});
+
+describe('through a relay of the older kind', () => {
+  it('the real client runs commands in our environment', async () => {
+    await using scope = new Scope();
+    const workspace = scope.own(await Workspace.make());
+    const registry = scope.own(await ScriptedRegistry.start());
+    const address = (role: string): string => `${registry.url.replace('http', 'ws')}/ws?role=${role}`;
+    registry.script = () => ({ body: { environment_id: 'env', url: address('environment') } });
+    scope.own(new TestEnvironment(registry, {}, runPlainEnvironment));
+    await registry.connected();
+    const { codex, model } = await startCodex(scope, workspace, { CODEX_EXEC_SERVER_URL: address('harness') });
+
+    const { exitCode, output } = await model.exec('echo here; exit 3');
+    await model.say('done');
+    await codex.turnCompleted();
+
+    expect([exitCode, output]).toEqual([3, 'here\n']);
+  });
+});
