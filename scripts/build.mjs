@@ -48,9 +48,9 @@ ensureInstalled({
   isThere: () => process.platform !== 'linux' || existsSync('/usr/bin/bwrap'),
 });
 run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json');
-const parts = await bundle('src/cli/main.ts', 'dist/bin');
+const parts = await bundle({ main: 'src/cli/main.ts', 'exec-mcp-server': 'src/cli/exec-mcp-main.ts' }, 'dist/bin');
 copyFileSync(`${root}/scripts/launcher.cjs`, `${root}/dist/bin/exec-server.cjs`);
-chmodSync(`${root}/dist/bin/exec-server.cjs`, 0o755);
+for (const program of ['exec-server', 'exec-mcp-server']) chmodSync(`${root}/dist/bin/${program}.cjs`, 0o755);
 removeOthers(`${root}/dist/bin`, ['exec-server.cjs', ...parts]);
 run('scripts/make-code-cache.cjs');
 await bundle('bench/main.ts', 'dist/bench');

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Deferred, deferred } from '../base/index.ts';
-import { RulesStore } from '../rules/index.ts';
+import { Policy, type Rules, RulesStore } from '../rules/index.ts';
 import type { ApprovalPolicy } from './approval-policy.ts';
 import { type ApprovalAnswer, type ApprovalDecision, type ApprovalRequest, callbackApprover } from './approver.ts';
-import type { NetworkRequest } from './network-approvals.ts';
+import { NetworkApprovals, type NetworkRequest } from './network-approvals.ts';
 import { Orchestrator } from './orchestrator.ts';
 
 const request: NetworkRequest = {
@@ -71,6 +71,38 @@ describe('a host nobody has decided about', () => {
       },
     ]);
   });
+
+  it.each(Array.from({ length: 12 }, (_, ticks) => ticks))(
+    'is asked about again by one who comes %i ticks after the last one lost interest',
+    async (ticks) => {
+      const known = new Policy([]);
+      let wait = 0;
+      const rules: Rules = {
+        async current() {
+          for (let tick = 0; tick < wait; tick++) await undefined;
+          return known;
+        },
+        add: async () => {},
+      };
+      const questions: Deferred<ApprovalAnswer>[] = [];
+      const approver = callbackApprover(() => {
+        questions.push(deferred());
+        return questions.at(-1)!.promise;
+      });
+      const approvals = new NetworkApprovals({ policy: 'on-request', approver, rules, onProblem: () => {} });
+      const stop = new AbortController();
+      const first = approvals.decide(request, stop.signal);
+      while (questions.length === 0) await undefined;
+      wait = ticks;
+      const second = approvals.decide(request);
+      stop.abort();
+
+      expect(await first).toBe('deny');
+      for (let tick = 0; tick < 24; tick++) await undefined;
+      for (const question of questions) question.resolve({ decision: 'accept' });
+      expect(await second).toBe('allow');
+    },
+  );
 
   it('is one question for all who want the same at once, and one each for others', async () => {
     const { decide, asked, questions } = await arrange();

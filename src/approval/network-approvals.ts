@@ -54,7 +54,7 @@ export class NetworkApprovals {
     const key = JSON.stringify([request.environmentId, host, request.port, request.protocol]);
     if (allowed.includes(host) || this.#accepted.has(key)) return 'allow';
     if (!mayAsk(policy, 'sandbox_approval') || signal?.aborted) return 'deny';
-    return this.#wait(this.#pending.get(key) ?? this.#ask(key, { ...request, host }), signal);
+    return this.#wait(this.#standing(key) ?? this.#ask(key, { ...request, host }), signal);
   }
 
   /** Whoever goes away is denied; the question stands as long as somebody waits for it. */
@@ -68,11 +68,20 @@ export class NetworkApprovals {
     });
   }
 
+  /** The question somebody waits for; one that was just taken back answers nobody. */
+  #standing(key: string): Pending | undefined {
+    const pending = this.#pending.get(key);
+    return pending?.abandon.signal.aborted ? undefined : pending;
+  }
+
   #ask(key: string, request: NetworkRequest): Pending | undefined {
     if (this.#pending.size >= MOST_QUESTIONS) return undefined;
     const abandon = new AbortController();
     const verdict = untilAborted(this.#answer(key, request, abandon.signal), abandon.signal, (): Verdict => 'deny');
-    const pending = { verdict: verdict.finally(() => this.#pending.delete(key)), abandon, waiting: 0 };
+    const forget = (): void => {
+      if (this.#pending.get(key) === pending) this.#pending.delete(key);
+    };
+    const pending: Pending = { verdict: verdict.finally(forget), abandon, waiting: 0 };
     this.#pending.set(key, pending);
     return pending;
   }

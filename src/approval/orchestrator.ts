@@ -5,7 +5,7 @@ import { commandQuestion } from './command-question.ts';
 import { type CommandRequest, isConfined, mayLeaveSandbox } from './command-request.ts';
 import { type InputRequest, inputQuestion, inputRefusal, needsReview } from './input-review.ts';
 import { NetworkApprovals, type NetworkRequest } from './network-approvals.ts';
-import { DECLINED, escalationRefusal, RETRY_QUESTION } from './refusal.ts';
+import { additionalRefusal, DECLINED, escalationRefusal, RETRY_QUESTION } from './refusal.ts';
 import { Cancelled, Rejected } from './rejection.ts';
 import { type Requirement, requirementFor } from './requirement.ts';
 import { commandKey, SessionApprovals } from './session-approvals.ts';
@@ -60,6 +60,11 @@ export class Orchestrator {
   /** The answer to whoever wants more than the sandbox gives where nobody may be asked for it; none where they may. */
   get escalationRefusal(): string | undefined {
     return mayAsk(this.#policy, 'sandbox_approval') ? undefined : escalationRefusal(this.#policy);
+  }
+
+  /** The same for more within the sandbox. */
+  get additionalRefusal(): string | undefined {
+    return this.#policy === 'on-request' ? undefined : additionalRefusal(this.#policy);
   }
 
   /** Throws `Rejected` or `Cancelled` when the command may not run. */

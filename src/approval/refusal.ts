@@ -18,6 +18,11 @@ export function escalationRefusal(policy: ApprovalPolicy): string {
   return `approval policy is ${name}; reject command — you cannot ask for escalated permissions if the approval policy is ${name}`;
 }
 
+/** To a wish for more within the sandbox: one policy alone has a question for it. */
+export function additionalRefusal(policy: ApprovalPolicy): string {
+  return `approval policy is ${policyName(policy)}; reject command — you cannot request additional permissions unless the approval policy is OnRequest`;
+}
+
 /** To a command that is forbidden: by the longest rule that says so, else by the heuristic. */
 export function forbiddenRefusal(argv: readonly string[], { matchedRules }: Evaluation): string {
   const rule = longest({ matchedRules }, 'forbidden');

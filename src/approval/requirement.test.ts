@@ -199,6 +199,7 @@ describe('a question', () => {
     ['git log -n 1', ['git']],
     ['npm run build', ['npm', 'run']],
     ['sudo -n true', ['sudo']],
+    ['timeout 5 make', ['timeout']],
     ['id -u', ['ls']],
     ['id -u && uname', ['id']],
     ['id -u', []],
@@ -216,6 +217,18 @@ describe('a question', () => {
   it('about a retry offers the command, unless a rule knows part of it', () => {
     expect(judge(granular(true, true), 'printf x')).toMatchObject({ kind: 'skip', proposedRule: ['printf', 'x'] });
     expect(judge(granular(true, true), 'touch t && printf x')).not.toHaveProperty('proposedRule');
+  });
+
+  it.each(['./touch t', '/w/touch t', '/tmp/touch t', '/usr/bin/../../tmp/touch t'])(
+    'takes no rule for a name as a grant to what lies just anywhere: %s',
+    (script) => {
+      expect(judge('on-request', script)).toMatchObject({ kind: 'skip', bypassesSandbox: false });
+      expect(judge('untrusted', script)).toMatchObject({ kind: 'ask', proposedRule: script.split(' ') });
+    },
+  );
+
+  it('takes a rule for a name as a prohibition of what has the name, wherever it lies', () => {
+    expect(judge('on-request', './dd a')).toMatchObject({ kind: 'forbid' });
   });
 
   it('judges a command that is no shell script as it is', () => {

@@ -42,7 +42,7 @@ export function requirementFor(request: CommandRequest, policy: ApprovalPolicy, 
   }
 
   const commands = plainCommands(request.argv) ?? [request.argv];
-  const options = { resolveHostExecutables: true, cwd: request.cwd };
+  const options = { resolveHostExecutables: true, cwd: request.cwd, isTrusted: isSystemProgram };
   const unknown = (command: readonly string[]): Decision =>
     judgeUnknown(policy, { isDangerous: isDangerous(command), isConfined: isConfined(request.confinement), wantsMore });
   const evaluation = rules.checkAll(commands, unknown, options);
@@ -62,5 +62,11 @@ export function requirementFor(request: CommandRequest, policy: ApprovalPolicy, 
   const bypassesSandbox = commands.every((command) => rules.check(command, options).decision === 'allow');
   return { kind: 'skip', bypassesSandbox, ...(proposedRule && { proposedRule }) };
 }
+
+/**
+ * What a command can make itself must not leave the sandbox by its name: a rule that allows `git` says nothing about
+ * `./git`.
+ */
+const isSystemProgram = (path: string): boolean => /^(?:\/usr(?:\/local)?)?\/s?bin\/[^/]+$/.test(path);
 
 const forbid = (cause: RejectionKind, reason: string): Requirement => ({ kind: 'forbid', cause, reason });

@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 /** Prefixes that would allow nearly anything: interpreters, shells, runners and tools that do everything. */
 const TOO_BROAD: Readonly<Record<string, readonly string[]>> = {
   'Rscript env git osascript pypy pypy3 pythonw pyw rm sudo': [''],
+  'doas nice nohup npx setsid ssh stdbuf time timeout uvx xargs': [''],
   'bash sh zsh': ['', '-c', '-lc'],
   'dash fish ksh': ['', '-c'],
   'julia lua node nodejs perl ruby': ['', '-e'],

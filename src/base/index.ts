@@ -12,4 +12,5 @@ export { Deadline } from './deadline.ts';
 export { type Deferred, deferred } from './deferred.ts';
 export { type LogFields, type Logger, silentLogger } from './logger.ts';
 export { Scope } from './scope.ts';
+export { Turnstile } from './turnstile.ts';
 export { version } from './version.ts';

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { shellToolCommand } from './shell-tool-command.ts';
 import { UsageError } from './usage-error.ts';
 

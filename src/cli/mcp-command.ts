@@ -86,15 +86,18 @@ export async function mcpCommand(argv: readonly string[]): Promise<number> {
     return 0;
   }
   if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
-  const address = values.http === undefined ? undefined : parseAddress(values.http);
+  const http = values.http === undefined ? undefined : { ...parseAddress(values.http), ...httpToken(values) };
   const log = stderrLogger(process.env);
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
   await using scope = new Scope();
   const openToolSet = await chooseToolSet(values, log, scope);
-  if (address) {
-    const announce = (url: string) => process.stdout.write(`${url}\n`);
-    await serveHttp({ ...address, token: httpToken(values), openToolSet, log, announce }, stop.signal);
+  if (http) {
+    const announce = (url: string) => {
+      if (http.isMadeUp) process.stderr.write(`bearer token for clients: ${http.token}\n`);
+      process.stdout.write(`${url}\n`);
+    };
+    await serveHttp({ ...http, openToolSet, log, announce }, stop.signal);
   } else {
     await serveStdio({ input: process.stdin, output: process.stdout, openToolSet, log }, stop.signal);
   }
@@ -176,12 +179,12 @@ function parseAddress(text: string): { host: string; port: number } {
   return { host, port };
 }
 
-function httpToken(values: McpValues): string {
+/** To be called before there is anybody to run commands, which would find the token in their environment. */
+function httpToken(values: McpValues): { token: string; isMadeUp: boolean } {
+  const { EXEC_SERVER_MCP_TOKEN } = process.env;
+  delete process.env.EXEC_SERVER_MCP_TOKEN;
   const file = values['http-token-file'];
-  const given = file === undefined ? process.env.EXEC_SERVER_MCP_TOKEN : readToken(file);
+  const given = file === undefined ? EXEC_SERVER_MCP_TOKEN : readToken(file);
   if (given === '') throw new UsageError('the token for HTTP clients is empty');
-  if (given !== undefined) return given;
-  const token = randomBytes(32).toString('base64url');
-  process.stderr.write(`bearer token for clients: ${token}\n`);
-  return token;
+  return { token: given ?? randomBytes(32).toString('base64url'), isMadeUp: given === undefined };
 }

@@ -1,9 +1,9 @@
 import { decode, type EnvironmentInfo, ExecError, encode, methods } from '../protocol/index.ts';
 import { ConnectionLost, type Link, Peer } from '../rpc/index.ts';
 
-/** Opens a link to a server. */
+/** Opens a link to a server; to the same one as before if a session is to be resumed. */
 export interface Connector {
-  (signal: AbortSignal): Promise<Link>;
+  (signal: AbortSignal, resuming?: boolean): Promise<Link>;
   /** False where a second link would reach another server, so that there is nothing to resume. */
   readonly resumable?: boolean;
 }
@@ -37,7 +37,7 @@ export async function openConnection(
   signal: AbortSignal,
 ): Promise<Connection> {
   signal.throwIfAborted();
-  const link = await connector(signal);
+  const link = await connector(signal, greeting.resumeSessionId !== undefined);
   try {
     const peer = converse(link, incoming);
     const { clientName, resumeSessionId, events, timeoutMs } = greeting;

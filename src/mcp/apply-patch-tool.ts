@@ -51,7 +51,8 @@ export function applyPatchTool(workspace: Workspace): Tool {
           what: 'cannot apply the patch',
           argv: [name, input],
           permissions,
-          run: ({ files, ...options }) => applyPatch(input, files, workspace.cwd, options),
+          run: ({ files, ...options }) =>
+            applyPatch(input, files, workspace.cwd, { ...options, turns: workspace.patches }),
           isDenied: ({ failure }) => failure !== undefined && isDenial(failure),
         },
         context,

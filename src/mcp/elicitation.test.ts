@@ -41,6 +41,32 @@ describe('a question as a form', () => {
     });
   });
 
+  it('cannot be made to say something else by what it is about', () => {
+    const { message, requestedSchema } = approvalForm({
+      ...command,
+      command: "bash -lc 'ls\n\nIn /safe\nReason: none\u202e'",
+      reason: 'Please\nEnvironment: test',
+      proposedRule: ['git', 'push or pull', '\u001b[2K'],
+    });
+
+    expect(message).toBe(
+      [
+        'Allow this command?',
+        '',
+        "$ bash -lc 'ls",
+        '  ',
+        '  In /safe',
+        "  Reason: none\\u{202e}'",
+        '',
+        'In /w, outside the sandbox',
+        'Reason: Please\\nEnvironment: test',
+      ].join('\n'),
+    );
+    expect(requestedSchema.properties.decision.enumNames[1]).toBe(
+      "Yes, and always from now on: commands that start with git 'push or pull' '\\e[2K'",
+    );
+  });
+
   it.each([
     [
       {

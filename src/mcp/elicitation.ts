@@ -1,4 +1,5 @@
-import type { ApprovalAnswer, ApprovalDecision, ApprovalRequest } from '../approval/index.ts';
+import { type ApprovalAnswer, type ApprovalDecision, type ApprovalRequest, presentable } from '../approval/index.ts';
+import { joinWords } from '../rules/index.ts';
 
 /** A form with one choice, in the words of `elicitation/create`. */
 export interface ApprovalForm {
@@ -49,7 +50,7 @@ export function readAnswer(response: unknown, request: ApprovalRequest): Approva
 
 function messageOf(request: ApprovalRequest): string {
   const lines = [questionOf(request)];
-  if (request.reason) lines.push(`Reason: ${request.reason}`);
+  if (request.reason) lines.push(`Reason: ${presentable(request.reason)}`);
   if (request.environmentId !== 'local') lines.push(`Environment: ${request.environmentId}`);
   return lines.join('\n');
 }
@@ -57,15 +58,18 @@ function messageOf(request: ApprovalRequest): string {
 function questionOf(request: ApprovalRequest): string {
   switch (request.kind) {
     case 'command':
-      return `Allow this command?\n\n$ ${request.command}\n\nIn ${request.cwd}${permissionsOf(request)}`;
+      return `Allow this command?\n\n$ ${indented(request.command)}\n\nIn ${presentable(request.cwd)}${permissionsOf(request)}`;
     case 'writeStdin':
-      return `Allow typing into a terminal outside the sandbox?\n\n${JSON.stringify(request.input)}\n\nIn ${request.cwd}`;
+      return `Allow typing into a terminal outside the sandbox?\n\n${presentable(JSON.stringify(request.input))}\n\nIn ${presentable(request.cwd)}`;
     case 'network':
-      return `Allow a connection to ${request.host}:${request.port} (${request.protocol})?${
-        request.command === undefined ? '' : `\n\nFor: ${request.command}`
+      return `Allow a connection to ${presentable(request.host)}:${request.port} (${request.protocol})?${
+        request.command === undefined ? '' : `\n\nFor: ${indented(request.command)}`
       }`;
   }
 }
+
+/** Lines of the command cannot be taken for lines of the question. */
+const indented = (command: string): string => command.split('\n').map(presentable).join('\n  ');
 
 function permissionsOf({ sandboxPermissions }: Extract<ApprovalRequest, { kind: 'command' }>): string {
   if (sandboxPermissions === 'require_escalated') return ', outside the sandbox';
@@ -90,7 +94,7 @@ function titleOf(decision: ApprovalDecision, request: ApprovalRequest): string {
 }
 
 function ruleOf(request: ApprovalRequest): string {
-  if (request.kind === 'network') return `: ${request.host}`;
+  if (request.kind === 'network') return `: ${presentable(request.host)}`;
   const rule = request.kind === 'command' ? request.proposedRule : undefined;
-  return rule === undefined ? '' : `: commands that start with ${rule.join(' ')}`;
+  return rule === undefined ? '' : `: commands that start with ${presentable(joinWords(rule))}`;
 }

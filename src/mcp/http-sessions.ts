@@ -69,7 +69,10 @@ export class HttpSessions implements AsyncDisposable {
 
   async #answer(session: HttpSession, request: Request): Promise<Response> {
     session.open++;
+    let isOpen = true;
     const close = () => {
+      if (!isOpen) return; // a stream that is cancelled ends too
+      isOpen = false;
       session.open--;
       session.lastUsed = Date.now();
     };
@@ -113,11 +116,13 @@ function whenSent(response: Response, onEnd: () => void): Response {
   const reader = response.body.getReader();
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const { done, value } = await reader.read();
-      if (done) {
+      const { done, value } = await reader.read().catch((error) => {
         onEnd();
-        controller.close();
-      } else controller.enqueue(value);
+        throw error;
+      });
+      if (!done) return controller.enqueue(value);
+      onEnd();
+      controller.close();
     },
     async cancel(reason) {
       onEnd();

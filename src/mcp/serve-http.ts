@@ -43,8 +43,7 @@ export async function serveHttp(options: HttpOptions, signal: AbortSignal): Prom
   const server = createServer((request, response) => {
     if (!guard.admits(request, response)) return;
     const [path] = (request.url ?? '').split('?');
-    if (path === PATH)
-      void handle(request as IncomingMessage & { method: string; url: string }, response);
+    if (path === PATH) void handle(request as IncomingMessage & { method: string; url: string }, response);
     else response.writeHead(404).end();
   });
   server.listen(port, host);

@@ -9,8 +9,7 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 /** The tool as clients are told of it. */
 export const shellToolDefinition = {
   name: SHELL_TOOL,
-  description:
-    'Runs a shell command and returns its output. You MUST provide the working directory, `workdir`, as an absolute path.',
+  description: 'Runs a shell command and returns what it printed. Its `workdir` has to be an absolute path.',
   inputSchema: {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'ExecParams',
@@ -19,13 +18,15 @@ export const shellToolDefinition = {
       command: { type: 'string', description: 'The text for Bash to run.' },
       workdir: { type: 'string', description: 'Where to run it: an absolute path.' },
       timeout_ms: {
-        type: ['integer', 'null'],
+        type: 'integer',
         format: 'uint64',
         minimum: 0,
+        nullable: true,
         description: `For how long it may run, in milliseconds; ${DEFAULT_TIMEOUT_MS} unless given. Questions to the user do not count.`,
       },
       login: {
-        type: ['boolean', 'null'],
+        type: 'boolean',
+        nullable: true,
         description: 'Whether Bash reads the start-up files of a login shell, -lc instead of -c; true unless given.',
       },
     },

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { type ApprovalPolicy, Cancelled, type CommandRequest, type Orchestrator, Rejected } from '../approval/index.ts';
+import { Turnstile } from '../base/index.ts';
 import { ExecError, type ExecutorFileSystem, type Sandbox } from '../protocol/index.ts';
 import type { ExecBackend, SandboxMode } from '../unified-exec/index.ts';
 import { confinementOf, describeMode, sandboxOf } from './sandbox-mode.ts';
@@ -38,6 +39,8 @@ type Settled<T> = { readonly result: T } | { readonly failure: ExecError };
 /** The files of an environment, as far as its sandbox and its user permit. */
 export class Workspace {
   readonly #options: WorkspaceOptions;
+  /** Patches are written one at a time. */
+  readonly patches = new Turnstile();
 
   constructor(options: WorkspaceOptions) {
     this.#options = options;

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Turnstile } from '../base/index.ts';
 import { LocalFileSystem } from '../files/index.ts';
 import { applyPatch, applyPatchCommand } from './index.ts';
 
@@ -130,6 +131,45 @@ describe('applying a patch', () => {
     expect(outcome.text).toContain(`Failed to delete file ${folder}/b.txt: disk on fire\nNo files were modified.\n`);
     expect(outcome.failure?.message).toBe('disk on fire');
     untouched();
+  });
+
+  it('leaves alone what others have put into the directories it made, and says so', async () => {
+    const failing = new LocalFileSystem();
+    failing.remove = async (path, options) => {
+      if (!path.href.endsWith('/b.txt')) return LocalFileSystem.prototype.remove.call(failing, path, options);
+      writeFileSync(join(folder, 'd/theirs'), 'precious');
+      throw new Error('disk on fire');
+    };
+    const text = '*** Begin Patch\n*** Add File: d/e/new\n+x\n*** Delete File: b.txt\n*** End Patch';
+    const outcome = await applyPatch(text, failing, folder);
+    await failing[Symbol.asyncDispose]();
+
+    expect(outcome.text).toContain('Putting back what was already written failed too: ');
+    expect(names()).toEqual(['a.txt', 'b.txt', 'd', 'd/theirs']);
+  });
+
+  it('writes on top of what happened while somebody was asked, or not at all', async () => {
+    const permit = async () => {
+      writeFileSync(join(folder, 'a.txt'), 'zero\none\ntwo\n');
+      return undefined;
+    };
+    const text = '*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Patch';
+
+    expect((await applyPatch(text, files, folder, { permit })).success).toBe(true);
+    expect(read('a.txt')).toBe('zero\none\n2\n');
+  });
+
+  it('loses no change when patches of one file come at once', async () => {
+    const turns = new Turnstile();
+    const patch = (from: string, to: string) =>
+      `*** Begin Patch\n*** Update File: a.txt\n@@\n-${from}\n+${to}\n*** End Patch`;
+
+    await Promise.all([
+      applyPatch(patch('one', '1'), files, folder, { turns }),
+      applyPatch(patch('two', '2'), files, folder, { turns }),
+    ]);
+
+    expect(read('a.txt')).toBe('1\n2\n');
   });
 
   it('touches nothing once it has been cancelled', async () => {

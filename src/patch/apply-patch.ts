@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import type { Turnstile } from '../base/index.ts';
 import { ExecError, type ExecutorFileSystem, type FileOptions, type Sandbox } from '../protocol/index.ts';
 import { CommitError } from './commit.ts';
 import { parsePatch } from './parser.ts';
@@ -25,6 +26,8 @@ export interface PatchedFile {
 export interface PatchOptions extends FileOptions {
   /** Asked when it is certain what would be touched: the sandbox to write in, that of the options unless given. */
   readonly permit?: (paths: readonly string[]) => Promise<Sandbox | undefined>;
+  /** Patches that share one are written one after the other, each on top of those before it. */
+  readonly turns?: Turnstile;
 }
 
 /**
@@ -37,14 +40,21 @@ export async function applyPatch(
   cwd: string,
   options: PatchOptions = {},
 ): Promise<PatchOutcome> {
-  const startedAt = performance.now();
+  let startedAt = performance.now();
   try {
     const { changes } = parsePatch(text);
     if (changes.length === 0) return refused('patch rejected: empty patch');
-    const staged = new StagedFiles(files, options);
-    const patched: PatchedFile[] = [];
-    for (const change of changes) patched.push(await stage(change, staged, cwd));
-    await staged.commit(options.permit ? await options.permit(staged.paths) : options.sandbox);
+    let { sandbox } = options;
+    if (options.permit) {
+      const rehearsal = new StagedFiles(files, options);
+      await stageAll(changes, rehearsal, cwd);
+      sandbox = await options.permit(rehearsal.paths);
+    }
+    using _turn = await options.turns?.enter(options.signal);
+    startedAt = performance.now();
+    const staged = new StagedFiles(files, options); // files may have changed while somebody was asked
+    const patched = await stageAll(changes, staged, cwd);
+    await staged.commit(sandbox);
     return { text: answer(0, startedAt, summary(patched)), success: true, files: inOrder(patched) };
   } catch (error) {
     if (error instanceof PatchError) {
@@ -53,6 +63,12 @@ export async function applyPatch(
     if (!(error instanceof CommitError)) throw error;
     return { text: answer(1, startedAt, describe(error)), success: false, files: [], failure: error.cause };
   }
+}
+
+async function stageAll(changes: readonly FileChange[], staged: StagedFiles, cwd: string): Promise<PatchedFile[]> {
+  const patched: PatchedFile[] = [];
+  for (const change of changes) patched.push(await stage(change, staged, cwd));
+  return patched;
 }
 
 async function stage(change: FileChange, staged: StagedFiles, cwd: string): Promise<PatchedFile> {

@@ -68,22 +68,24 @@ export class Commit {
   }
 
   async #makeDirectory(directory: string): Promise<void> {
-    const missing = await this.#outermostMissing(directory);
-    if (missing === undefined) return;
+    const missing = await this.#missing(directory);
+    if (missing.length === 0) return;
     await this.#files.createDirectory(PathUri.fromNative(directory), this.#options);
-    this.#undo.push(() => this.#files.remove(PathUri.fromNative(missing), this.#options));
+    this.#undo.push(async () => {
+      for (const made of missing) await this.#restore(made, undefined); // not what others have put there since
+    });
   }
 
-  /** The directory to remove again; making it tells about anything but its absence. */
-  async #outermostMissing(directory: string): Promise<string | undefined> {
-    let missing: string | undefined;
+  /** The directories to remove again, innermost first; making them tells about anything but their absence. */
+  async #missing(directory: string): Promise<string[]> {
+    const missing: string[] = [];
     for (let at = directory; at !== '/'; at = posix.dirname(at)) {
       const failure = await this.#files.getMetadata(PathUri.fromNative(at), this.#options).then(
         () => undefined,
         (error: unknown) => ExecError.from(error),
       );
       if (failure?.kind !== 'notFound') return missing;
-      missing = at;
+      missing.push(at);
     }
     return missing;
   }

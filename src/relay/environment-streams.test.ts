@@ -198,6 +198,23 @@ describe('an environment', () => {
     expect(await harness.answers('a')).toEqual([RESET, RESET]);
   });
 
+  it('keeps only so many resets for a rendezvous that asks for them and takes none', async () => {
+    const [near, far] = transportPair();
+    const { streams } = new RelayRig();
+    streams.attach(far);
+    const empty = far.fill();
+    const ask = (): void => streams.receive(encodeFrame({ streamId: 'unknown', body: data(0) }));
+    for (let n = 0; n < 1000; n++) ask();
+    expect(far.sent).toHaveLength(256);
+
+    empty();
+    await settled();
+    ask();
+
+    expect(far.sent).toHaveLength(257);
+    near.close();
+  });
+
   it('overlooks what is no frame, and frames that mean nothing to it', async () => {
     const harness = new BareHarness();
     const session = await harness.open('a');

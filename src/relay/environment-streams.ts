@@ -56,6 +56,8 @@ export class EnvironmentStreams implements AsyncDisposable {
   /** Streams whose harness has said that it acknowledges deliveries, and nothing else yet. */
   readonly #offers = new Set<string>();
   #transport: FrameTransport | undefined;
+  /** Resets sent on a connection that has no room. */
+  #lateResets = 0;
   #failures = 0;
   #coolUntil = 0;
 
@@ -73,6 +75,7 @@ export class EnvironmentStreams implements AsyncDisposable {
   attach(transport: FrameTransport): void {
     this.detach('replaced by a new connection');
     this.#transport = transport;
+    this.#lateResets = 0;
     this.#failures = 0;
     this.#coolUntil = 0;
     transport.open((bytes) => {
@@ -187,8 +190,8 @@ export class EnvironmentStreams implements AsyncDisposable {
       this.#refuse(streamId, (error as Error).message);
       return;
     }
-    this.#send(streamId, { type: 'handshake', payload: answer.message });
-    if (reliable) this.#send(streamId, { type: 'heartbeat' });
+    void this.#send(streamId, { type: 'handshake', payload: answer.message });
+    if (reliable) void this.#send(streamId, { type: 'heartbeat' });
     const log = this.#options.log.with({ streamId });
     const stream: NoiseStream = new NoiseStream({
       streamId,
@@ -225,12 +228,20 @@ export class EnvironmentStreams implements AsyncDisposable {
     pending?.stop.abort();
   }
 
+  /** Only so many at a time: a rendezvous that asks for them and takes none must not fill our memory. */
   #reset(streamId: string): void {
-    this.#send(streamId, { type: 'reset', reason: RESET_REASON });
+    const transport = this.#transport;
+    if (this.#lateResets >= defaults.lateResets) return;
+    const room = this.#send(streamId, { type: 'reset', reason: RESET_REASON });
+    if (!room) return;
+    this.#lateResets++;
+    void room.then(() => {
+      if (this.#transport === transport) this.#lateResets = 0;
+    });
   }
 
-  #send(streamId: string, body: RelayBody): void {
-    void this.#transport?.send(encodeFrame({ streamId, body }));
+  #send(streamId: string, body: RelayBody): void | Promise<void> {
+    return this.#transport?.send(encodeFrame({ streamId, body }));
   }
 }
 

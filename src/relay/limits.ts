@@ -32,6 +32,8 @@ export const limits = {
   reattachMs: 20_000,
   /** Announcements of the extension by streams that have not begun their handshake. */
   rememberedOffers: 256,
+  /** Resets that wait for room on the connection; further ones are left out. */
+  lateResets: 256,
   /** How long an ending stream tries to bring out what was sent before. */
   lastWordsMs: 1000,
 } as const;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { deferred } from '../base/index.ts';
 import { UpgradeRefused } from './open-websocket.ts';
@@ -16,6 +16,7 @@ beforeEach(async () => {
   url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/?sig=secret`;
 });
 afterEach(() => {
+  vi.useRealTimers();
   for (const ws of server.clients) ws.terminate();
   server.close();
 });
@@ -65,6 +66,24 @@ describe('a socket to a rendezvous', () => {
     await last.promise;
 
     expect(seen).toEqual(['one', 'two', 'three']);
+  });
+
+  it('does not take its peer for lost while the receiver is busy, and so reads no answers', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] });
+    const { socket, peer } = await connect();
+    const busy = deferred();
+    socket.open(() => {
+      busy.resolve();
+      return new Promise(() => {});
+    });
+    peer.send(Buffer.from('one'));
+    await busy.promise;
+    vi.advanceTimersByTime(300_000);
+
+    const received = once(peer, 'message');
+    void socket.send(Buffer.from('still here'));
+
+    await Promise.race([received, socket.closed.then(() => Promise.reject(new Error('given up')))]);
   });
 
   it('sends binary messages and knows from pongs which ones have arrived', async () => {

@@ -1,6 +1,6 @@
 import { Deadline } from '../base/index.ts';
 import type { Connector } from '../client/index.ts';
-import { ExecError, limits } from '../protocol/index.ts';
+import { ExecError } from '../protocol/index.ts';
 import {
   type FrameTransport,
   generateRelayKeys,
@@ -32,7 +32,7 @@ export interface RemoteExecServerConnectArgs {
 /** Connects to an environment through the rendezvous its registry names, with a fresh bundle for every connection. */
 export function viaRegistry(args: RemoteExecServerConnectArgs): Connector {
   const route = new Route(args);
-  return (signal) => route.connect(signal);
+  return (signal, resuming = false) => route.connect(signal, resuming);
 }
 
 const SOCKET = { onText: 'disconnect' } as const;
@@ -48,8 +48,8 @@ class Route {
   readonly #keys = generateRelayKeys();
   readonly #reliable: boolean;
   readonly #clock: Clock;
-  /** Who answered last, as long as there may be a session to resume there. */
-  #executor: Executor | undefined;
+  /** Fingerprint of the executor that answered last. */
+  #executor: string | undefined;
 
   constructor(args: RemoteExecServerConnectArgs) {
     this.#environmentId = parseEnvironmentId(args.environmentId);
@@ -58,12 +58,12 @@ class Route {
     this.#clock = args.clock ?? systemClock;
   }
 
-  async connect(signal: AbortSignal): Promise<Link> {
+  async connect(signal: AbortSignal, resuming: boolean): Promise<Link> {
     using deadline = new Deadline(PATIENCE_MS, signal);
     let staleBundles = 0;
     for (let retries = 0; ; retries++) {
       try {
-        return await this.#attempt(signal);
+        return await this.#attempt(signal, resuming);
       } catch (error) {
         signal.throwIfAborted();
         if (!isWorthRetrying(error)) throw new ExecError('invalidRequest', (error as Error).message, { cause: error });
@@ -75,9 +75,10 @@ class Route {
     }
   }
 
-  async #attempt(signal: AbortSignal): Promise<Link> {
+  async #attempt(signal: AbortSignal, resuming: boolean): Promise<Link> {
     const { url, registrationId, executorKey, authorization } = await this.#bundle(signal);
-    this.#requireSameExecutor(keyFingerprint(executorKey));
+    const executor = keyFingerprint(executorKey);
+    if (resuming) this.#requireSame(executor);
     const link = await openHarnessStream(await openRendezvousSocket(url, SOCKET, signal), {
       keys: this.#keys,
       environmentId: this.#environmentId,
@@ -88,7 +89,7 @@ class Route {
       reattach: (stop) => this.#reattach(registrationId, link, stop),
       signal,
     });
-    this.#remember(keyFingerprint(executorKey), link);
+    this.#executor = executor;
     return link;
   }
 
@@ -119,25 +120,10 @@ class Route {
     throw new ExecError('invalidRequest', 'the environment has registered anew, without its streams');
   }
 
-  /**
-   * Another key is another executor, which cannot know the session that would be resumed: say so instead of talking to
-   * it. Whoever connects after that, or after sessions have expired, begins a new session and may have it.
-   */
-  #requireSameExecutor(fingerprint: string): void {
-    const known = this.#executor;
-    if (!known || known.fingerprint === fingerprint) return;
-    this.#executor = undefined;
-    const awayMs = known.leftAt === undefined ? 0 : this.#clock.now() - known.leftAt;
-    if (awayMs > limits.detachedSessionMs) return;
+  /** Another key is another executor, which cannot know the session: say so instead of talking to it. */
+  #requireSame(executor: string): void {
+    if (this.#executor === executor) return;
     throw new ExecError('invalidRequest', 'executor key changed during session recovery');
-  }
-
-  #remember(fingerprint: string, link: Link): void {
-    const executor: Executor = { fingerprint, leftAt: undefined };
-    this.#executor = executor;
-    void link.closed.then(() => {
-      executor.leftAt = this.#clock.now();
-    });
   }
 }
 
@@ -146,10 +132,4 @@ function isWorthRetrying(error: unknown): boolean {
   if (error instanceof ExecError) return false;
   if (error instanceof RegistryError) return error.isTransient || error.code === 'environment_offline';
   return true;
-}
-
-interface Executor {
-  readonly fingerprint: string;
-  /** When the last connection to it ended. */
-  leftAt: number | undefined;
 }

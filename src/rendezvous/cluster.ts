@@ -12,6 +12,7 @@ import type { ClusterOptions, Commons } from './rendezvous-service.ts';
 interface JoinOptions extends ClusterOptions {
   readonly limits: RendezvousLimits;
   readonly log: Logger;
+  now(): number;
 }
 
 /** Meets the other nodes on the NATS servers. */
@@ -30,13 +31,15 @@ export async function joinCluster(options: JoinOptions, scope: Scope): Promise<C
 }
 
 async function openBuckets(connection: NatsConnection, bus: NatsBus, options: JoinOptions) {
-  const { servers, limits, log } = options;
+  const { servers, limits, now, log } = options;
   const kvm = new Kvm(jetstream(connection, { timeout: ANSWER_MS }));
   // Reads go to the leader: a copy that lags behind would let things be used twice.
   const common = { replicas: servers.length >= 3 ? 3 : 1, history: 1, allow_direct: false };
-  const registrations = await kvm.create('rz_env', { ...common, ttl: limits.environmentUrlMs + HOUR_MS });
+  const keepMs = limits.environmentUrlMs + HOUR_MS;
+  const registrations = await kvm.create('rz_env', { ...common, ttl: keepMs });
   const claims = await kvm.create('rz_once', { ...common, ttl: limits.authorizationMs + MINUTE_MS });
-  const directory = await KvDirectory.open(registrations, bus.node, () => bus.connected, log);
+  const isConnected = (): boolean => bus.connected;
+  const directory = await KvDirectory.open(registrations, { node: bus.node, keepMs, isConnected, now, log });
   return { directory, ledger: new KvLedger(claims) };
 }
 

@@ -5,6 +5,7 @@ import { Conversation } from './conversation.ts';
 import type { Registration } from './directory.ts';
 import { EnvironmentStream, type Party } from './environment-stream.ts';
 import { HandshakeGate } from './handshake-gate.ts';
+import { isStreamId } from './identifiers.ts';
 import { environmentPlace, type LineContext, type ResetReason, resetFrame } from './line-context.ts';
 import { closeCodes, type Port, type PortReceiver } from './port.ts';
 
@@ -55,10 +56,14 @@ export class EnvironmentLine implements PortReceiver {
   receive(frame: Uint8Array): void {
     const envelope = isControl(frame) ? undefined : readEnvelope(frame);
     const stream = envelope && this.#streams.get(envelope.streamId);
-    if (!envelope) this.#context.metrics.add('rendezvous_invalid_frames_total', { role: 'environment' });
+    if (!envelope || !isStreamId(envelope.streamId)) this.#overlook();
     else if (!stream) this.#unknown(envelope);
     else if (!stream.record.follows('toHarness', envelope)) this.#resetBoth(stream, 'frame_lost');
     else if (stream.party && !stream.ending) this.#pass(stream, envelope, frame); // else a reliable end repeats it
+  }
+
+  #overlook(): void {
+    this.#context.metrics.add('rendezvous_invalid_frames_total', { role: 'environment' });
   }
 
   #pass(stream: EnvironmentStream, { body }: Envelope, frame: Uint8Array): void {

@@ -9,6 +9,7 @@ import type { Registration } from './directory.ts';
 import { isStreamId } from './identifiers.ts';
 import { environmentPlace, harnessPlace, type LineContext, type ResetReason, resetFrame } from './line-context.ts';
 import { closeCodes, type Port, type PortReceiver } from './port.ts';
+import { RateLimit } from './rate-limit.ts';
 import type { SocketGrant } from './socket-url.ts';
 import { StreamRecord } from './stream-record.ts';
 
@@ -32,6 +33,7 @@ export class HarnessLine implements PortReceiver {
   readonly #context: LineContext;
   readonly #here: Address;
   readonly #streams = new Map<string, HarnessStream>();
+  readonly #beginnings: RateLimit;
   readonly #onEnded: () => void;
   #port: Port | undefined;
   #conversation: Conversation | undefined;
@@ -44,6 +46,7 @@ export class HarnessLine implements PortReceiver {
   constructor(context: LineContext, grant: HarnessGrant, onEnded: () => void) {
     this.#context = context;
     this.grant = grant;
+    this.#beginnings = new RateLimit(context.limits.beginningsPerHarness, BEGINNINGS_MS, context.now);
     this.#here = { node: context.bus.node, place: harnessPlace(grant.connectionId) };
     this.#onEnded = onEnded;
   }
@@ -130,7 +133,8 @@ export class HarnessLine implements PortReceiver {
     if (body === 'data') return this.#refuseStream(streamId, 'unknown_stream');
     if (!this.#conversation) return this.#refuseStream(streamId, 'environment_offline');
     const { limits, now } = this.#context;
-    if (this.#streams.size >= limits.streamsPerHarness) return this.#refuseStream(streamId, 'stream_limit');
+    const isBusy = this.#streams.size >= limits.streamsPerHarness || !this.#beginnings.allows('begun');
+    if (isBusy) return this.#refuseStream(streamId, 'stream_limit');
     if (this.#streams.size === 0) this.#conversation.heard(now());
     const stream: HarnessStream = {
       id: streamId,
@@ -310,5 +314,7 @@ export class HarnessLine implements PortReceiver {
     this.#streams.delete(stream.id);
   }
 }
+
+const BEGINNINGS_MS = 10_000;
 
 const isSame = (one: Address, other: Address): boolean => one.node === other.node && one.place === other.place;

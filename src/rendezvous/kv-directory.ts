@@ -10,45 +10,77 @@ interface Known {
   readonly revision: number;
 }
 
+export interface KvDirectoryOptions {
+  /** What this node is called. */
+  readonly node: string;
+  /** How long the bucket keeps what nobody refreshes. */
+  readonly keepMs: number;
+  readonly log: Logger;
+  isConnected(): boolean;
+  now(): number;
+}
+
 /** Registrations in a key-value bucket, and a copy here that follows it. */
 export class KvDirectory implements Directory {
   readonly #kv: KV;
-  readonly #isConnected: () => boolean;
+  readonly #options: KvDirectoryOptions;
   readonly #known = new Map<string, Known>();
   readonly #listeners: DirectoryListener[] = [];
   #stop = (): void => {};
+  #isFollowing = true;
 
-  private constructor(kv: KV, isConnected: () => boolean) {
+  private constructor(kv: KV, options: KvDirectoryOptions) {
     this.#kv = kv;
-    this.#isConnected = isConnected;
+    this.#options = options;
   }
 
   /** Resolves when the copy is complete: a mark of our own comes after all that was there before. */
-  static async open(kv: KV, node: string, isConnected: () => boolean, log: Logger): Promise<KvDirectory> {
-    const directory = new KvDirectory(kv, isConnected);
+  static async open(kv: KV, options: KvDirectoryOptions): Promise<KvDirectory> {
+    const directory = new KvDirectory(kv, options);
     const complete = deferred();
-    const mark = `mark-${node}`;
+    const mark = `mark-${options.node}`;
     const changes = await kv.watch();
-    directory.#stop = () => changes.stop();
-    void (async () => {
-      for await (const entry of changes) {
-        if (entry.key === mark) complete.resolve();
-        else if (!entry.key.startsWith('mark-')) directory.#apply(entry);
-      }
-    })().catch((error: Error) => log.error('directory.watch_failed', { error: error.message }));
+    const sweeping = setInterval(() => directory.#sweep(), SWEEP_MS).unref();
+    directory.#stop = () => {
+      clearInterval(sweeping);
+      changes.stop();
+    };
+    void directory.#follow(changes, mark, complete.resolve);
     try {
       await kv.put(mark, '');
       await complete.promise;
       await kv.delete(mark);
     } catch (error) {
-      changes.stop();
+      directory.#stop();
       throw error;
     }
     return directory;
   }
 
+  /** A copy that follows no more would lead clients to where nobody is. */
   get ready(): boolean {
-    return this.#isConnected();
+    return this.#isFollowing && this.#options.isConnected();
+  }
+
+  async #follow(changes: AsyncIterable<KvEntry>, mark: string, complete: () => void): Promise<void> {
+    const { log } = this.#options;
+    try {
+      for await (const entry of changes) {
+        if (entry.key === mark) complete();
+        else if (!entry.key.startsWith('mark-')) this.#apply(entry);
+      }
+    } catch (error) {
+      log.error('directory.watch_failed', { error: (error as Error).message });
+    }
+    this.#isFollowing = false;
+  }
+
+  /** The bucket says nothing when it drops what nobody has refreshed for long. */
+  #sweep(): void {
+    const { keepMs, now } = this.#options;
+    for (const [key, { registration }] of this.#known) {
+      if (!registration || now() - registration.updated >= keepMs) this.#forget(key);
+    }
   }
 
   get(environmentId: string): Registration | undefined {
@@ -123,7 +155,6 @@ export class KvDirectory implements Directory {
     if (environmentId !== undefined) this.#tell(environmentId, news.registration);
   }
 
-  /** The bucket does not keep what nobody has refreshed for long. */
   #forget(key: string): void {
     const registration = this.#known.get(key)?.registration;
     this.#known.delete(key);
@@ -136,6 +167,7 @@ export class KvDirectory implements Directory {
 }
 
 const ATTEMPTS = 16;
+const SWEEP_MS = 600_000;
 
 /** Whether a write came too late because the key has another revision by now. */
 export function isConflict(error: unknown): boolean {

@@ -16,6 +16,8 @@ export const rendezvousLimits = {
   uncertainHandshakes: 6,
   handshakeWindowMs: 10_000,
   streamsPerHarness: 8,
+  /** Begun on one socket in 10 s: each costs the environment something, also those that are over at once. */
+  beginningsPerHarness: 128,
   socketsPerNode: 10_000,
   socketsPerSecond: 64,
   registrationsPerMinute: 16,

@@ -14,6 +14,7 @@ export interface LineContext {
   readonly metrics: Metrics;
   readonly traffic: Readonly<Record<Direction, Traffic>>;
   readonly budget: QueueBudget;
+  /** Milliseconds of a clock that nobody sets. */
   now(): number;
   registration(environmentId: string): Registration | undefined;
   /** Asks the node whether the address is taken; no answer in time means no. */

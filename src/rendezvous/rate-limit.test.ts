@@ -16,6 +16,15 @@ describe('a rate limit', () => {
     expect(limit.allows('b')).toBe(true);
   });
 
+  it('does not last longer when the clock is set back', () => {
+    let now = 5000;
+    const limit = new RateLimit(1, 100, () => now);
+    limit.allows('a');
+    now = 1000;
+
+    expect([limit.allows('a'), limit.allows('a')]).toEqual([true, false]);
+  });
+
   it('forgets names that are quiet', () => {
     let now = 0;
     const limit = new RateLimit(1, 100, () => now);

@@ -16,7 +16,7 @@ export class RateLimit {
   allows(name: string): boolean {
     const now = this.#now();
     this.#forgetQuiet(now);
-    const recent = (this.#events.get(name) ?? []).filter((time) => time > now - this.#spanMs);
+    const recent = (this.#events.get(name) ?? []).filter((time) => this.#isRecent(time, now));
     if (recent.length >= this.#most) return false;
     this.#events.delete(name);
     this.#events.set(name, [...recent, now]);
@@ -29,8 +29,13 @@ export class RateLimit {
 
   #forgetQuiet(now: number): void {
     for (const [name, events] of this.#events) {
-      if (events.at(-1)! > now - this.#spanMs) return;
+      if (this.#isRecent(events.at(-1)!, now)) return;
       this.#events.delete(name);
     }
+  }
+
+  /** An event to come was counted before the clock was set back. */
+  #isRecent(time: number, now: number): boolean {
+    return time <= now && time > now - this.#spanMs;
   }
 }

@@ -75,15 +75,16 @@ export class RendezvousService implements AsyncDisposable {
 async function assemble(options: RendezvousOptions, scope: Scope): Promise<string> {
   const { verifier, keys, audit, log, cluster } = options;
   const now = options.now ?? Date.now;
+  const steadyNow = options.now ?? (() => performance.now());
   const limits = { ...rendezvousLimits, ...options.limits };
   const metrics = new Metrics();
   let stopping = false;
   const isStopping = (): boolean => stopping;
 
   const { bus, directory, ledger } = cluster
-    ? await (await import('./cluster.ts')).joinCluster({ ...cluster, limits, log }, scope)
+    ? await (await import('./cluster.ts')).joinCluster({ ...cluster, limits, now, log }, scope)
     : alone(limits, now);
-  const switchboard = await Switchboard.open({ bus, directory, limits, metrics, log, now });
+  const switchboard = await Switchboard.open({ bus, directory, limits, metrics, log, now, steadyNow });
   let listener: HttpListener | undefined;
   const publicUrl = (): string => options.publicUrl ?? listener!.url;
   const isOnline = switchboard.isOnline.bind(switchboard);

@@ -42,7 +42,8 @@ class World {
       limits: this.#limits,
       metrics: new Metrics(),
       log: silentLogger,
-      now: () => this.now,
+      now: () => 0,
+      steadyNow: () => this.now,
     });
     this.#boards.push(board);
     return board;

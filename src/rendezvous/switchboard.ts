@@ -7,6 +7,7 @@ import { type HarnessGrant, HarnessLine } from './harness-line.ts';
 import { environmentToken, randomId } from './identifiers.ts';
 import type { RendezvousLimits } from './limits.ts';
 import { countedTraffic, environmentPlace, type LineContext } from './line-context.ts';
+import { LineTable } from './line-table.ts';
 import type { Metrics } from './metrics.ts';
 import { QueueBudget } from './queue-budget.ts';
 
@@ -16,16 +17,20 @@ export interface SwitchboardOptions {
   readonly limits: RendezvousLimits;
   readonly metrics: Metrics;
   readonly log: Logger;
+  /** The time of the day, which other nodes compare with theirs. */
   now(): number;
+  /** Milliseconds of a clock that nobody sets. */
+  steadyNow(): number;
 }
 
 /** The sockets of a node, and the way from each to the others. Knows sockets as ports and other nodes as addresses. */
 export class Switchboard implements BusReceiver, AsyncDisposable {
   readonly #options: SwitchboardOptions;
   readonly #context: LineContext;
-  readonly #harnesses = new Map<string, HarnessLine>();
+  /** By the ids of their connections. */
+  readonly #harnesses = new LineTable<HarnessLine>();
   /** By token and epoch, as in their places. */
-  readonly #environments = new Map<string, EnvironmentLine>();
+  readonly #environments = new LineTable<EnvironmentLine>();
   readonly #questions = new Map<string, Deferred<boolean>>();
   /** On their way to the directory. */
   readonly #changes = new Set<Promise<unknown>>();
@@ -34,9 +39,9 @@ export class Switchboard implements BusReceiver, AsyncDisposable {
   #settledAt = Number.POSITIVE_INFINITY;
 
   private constructor(options: SwitchboardOptions) {
-    const { bus, limits, metrics, directory, now } = options;
+    const { bus, limits, metrics, directory, steadyNow } = options;
     this.#options = options;
-    this.#refreshedAt = now();
+    this.#refreshedAt = steadyNow();
     const budget = new QueueBudget(limits.queueBytesPerNode);
     this.#context = {
       bus,
@@ -44,7 +49,7 @@ export class Switchboard implements BusReceiver, AsyncDisposable {
       metrics,
       traffic: countedTraffic(metrics),
       budget,
-      now,
+      now: steadyNow,
       registration: (environmentId) => directory.get(environmentId),
       isThere: (address) => this.#isThere(address),
     };
@@ -54,7 +59,7 @@ export class Switchboard implements BusReceiver, AsyncDisposable {
       { labels: { role: 'harness' }, value: this.#harnesses.size },
     ]);
     metrics.gauge('rendezvous_streams', 'Streams of the environments on this node.', () => [
-      { labels: {}, value: [...this.#environments.values()].reduce((sum, { streamCount }) => sum + streamCount, 0) },
+      { labels: {}, value: this.#environments.all().reduce((sum, { streamCount }) => sum + streamCount, 0) },
     ]);
     metrics.gauge('rendezvous_queued_bytes', 'Bytes that wait for slow harnesses.', () => [
       { labels: {}, value: budget.used },
@@ -88,7 +93,7 @@ export class Switchboard implements BusReceiver, AsyncDisposable {
       const facts = { environmentId, registrationId, epoch: current.epoch + 1 };
       const made = new EnvironmentLine(this.#context, facts, () => this.#environmentEnded(made));
       line = made;
-      this.#environments.set(keyOf(facts), line); // before anybody can know of it
+      this.#environments.set(keyOf(facts), environmentId, line); // before anybody can know of it
       return { ...current, epoch: facts.epoch, node: bus.node, state: 'online', updated: now() };
     };
     try {
@@ -131,7 +136,7 @@ export class Switchboard implements BusReceiver, AsyncDisposable {
     const registration = this.#options.directory.get(grant.environmentId);
     if (registration?.registrationId !== grant.registrationId || registration.state !== 'online') return undefined;
     const line = new HarnessLine(this.#context, grant, () => this.#harnesses.delete(grant.connectionId));
-    this.#harnesses.set(grant.connectionId, line);
+    this.#harnesses.set(grant.connectionId, grant.environmentId, line);
     if (await line.join(registration)) return line;
     line.ended();
     return undefined;
@@ -186,30 +191,27 @@ export class Switchboard implements BusReceiver, AsyncDisposable {
 
   interrupted(): void {
     this.#options.metrics.add('rendezvous_bus_interruptions_total', {});
-    this.#settledAt = this.#options.now() + this.#options.limits.settleMs;
+    this.#settledAt = this.#options.steadyNow() + this.#options.limits.settleMs;
   }
 
   #registrationChanged(environmentId: string, registration: Registration | undefined): void {
-    for (const line of [...this.#environments.values()]) {
-      if (line.facts.environmentId === environmentId) line.registrationChanged(registration);
-    }
-    for (const line of [...this.#harnesses.values()]) {
-      if (line.grant.environmentId === environmentId) line.registrationChanged(registration);
-    }
+    for (const line of this.#environments.of(environmentId)) line.registrationChanged(registration);
+    for (const line of this.#harnesses.of(environmentId)) line.registrationChanged(registration);
   }
 
   /** Does what is due; called about every second. */
   tick(): void {
-    const { now, limits } = this.#options;
-    if (now() >= this.#settledAt) this.#compare();
-    for (const line of this.#lines()) line.tick(now());
-    if (now() - this.#refreshedAt < limits.refreshMs) return;
-    this.#refreshedAt = now();
-    for (const line of this.#environments.values()) this.#change(line, {});
+    const { steadyNow, limits } = this.#options;
+    const now = steadyNow();
+    if (now >= this.#settledAt) this.#compare();
+    for (const line of this.#lines()) line.tick(now);
+    if (now - this.#refreshedAt < limits.refreshMs) return;
+    this.#refreshedAt = now;
+    for (const line of this.#environments.all()) this.#change(line, {});
   }
 
   #lines(): (EnvironmentLine | HarnessLine)[] {
-    return [...this.#environments.values(), ...this.#harnesses.values()];
+    return [...this.#environments.all(), ...this.#harnesses.all()];
   }
 
   /** Ends every stream and says goodbye to every socket. */

@@ -7,6 +7,8 @@ export interface CheckOptions {
   readonly resolveHostExecutables?: boolean;
   /** What relative program paths start from; the process's own by default. */
   readonly cwd?: string;
+  /** Which paths a rule for a bare name may allow, besides those that `host_executable` lists; all by default. */
+  readonly isTrusted?: (path: string) => boolean;
 }
 
 /** What matched a command; a command no rule knows can be judged by a heuristic. */
@@ -63,7 +65,7 @@ export class Policy {
   /** Every rule that matches, in the order of definition: those for the word as written first, and if none does, those for its basename. */
   matches(
     command: readonly string[],
-    { resolveHostExecutables = false, cwd = process.cwd() }: CheckOptions,
+    { resolveHostExecutables = false, cwd = process.cwd(), isTrusted = () => true }: CheckOptions,
   ): RuleMatch[] {
     const [program, ...rest] = command;
     if (program === undefined) return [];
@@ -71,9 +73,10 @@ export class Policy {
     if (exact.length > 0 || !resolveHostExecutables) return exact;
     const path = resolve(cwd, program);
     const name = basename(path);
-    const isListed = this.hostExecutables.get(name)?.includes(path) ?? true;
-    if (name === '' || !isListed) return [];
-    return this.#matching(name, [name, ...rest], path);
+    const listed = this.hostExecutables.get(name);
+    if (name === '' || listed?.includes(path) === false) return [];
+    const found = this.#matching(name, [name, ...rest], path);
+    return listed || isTrusted(path) ? found : found.filter(({ decision }) => decision !== 'allow');
   }
 
   #matching(program: string, command: readonly string[], path?: string): RuleMatch[] {

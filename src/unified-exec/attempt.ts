@@ -1,3 +1,4 @@
+import { Turnstile } from '../base/index.ts';
 import type { CallContext, Conversation } from './call-context.ts';
 import { collectOutput } from './collect-output.ts';
 import { defaultEnvPolicy, environmentOverlay } from './command-environment.ts';
@@ -13,7 +14,6 @@ import { isNetworkOff, sandboxFor, withAdditional } from './permissions.ts';
 import type { Session } from './session.ts';
 import { endItem } from './session-end.ts';
 import { ToolError } from './tool-result.ts';
-import { Turnstile } from './turnstile.ts';
 
 export interface AttemptRequest {
   readonly sessionId: number;

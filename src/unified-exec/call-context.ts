@@ -1,3 +1,4 @@
+import type { Turnstile } from '../base/index.ts';
 import type { EnvPolicy } from '../protocol/index.ts';
 import type { PlanOptions } from './command-plan.ts';
 import type { Endings } from './endings.ts';
@@ -17,6 +18,8 @@ export interface CallContext {
 /** What all calls of one conversation share. */
 export interface Conversation extends PlanOptions {
   readonly sessions: Sessions;
+  /** Patches are written one at a time. */
+  readonly patches: Turnstile;
   readonly events: EventStream;
   readonly endings: Endings;
   readonly modelOutputTokens: number;

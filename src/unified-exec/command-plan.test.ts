@@ -10,7 +10,11 @@ const backend = {
   info: async () => ({ platformOs: 'linux', shell: { name: 'bash', path: '/bin/bash' } }),
 } as unknown as ExecBackend;
 
-async function complaint(args: object, policy?: ApprovalPolicy): Promise<string | undefined> {
+async function complaint(
+  args: object,
+  policy?: ApprovalPolicy,
+  additionalPermissions = false,
+): Promise<string | undefined> {
   const orchestrator = policy && new Orchestrator({ policy, approver: denyAll, rules: await RulesStore.open({}) });
   const plan = planCommand(
     { cmd: 'true', ...args },
@@ -18,7 +22,7 @@ async function complaint(args: object, policy?: ApprovalPolicy): Promise<string 
       environments: new Environments({ box: backend }),
       settings: {},
       allowLoginShell: true,
-      additionalPermissions: false,
+      additionalPermissions,
       orchestrator,
     },
   );
@@ -68,5 +72,22 @@ describe('a call that cannot be carried out', () => {
 
     expect(await complaint(args, 'on-request')).toMatch(/^additional permissions are disabled; /);
     expect(await complaint({ sandbox_permissions: 'require_escalated' }, 'on-request')).toBeUndefined();
+  });
+
+  it('can ask for more within the sandbox under one policy only, and for one thing at a time', async () => {
+    const within = { sandbox_permissions: 'with_additional_permissions', additional_permissions: network };
+    const both = { sandbox_permissions: 'require_escalated', additional_permissions: network };
+    const off = { ...within, additional_permissions: { network: { enabled: false } } };
+
+    expect(await complaint(within, 'untrusted', true)).toBe(
+      'approval policy is UnlessTrusted; reject command — you cannot request additional permissions unless the approval policy is OnRequest',
+    );
+    expect(await complaint(both, 'untrusted', true)).toBe(
+      '`additional_permissions` requires `sandbox_permissions` set to `with_additional_permissions`',
+    );
+    expect(await Promise.all([within, off].map((args) => complaint(args, 'on-request', true)))).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 });

@@ -1,15 +1,10 @@
 import { posix, win32 } from 'node:path';
-import {
-  type AdditionalPermissions,
-  type CommandRequest,
-  escalationRefusal,
-  type Orchestrator,
-  type SandboxPermissions,
-} from '../approval/index.ts';
+import type { Orchestrator } from '../approval/index.ts';
 import type { EnvironmentInfo } from '../protocol/index.ts';
 import type { Environments } from './environments.ts';
 import type { ExecBackend } from './exec-backend.ts';
-import { confinementOf, type EnvironmentSettings } from './permissions.ts';
+import type { EnvironmentSettings } from './permissions.ts';
+import { type SandboxWishes, wishesOf } from './sandbox-wishes.ts';
 import { localShell, remoteShell, type Shell, shellArgv } from './shell-command.ts';
 import type { ExecCommandArguments } from './tool-arguments.ts';
 import { ToolError } from './tool-result.ts';
@@ -34,10 +29,7 @@ export interface CommandPlan {
   readonly cwd: string;
   readonly tty: boolean;
   /** What the user is asked about. */
-  readonly wishes: Pick<
-    CommandRequest,
-    'sandboxPermissions' | 'additionalPermissions' | 'justification' | 'prefixRule' | 'confinement'
-  >;
+  readonly wishes: SandboxWishes;
 }
 
 export async function planCommand(args: ExecCommandArguments, options: PlanOptions): Promise<CommandPlan> {
@@ -100,69 +92,6 @@ function refuseStrangeWishes(
 function wantsLogin(asked: boolean | undefined, allowed: boolean): boolean {
   if (asked && !allowed) throw new ToolError('login shell is disabled by config; omit `login` or set it to false.');
   return asked ?? allowed;
-}
-
-function wishesOf(
-  args: ExecCommandArguments,
-  settings: EnvironmentSettings,
-  options: PlanOptions,
-  absolute: (path: string) => string,
-): CommandPlan['wishes'] {
-  const { justification, prefix_rule: prefixRule } = args;
-  if (wantsMore(args)) refuseEscalation(options.orchestrator);
-  const additionalPermissions = additionalOf(args, options.additionalPermissions, absolute);
-  const sandboxPermissions: SandboxPermissions = additionalPermissions
-    ? 'with_additional_permissions'
-    : (args.sandbox_permissions ?? 'use_default');
-  return {
-    sandboxPermissions,
-    ...(additionalPermissions && { additionalPermissions }),
-    ...(justification !== undefined && { justification }),
-    ...(prefixRule && { prefixRule }),
-    confinement: confinementOf(settings),
-  };
-}
-
-const wantsMore = ({ sandbox_permissions, additional_permissions }: ExecCommandArguments): boolean =>
-  (sandbox_permissions ?? 'use_default') !== 'use_default' || additional_permissions !== undefined;
-
-function refuseEscalation(orchestrator: Orchestrator | undefined): void {
-  const refusal = orchestrator ? orchestrator.escalationRefusal : escalationRefusal('never');
-  if (refusal !== undefined) throw new ToolError(refusal);
-}
-
-function additionalOf(
-  { sandbox_permissions, additional_permissions }: ExecCommandArguments,
-  allowed: boolean,
-  absolute: (path: string) => string,
-): AdditionalPermissions | undefined {
-  const wanted = sandbox_permissions === 'with_additional_permissions';
-  if (!wanted && !additional_permissions) return undefined;
-  if (!allowed) {
-    throw new ToolError(
-      'additional permissions are disabled; enable `features.exec_permission_approvals` before using `with_additional_permissions`',
-    );
-  }
-  if (sandbox_permissions === 'require_escalated') return undefined;
-  if (!additional_permissions) {
-    throw new ToolError(
-      'missing `additional_permissions`; provide at least one of `network` or `file_system` when using `with_additional_permissions`',
-    );
-  }
-  const { network, file_system: { read = [], write = [] } = {} } = additional_permissions;
-  if (!network?.enabled && read.length + write.length === 0) {
-    throw new ToolError(
-      '`additional_permissions` must include at least one requested permission in `network` or `file_system`',
-    );
-  }
-  const files = {
-    ...(read.length > 0 && { read: read.map(absolute) }),
-    ...(write.length > 0 && { write: write.map(absolute) }),
-  };
-  return {
-    ...(network?.enabled && { network: { enabled: true } }),
-    ...(read.length + write.length > 0 && { file_system: files }),
-  };
 }
 
 const UNEXPLAINED =

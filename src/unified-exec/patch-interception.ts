@@ -1,4 +1,4 @@
-import { type Orchestrator, Rejected } from '../approval/index.ts';
+import { Rejected } from '../approval/index.ts';
 import {
   applyPatchCommand,
   type PatchCommand,
@@ -18,12 +18,13 @@ import { cutMiddle, lineCount } from './truncation.ts';
 /** Applies the patch of a command that is nothing but one; undefined for every other command. */
 export async function interceptPatch(
   plan: CommandPlan,
-  { modelOutputTokens: modelTokens, orchestrator }: Conversation,
+  conversation: Conversation,
   context: CallContext,
 ): Promise<ToolResult | undefined> {
   const command = parsePatchCommand(plan.argv);
   if (!command || !isPatch(command)) return undefined;
-  const outcome = await apply(command, plan, orchestrator, context);
+  const { modelOutputTokens: modelTokens } = conversation;
+  const outcome = await apply(command, plan, conversation, context);
   const { success } = outcome;
   if (!success) return { text: outcome.text, success };
   const text = shortened(outcome.text, modelTokens);
@@ -38,12 +39,12 @@ export async function interceptPatch(
 async function apply(
   command: PatchCommand,
   plan: CommandPlan,
-  orchestrator: Orchestrator | undefined,
+  { orchestrator, patches: turns }: Conversation,
   context: CallContext,
 ): Promise<Pick<PatchOutcome, 'text' | 'success'>> {
   const { backend, cwd, settings } = plan;
   const permit = (paths: readonly string[]) => permitPatch({ text: command.text, paths, plan }, orchestrator, context);
-  const options = { sandbox: sandboxFor(settings, cwd), signal: context.signal, permit };
+  const options = { sandbox: sandboxFor(settings, cwd), signal: context.signal, permit, turns };
   try {
     return await applyPatchCommand(command, await backend.fileSystem(), cwd, options);
   } catch (error) {

@@ -1,8 +1,8 @@
 import type { Confinement } from '../approval/index.ts';
+import type { Turnstile } from '../base/index.ts';
 import type { CommandItem } from './command-item.ts';
 import type { CommandProcess } from './command-process.ts';
 import type { NetworkScope } from './network-scope.ts';
-import type { Turnstile } from './turnstile.ts';
 
 /** A command that outlived its start, and everything a later call needs to deal with it. */
 export interface Session {

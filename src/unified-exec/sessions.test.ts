@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type EvictionCandidate, evictionVictim } from './sessions.ts';
+import type { Session } from './session.ts';
+import { type EvictionCandidate, evictionVictim, Sessions } from './sessions.ts';
 
 /** Sessions in the order of their last use. */
 const sessions = (count: number, facts: (index: number) => Partial<EvictionCandidate> = () => ({})) =>
@@ -36,5 +37,44 @@ describe('the session that makes room', () => {
 
   it('is no living one while an exited one is about to go', () => {
     expect(victimOf(sessions(64, (index) => ({ hasExited: index === 5, isTaken: index === 5 })))).toBe(undefined);
+  });
+});
+
+describe('open sessions', () => {
+  const arrange = (sessions: Sessions, isTaken: () => boolean) => {
+    const ended: number[] = [];
+    const open = (): number => {
+      const id = sessions.reserve();
+      const process = { facts: { hasExited: false }, terminate: async () => void ended.push(id) };
+      const turnstile = {
+        get isTaken() {
+          return isTaken();
+        },
+      };
+      sessions.open({ id, process, turnstile } as unknown as Session);
+      return id;
+    };
+    return { open, ended };
+  };
+
+  it('are 64 again as soon as there is somebody to go', () => {
+    const sessions = new Sessions();
+    let isTaken = true;
+    const { open, ended } = arrange(sessions, () => isTaken);
+    const ids = Array.from({ length: 70 }, open);
+    expect([sessions.all.length, ended]).toEqual([70, []]);
+
+    isTaken = false;
+    open();
+
+    expect([sessions.all.length, ended]).toEqual([64, ids.slice(0, 7)]);
+  });
+
+  it('are none once they have been shut', () => {
+    const sessions = new Sessions();
+    const { open, ended } = arrange(sessions, () => false);
+    sessions.shut();
+
+    expect([[open()], sessions.all]).toEqual([ended, []]);
   });
 });

@@ -1,4 +1,5 @@
 import type { Orchestrator } from '../approval/index.ts';
+import { Turnstile } from '../base/index.ts';
 import type { EnvPolicy } from '../protocol/index.ts';
 import type { CallContext, Conversation } from './call-context.ts';
 import { defaultEnvPolicy } from './command-environment.ts';
@@ -74,6 +75,7 @@ export class UnifiedExec implements AsyncDisposable {
       sessionId: options.sessionId,
       version: options.version,
       sessions: new Sessions(),
+      patches: new Turnstile(),
       events: new EventStream(),
       endings: new Endings(),
     };

@@ -80,6 +80,14 @@ describe.each(interceptions)('a call of the shell tool (--intercept=%s)', (inter
     await gone(pid);
   });
 
+  it('is asked to end before it is made to', async () => {
+    await using site = await Site.open({ intercept });
+
+    const result = await site.run("trap 'echo bye; exit 5' TERM; echo begun; while :; do :; done", { timeout_ms: 500 });
+
+    expect(result).toMatchObject({ exit_code: 124, timed_out: true, output: 'begun\nbye\n' });
+  });
+
   it('does not wait for what stays in the background, and ends it', async () => {
     await using site = await Site.open({ intercept, rules });
     await site.allowWork({ type: 'danger-full-access' });

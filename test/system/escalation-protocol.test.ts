@@ -38,8 +38,8 @@ describe('the server of the shell tool', () => {
       properties: {
         command: { type: 'string' },
         workdir: { type: 'string' },
-        timeout_ms: { type: ['integer', 'null'], format: 'uint64', minimum: 0 },
-        login: { type: ['boolean', 'null'] },
+        timeout_ms: { type: 'integer', format: 'uint64', minimum: 0, nullable: true },
+        login: { type: 'boolean', nullable: true },
       },
       required: ['command', 'workdir'],
     });

@@ -1,4 +1,4 @@
-import { Changes } from '../base/index.ts';
+import { Changes } from './changes.ts';
 
 /** Lets one through at a time, in the order they came. */
 export class Turnstile {
