@@ -49,6 +49,7 @@ export class Sessions {
 
   /** Opens a session under its reserved number; ends others where there are too many. */
   open(session: Session): void {
+    if (this.#isShut) return void session.process.terminate();
     while (this.#open.size >= limits.sessions && this.#evict());
     this.touch(session);
     this.#open.set(session.id, session);

@@ -26,7 +26,7 @@ class HttpServer implements AsyncDisposable {
     writeFileSync(file, `${TOKEN}\n`);
     const fixed = ['mcp', '--cwd', this.desk.work, '--http', '127.0.0.1:0', '--http-token-file', file];
     this.#child = spawn(process.execPath, [serverProgram, ...fixed, ...args], {
-      env: this.desk.env,
+      env: { ...this.desk.env, EXEC_SERVER_MCP_TOKEN: TOKEN },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
   }
@@ -52,8 +52,13 @@ class HttpServer implements AsyncDisposable {
   }
 
   /** The status and the words of an answer to a request made by hand. */
-  async post(headers: Record<string, string>, body: unknown = initialize): Promise<{ status: number; body: string }> {
+  async post(
+    headers: Record<string, string>,
+    body: unknown = initialize,
+    path = this.url.pathname,
+  ): Promise<{ status: number; body: string }> {
     const sent = request(this.url, {
+      path,
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
     });
@@ -121,6 +126,12 @@ describe('exec-server mcp --http', () => {
     });
   });
 
+  it('keeps the token from commands', async () => {
+    await using user = await server.user();
+
+    expect((await user.exec('env | grep -c correct-horse')).structured).toMatchObject({ output: '0\n' });
+  });
+
   it('refuses those who do not know the token', async () => {
     await expect(new McpUser({}).connect(server.transport('wrong'))).rejects.toThrow();
     expect(await server.post({})).toEqual({ status: 401, body: expect.stringContaining('a bearer token is required') });
@@ -136,6 +147,11 @@ describe('exec-server mcp --http', () => {
     expect((await server.post({ authorization, origin: 'http://localhost:3000' })).status).toBe(403);
     expect((await server.post({ authorization, host: `evil.example:${server.url.port}` })).status).toBe(403);
     expect((await server.post({ authorization })).status).toBe(200);
+  });
+
+  it.each(['//', '/other', 'http://[', '/mcp/'])('has nothing at %s', async (path) => {
+    expect((await server.post({ authorization: `Bearer ${TOKEN}` }, initialize, path)).status).toBe(404);
+    expect((await server.post({ authorization: `Bearer ${TOKEN}` })).status).toBe(200);
   });
 
   it('knows no sessions but its own', async () => {

@@ -139,7 +139,8 @@ describe('a command that leaves a child behind', () => {
   it.each([true, false])('takes no input any more, and no offence at it (in a terminal: %s)', async (tty) => {
     await using box = await ExecFixture.open('server');
 
-    const script = `(trap '' HUP; ${untilFile('go')}; echo late) & echo done; exit 6`;
+    const child = `trap '' HUP; touch armed; ${untilFile('go')}; echo late`;
+    const script = `(${child}) & ${untilFile('armed')}; echo done; exit 6`;
     const first = await box.run(script, { yield_time_ms: 300, tty });
     await box.shows(first, /done/);
     const id = first.facts!.session_id!;

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { localBackend, resultSchema } from '../../src/unified-exec/index.ts';
+import { Environments, localBackend, resultSchema, UnifiedExec } from '../../src/unified-exec/index.ts';
 import { appeared, gone, uniqueSeconds } from '../support/proc.ts';
 import { ExecFixture, untilFile } from './unified-exec-fixture.ts';
 
@@ -45,6 +45,35 @@ describe('sessions', () => {
     expect(await box.exec.clean()).toHaveLength(1);
     await gone(pids);
     expect(box.exec.sessions).toEqual([]);
+  });
+
+  it('do not outlive the tools, not even those that are about to begin', async () => {
+    await using environments = new Environments({ box: localBackend() });
+    const exec = new UnifiedExec({ environments, allowLoginShell: false });
+    const seconds = uniqueSeconds();
+
+    const call = exec.execCommand({ cmd: `exec sleep ${seconds}` });
+    const pids = await appeared(seconds);
+    await exec[Symbol.asyncDispose]();
+    await gone(pids);
+    await call;
+
+    expect(exec.sessions).toEqual([]);
+  });
+
+  it('let go of a call that waits for another one as soon as nobody wants it any more', async () => {
+    await using box = await ExecFixture.open('here');
+    const { facts } = await box.run(untilFile('go'), { yield_time_ms: 250 });
+    const id = facts!.session_id!;
+    const stop = new AbortController();
+
+    const first = box.poll(id, { yield_time_ms: 300_000 });
+    const second = box.call('write_stdin', { session_id: id }, stop.signal);
+    stop.abort(new Error('nobody waits'));
+
+    await expect(second).rejects.toThrow('nobody waits');
+    await writeFile(join(box.cwd, 'go'), '');
+    expect((await first).facts).toMatchObject({ exit_code: 0 });
   });
 
   it('serve one call at a time, and different ones side by side', async () => {
