@@ -90,7 +90,8 @@ export class HttpApi {
       const refusal = this.#refusalFor(error);
       metrics.add('rendezvous_requests_total', { operation, status: String(refusal.status) });
       const peer = request.socket.remoteAddress;
-      audit.record('request.refused', { operation, environmentId, by: name, peer, code: refusal.code });
+      const asked = environmentId.slice(0, 64); // anybody may send anything
+      audit.record('request.refused', { operation, environmentId: asked, by: name, peer, code: refusal.code });
       throw refusal;
     }
   }

@@ -2,7 +2,7 @@ import type { Ending } from './program.ts';
 
 export type SandboxMode = 'danger-full-access' | 'workspace-write' | 'read-only';
 
-export type Approval = 'never' | 'on-request' | { granular: Record<string, boolean> };
+export type Approval = 'never' | 'on-request' | 'untrusted' | { granular: Record<string, boolean> };
 
 /** How to start the real client, whichever of its two front ends. */
 export interface CodexOptions {

@@ -12,7 +12,7 @@ import { type Side, WireLog } from './wire-log.ts';
 import { type Disguise, WireTap } from './wire-tap.ts';
 import { Workspace } from './workspace.ts';
 
-interface RigOptions {
+export interface RigOptions {
   /** How the client learns of the server: by its configuration, by a variable, or by starting it itself. */
   readonly reach?: 'configuration' | 'variable' | 'stdio';
   readonly sandbox?: SandboxMode;

@@ -10,10 +10,13 @@ type Item = Record<string, unknown>;
 /** One request of the client, held open until the script says what the model answers. */
 interface Turn {
   readonly input: readonly Item[];
+  /** What the model may call. */
+  readonly tools: readonly Item[];
   readonly response: ServerResponse;
 }
 
-type ToolCall = { name: string; arguments: object } | { name: string; input: string };
+/** Arguments as a string are sent as they are, so that they can be wrong. */
+export type ToolCall = { name: string; arguments: object | string } | { name: string; input: string };
 
 /** Speaks the Responses API on loopback; the test's body decides what the model says next. */
 export class ScriptedModel implements AsyncDisposable {
@@ -38,7 +41,7 @@ export class ScriptedModel implements AsyncDisposable {
 
   /** Calls `exec_command`; a login shell would add the output of the machine's start-up files. */
   exec(cmd: string, args: object = {}): Promise<ToolResult> {
-    return this.#call({ name: 'exec_command', arguments: { cmd, login: false, ...args } });
+    return this.#one({ name: 'exec_command', arguments: { cmd, login: false, ...args } });
   }
 
   /** Starts a command that is still running when its first window of output ends. */
@@ -47,15 +50,34 @@ export class ScriptedModel implements AsyncDisposable {
   }
 
   stdin(sessionId: number, chars: string, yieldMs: number): Promise<ToolResult> {
-    return this.#call({ name: 'write_stdin', arguments: { session_id: sessionId, chars, yield_time_ms: yieldMs } });
+    return this.#one({ name: 'write_stdin', arguments: { session_id: sessionId, chars, yield_time_ms: yieldMs } });
   }
 
   patch(...lines: string[]): Promise<ToolResult> {
-    return this.#call({ name: 'apply_patch', input: ['*** Begin Patch', ...lines, '*** End Patch', ''].join('\n') });
+    return this.#one({ name: 'apply_patch', input: ['*** Begin Patch', ...lines, '*** End Patch', ''].join('\n') });
   }
 
   viewImage(path: string): Promise<ToolResult> {
-    return this.#call({ name: 'view_image', arguments: { path } });
+    return this.#one({ name: 'view_image', arguments: { path } });
+  }
+
+  /** Calls several tools in one answer, which the client runs side by side; their results in the same order. */
+  async call(calls: readonly ToolCall[]): Promise<ToolResult[]> {
+    const items = calls.map((call) => ({ call_id: `call_${++this.#calls}`, ...itemOf(call) }));
+    await this.#answer(...items);
+    const { input } = await this.#turn();
+    const results = items.map(({ call_id, name }) => {
+      const found = input.find((item) => item.call_id === call_id && String(item.type).endsWith('_output'));
+      if (!found) throw new Error(`the client went on without a result for ${name}`);
+      return parseToolResult(typeof found.output === 'string' ? found.output : JSON.stringify(found.output));
+    });
+    this.seen.push(...results);
+    return results;
+  }
+
+  /** What the client offers its model. */
+  async tools(): Promise<readonly Item[]> {
+    return (await this.#turn()).tools;
   }
 
   /** A message without a tool call ends the turn. */
@@ -68,19 +90,9 @@ export class ScriptedModel implements AsyncDisposable {
     this.#server.closeAllConnections();
   }
 
-  async #call(call: ToolCall): Promise<ToolResult> {
-    const callId = `call_${++this.#calls}`;
-    await this.#answer(
-      'input' in call
-        ? { type: 'custom_tool_call', call_id: callId, ...call }
-        : { type: 'function_call', call_id: callId, name: call.name, arguments: JSON.stringify(call.arguments) },
-    );
-    const { input } = await this.#turn();
-    const found = input.find((item) => item.call_id === callId && String(item.type).endsWith('_output'));
-    if (!found) throw new Error(`the client went on without a result for ${call.name}`);
-    const result = parseToolResult(typeof found.output === 'string' ? found.output : JSON.stringify(found.output));
-    this.seen.push(result);
-    return result;
+  async #one(call: ToolCall): Promise<ToolResult> {
+    const [result] = await this.call([call]);
+    return result!;
   }
 
   async #turn(): Promise<Turn> {
@@ -91,7 +103,7 @@ export class ScriptedModel implements AsyncDisposable {
     return this.#current;
   }
 
-  async #answer(item: Item): Promise<void> {
+  async #answer(...items: Item[]): Promise<void> {
     const { response } = await this.#turn();
     this.#current = undefined;
     const event = (type: string, fields: object) =>
@@ -99,7 +111,7 @@ export class ScriptedModel implements AsyncDisposable {
     const id = 'response';
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     event('response.created', { response: { id } });
-    event('response.output_item.done', { item });
+    for (const item of items) event('response.output_item.done', { item });
     event('response.completed', { response: { id, usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } } });
     response.end();
   }
@@ -109,7 +121,13 @@ export class ScriptedModel implements AsyncDisposable {
       response.writeHead(404).end('{}');
       return;
     }
-    const { input } = (await json(request)) as { input: Item[] };
-    this.#arrivals.emit('turn', { input, response } satisfies Turn);
+    const { input, tools = [] } = (await json(request)) as { input: Item[]; tools?: Item[] };
+    this.#arrivals.emit('turn', { input, tools, response } satisfies Turn);
   }
+}
+
+function itemOf(call: ToolCall): { type: string; name: string; arguments?: string; input?: string } {
+  if ('input' in call) return { type: 'custom_tool_call', ...call };
+  const { name, arguments: args } = call;
+  return { type: 'function_call', name, arguments: typeof args === 'string' ? args : JSON.stringify(args) };
 }

@@ -10,6 +10,7 @@ interface Body {
   readonly sandboxDenied?: boolean;
   readonly tty?: boolean;
   readonly sandbox?: object | null;
+  readonly sandboxType?: string;
   readonly signal?: string;
   readonly status?: string;
   readonly sessionId?: string;

@@ -10,8 +10,8 @@ const unlimited = { maxPayload: 1 << 30, perMessageDeflate: false } as const;
 export interface Disguise {
   /** Answers a request in the server's place. */
   answer?(request: Message): Message | undefined;
-  /** Changes what the server sends. */
-  alter?(message: Message): Message;
+  /** Changes what the server sends: one message, or several, or none. */
+  alter?(message: Message): Message | readonly Message[];
 }
 
 /** Stands between the client and the server, records every message, and can break the connection. */
@@ -86,7 +86,8 @@ export class WireTap implements AsyncDisposable {
     });
     server.on('message', (data) => {
       const message = this.#log.record(connection, 'server', String(data));
-      client.send(this.#disguise.alter ? JSON.stringify(this.#disguise.alter(message)) : String(data));
+      if (!this.#disguise.alter) return client.send(String(data));
+      for (const altered of [this.#disguise.alter(message)].flat()) client.send(JSON.stringify(altered));
     });
     for (const [socket, other] of [
       [client, server],

@@ -60,8 +60,8 @@ export class Workspace implements AsyncDisposable {
   }
 
   /** Resolves once a command has made the file. */
-  async appears(name: string, signal: AbortSignal): Promise<void> {
-    while (!this.has(name)) await delay(20, undefined, { signal });
+  appears(name: string, signal: AbortSignal): Promise<void> {
+    return fileAppears(join(this.cwd, name), signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -83,6 +83,10 @@ export class Workspace implements AsyncDisposable {
     if (left.length > 0)
       throw new Error(`left running: ${left.map(({ pid, command }) => `${pid} ${command}`).join('; ')}`);
   }
+}
+
+export async function fileAppears(path: string, signal: AbortSignal): Promise<void> {
+  while (!existsSync(path)) await delay(20, undefined, { signal });
 }
 
 /** Shell for "wait until the test makes this file", so that no scenario depends on how fast the machine is. */

@@ -14,3 +14,20 @@ it('the example that watches a build sees every step and ends it', async () => {
 
   expect(stdout).toBe('step 1\nstep 2\nstep 3\nended with 143\n');
 });
+
+it('the example of an agent runs commands in a sandbox, asks its user, and types into a terminal', async () => {
+  await using server = await startServer();
+
+  const { stdout } = await run(process.execPath, [example('agent-loop.mjs'), server.url]);
+
+  expect(stdout.split('\n')).toEqual([
+    'model: I have exec_command and write_stdin.',
+    'exec_command: Process exited with code 1',
+    'user:  "May I make a temporary folder?" Yes.',
+    'exec_command: Process exited with code 0',
+    'exec_command: Process running with session ID …',
+    'write_stdin: Process exited with code 0',
+    'model: It said: Hello, a model!',
+    '',
+  ]);
+});

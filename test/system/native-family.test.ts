@@ -22,7 +22,7 @@ describe('a family', () => {
     const child = start(['sh', '-c', runaway], { mark });
     const lost = Number((await outputMatching(child, /(\d+)\n/))[1]);
     await child.exited;
-    expect(await killFamily(mark, PROCESS_MASK)).toBe(1);
+    expect(await killFamily(mark, PROCESS_MASK)).toBeGreaterThan(0); // a shell on the way out may be counted too
     expect(await isAlive(lost)).toBe(false);
     expect(await killFamily(mark, PROCESS_MASK)).toBe(0);
   });

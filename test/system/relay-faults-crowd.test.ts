@@ -1,19 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Logger, Scope, silentLogger } from '../../src/base/index.ts';
 import { ExecServerClient } from '../../src/client/index.ts';
-import {
-  generateRelayKeys,
-  openHarnessStream,
-  parsePublicKeyObject,
-  publicKeyObject,
-} from '../../src/relay/index.ts';
-import { bearerToken, type Clock, viaRegistry } from '../../src/remote/index.ts';
+import { generateRelayKeys, openHarnessStream, parsePublicKeyObject, publicKeyObject } from '../../src/relay/index.ts';
+import { bearerToken, viaRegistry } from '../../src/remote/index.ts';
 import { openRendezvousSocket } from '../../src/remote/rendezvous-socket.ts';
 import { numbersTo, sha256 } from '../support/digest.ts';
 import { ImpatientClock, TestEnvironment } from '../support/remote-fixture.ts';
-import { meet } from './relay-faults-fixture.ts';
+import { echo, hurried, meet } from './relay-faults-fixture.ts';
 import { startRendezvous, type TestRendezvous } from './rendezvous-fixture.ts';
 
 async function print(client: ExecServerClient, numbers: number): Promise<string> {
@@ -24,12 +18,9 @@ async function print(client: ExecServerClient, numbers: number): Promise<string>
 }
 
 describe('128 streams', () => {
-  it.each([
-    ['rendezvous', 128],
-    ['environment', 1000],
-  ])('are served at once, and the %s refuses another until one is over', async (_who, streamsPerEnvironment) => {
+  it('are served at once, and the environment refuses another until one is over', async () => {
     await using scope = new Scope();
-    const limits = { streamsPerEnvironment, socketsPerSecond: 10_000 };
+    const limits = { streamsPerEnvironment: 1000, socketsPerSecond: 1000 }; // the rendezvous would refuse it, too
     const { connect } = await meet(scope, { reliable: true, limits });
     const clients: ExecServerClient[] = [];
     while (clients.length < 128) clients.push(...(await Promise.all(Array.from({ length: 4 }, () => connect()))));
@@ -109,13 +100,6 @@ describe('an authorization', () => {
   });
 });
 
-/** Waits, but only a tenth of the time. */
-const hurried: Clock = {
-  now: () => performance.now(),
-  random: () => 0,
-  sleep: (ms, signal) => wait(ms / 10, undefined, { signal }).catch(() => {}),
-};
-
 describe('two executors with one name', () => {
   it('come to rest, and one of them serves', async () => {
     await using scope = new Scope();
@@ -138,8 +122,7 @@ describe('two executors with one name', () => {
     const route = viaRegistry({ ...harness, credentials: bearerToken(rendezvous.tokens.harness) });
     const client = scope.own(await ExecServerClient.connect(route));
     const bytes = randomBytes(500_000);
-    const process = await client.start({ argv: ['cat'], io: { type: 'pipe', stdin: 'open' } });
 
-    expect(sha256((await process.communicate(bytes)).stdout)).toBe(sha256(bytes));
+    expect(await echo(client, bytes)).toBe(sha256(bytes));
   });
 });

@@ -1,6 +1,7 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { type Scope, silentLogger } from '../../src/base/index.ts';
 import { ExecServerClient } from '../../src/client/index.ts';
-import { bearerToken, type RemoteExecServerConnectArgs, viaRegistry } from '../../src/remote/index.ts';
+import { bearerToken, type Clock, type RemoteExecServerConnectArgs, viaRegistry } from '../../src/remote/index.ts';
 import {
   AccessTokens,
   AuditLog,
@@ -9,6 +10,7 @@ import {
   RendezvousService,
   SigningKeys,
 } from '../../src/rendezvous/index.ts';
+import { sha256 } from '../support/digest.ts';
 import { FrameProxy } from '../support/frame-proxy.ts';
 import { TestEnvironment } from '../support/remote-fixture.ts';
 
@@ -57,3 +59,16 @@ export async function meet(
     streams: () => environment.log.filter((line) => line.includes('relay.stream_opened')).length,
   };
 }
+
+/** Sends bytes to the environment and back; the digest of what came. */
+export async function echo(client: ExecServerClient, bytes: Uint8Array): Promise<string> {
+  const process = await client.start({ argv: ['cat'], io: { type: 'pipe', stdin: 'open' } });
+  return sha256((await process.communicate(bytes)).stdout);
+}
+
+/** Waits, but only a fifth of the time. */
+export const hurried: Clock = {
+  now: () => performance.now(),
+  random: () => 0,
+  sleep: (ms, signal) => wait(ms / 5, undefined, { signal }).catch(() => {}), // told by the signal
+};

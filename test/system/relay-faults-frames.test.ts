@@ -10,19 +10,13 @@ import { HostileNetwork, type Misdeed } from '../relay/hostile-network.ts';
 import type { Carrier } from '../relay/memory-transport.ts';
 import { numbersTo, sha256 } from '../support/digest.ts';
 import type { Way } from '../support/frame-proxy.ts';
-import { meet } from './relay-faults-fixture.ts';
+import { echo, meet } from './relay-faults-fixture.ts';
 
 const everyWay: readonly Way[] = ['from harness', 'to environment', 'from environment', 'to harness'];
-const after = (frames: number, ...then: readonly Misdeed[]): Misdeed[] => [
+const afterPassing = (frames: number, ...then: readonly Misdeed[]): Misdeed[] => [
   ...Array.from({ length: frames }, (): Misdeed => ({ type: 'pass' })),
   ...then,
 ];
-
-/** Sends bytes to the environment and back. */
-async function echo(client: ExecServerClient, bytes: Uint8Array): Promise<string> {
-  const process = await client.start({ argv: ['cat'], io: { type: 'pipe', stdin: 'open' } });
-  return sha256((await process.communicate(bytes)).stdout);
-}
 
 /** Reads many small files at once, so that many small frames come back: more than may wait for one that is missing. */
 class SmallFiles {
@@ -58,7 +52,7 @@ describe('frames that are lost', () => {
     const { network, connect, streams } = await meet(scope, { reliable: true });
     const client = await connect();
     const bytes = randomBytes(3_000_000);
-    const drops = after(5, { type: 'drop' }, { type: 'drop' }, ...after(20, { type: 'drop' }));
+    const drops = afterPassing(5, { type: 'drop' }, { type: 'drop' }, ...afterPassing(20, { type: 'drop' }));
     network.data[way] = new HostileNetwork(drops).carry;
 
     expect(await echo(client, bytes)).toBe(sha256(bytes));
@@ -72,7 +66,7 @@ describe('frames that are lost', () => {
       const files = await SmallFiles.make(scope);
       const { network, connect, streams } = await meet(scope, { reliable: false });
       const client = await connect();
-      network.data[way] = new HostileNetwork(after(10, { type: 'drop' })).carry;
+      network.data[way] = new HostileNetwork(afterPassing(10, { type: 'drop' })).carry;
 
       expect(await files.read(client)).toBe(files.digest);
       expect(streams()).toBe(2);
@@ -98,18 +92,21 @@ describe('frames that come twice', () => {
 });
 
 describe('frames that come late', () => {
-  it.each([true, false])('but in order, cost time and nothing else, with acknowledged delivery: %s', async (reliable) => {
-    await using scope = new Scope();
-    const { network, connect, streams } = await meet(scope, { reliable });
-    const client = await connect();
-    for (const way of everyWay) {
-      network.data[way] = (frame, deliver) => void setTimeout(deliver, 25, frame);
-    }
-    const bytes = randomBytes(1_000_000);
+  it.each([true, false])(
+    'but in order, cost time and nothing else, with acknowledged delivery: %s',
+    async (reliable) => {
+      await using scope = new Scope();
+      const { network, connect, streams } = await meet(scope, { reliable });
+      const client = await connect();
+      for (const way of everyWay) {
+        network.data[way] = (frame, deliver) => void setTimeout(deliver, 25, frame);
+      }
+      const bytes = randomBytes(1_000_000);
 
-    expect(await echo(client, bytes)).toBe(sha256(bytes));
-    expect(streams()).toBe(1);
-  });
+      expect(await echo(client, bytes)).toBe(sha256(bytes));
+      expect(streams()).toBe(1);
+    },
+  );
 
   // An acknowledged stream has 64 frames under way at most, so that the 65th cannot overtake.
   it.each([
@@ -122,7 +119,7 @@ describe('frames that come late', () => {
     const files = await SmallFiles.make(scope);
     const { network, connect, streams } = await meet(scope, expected);
     const client = await connect();
-    network.data['to harness'] = new HostileNetwork(after(10, { type: 'delay', by: expected.by })).carry;
+    network.data['to harness'] = new HostileNetwork(afterPassing(10, { type: 'delay', by: expected.by })).carry;
 
     expect(await files.read(client)).toBe(files.digest);
     expect(streams()).toBe(expected.opened);

@@ -1,18 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { Scope } from '../../src/base/index.ts';
-import type { ExecServerClient } from '../../src/client/index.ts';
 import { decodeFrame, encodeFrame } from '../../src/relay/index.ts';
 import type { Carrier } from '../relay/memory-transport.ts';
 import { sha256 } from '../support/digest.ts';
 import { connectHarness, ImpatientClock, TestEnvironment } from '../support/remote-fixture.ts';
 import { ScriptedRegistry } from '../support/scripted-registry.ts';
-import { meet } from './relay-faults-fixture.ts';
-
-async function echo(client: ExecServerClient, bytes: Uint8Array): Promise<string> {
-  const process = await client.start({ argv: ['cat'], io: { type: 'pipe', stdin: 'open' } });
-  return sha256((await process.communicate(bytes)).stdout);
-}
+import { echo, meet } from './relay-faults-fixture.ts';
 
 /** The frame with the content of another. */
 function forged(frame: Uint8Array, content: Uint8Array): Uint8Array {
@@ -42,8 +36,7 @@ function once(lie: (before: Uint8Array, frame: Uint8Array) => readonly Uint8Arra
 
 const lies: Record<string, () => Carrier> = {
   'changes a record': () => once((before, frame) => [changed(before), frame]),
-  'swaps the contents of two records': () =>
-    once((before, frame) => [forged(before, frame), forged(frame, before)]),
+  'swaps the contents of two records': () => once((before, frame) => [forged(before, frame), forged(frame, before)]),
   'replays a record under another number': () => once((before, frame) => [before, forged(frame, before)]),
 };
 

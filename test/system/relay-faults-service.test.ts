@@ -2,23 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Scope } from '../../src/base/index.ts';
 import { ExecServerClient, type RemoteProcess } from '../../src/client/index.ts';
-import { bearerToken, type Clock, viaRegistry } from '../../src/remote/index.ts';
+import { bearerToken, viaRegistry } from '../../src/remote/index.ts';
 import { freshTokens } from '../../src/rendezvous/index.ts';
 import { numbersTo, sha256 } from '../support/digest.ts';
 import { TestEnvironment } from '../support/remote-fixture.ts';
 import { Background } from '../support/remote-programs.ts';
+import { hurried } from './relay-faults-fixture.ts';
 import { Balancer, NatsServers, Nodes } from './rendezvous-cluster-fixture.ts';
-
-/** Waits, but only a fifth of the time. */
-const hurried: Clock = {
-  now: () => performance.now(),
-  random: () => 0,
-  sleep: (ms, signal) => wait(ms / 5, undefined, { signal }).catch(() => {}),
-};
 
 interface Place {
   readonly url: string;
@@ -35,11 +28,10 @@ async function meetAt(scope: Scope, { url, tokens }: Place, reliable: boolean): 
   return scope.own(await ExecServerClient.connect(route));
 }
 
-/** Of what is lost with a stream, an environment keeps 1 MiB. */
-const numbers = 100_000;
-const wanted = sha256(numbersTo(numbers));
-const start = (client: ExecServerClient): Promise<RemoteProcess> =>
-  client.start({ argv: ['seq', '1', `${numbers}`] });
+/** Goes on through the failure; of what is lost with a stream an environment keeps 1 MiB, and this is half of it. */
+const script = 'for part in 1 2 3 4 5 6 7 8 9 10; do seq 1 10000; sleep 0.1; done';
+const wanted = sha256(Buffer.concat(Array.from({ length: 10 }, () => numbersTo(10_000))));
+const start = (client: ExecServerClient): Promise<RemoteProcess> => client.start({ argv: ['sh', '-c', script] });
 
 /** Takes all output; something happens when the first of it is here. */
 async function digestAcross(process: RemoteProcess, happening: () => unknown): Promise<string> {

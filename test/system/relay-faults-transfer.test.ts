@@ -46,10 +46,7 @@ describe('a link that drops one frame in a hundred and delivers five of them lat
     const { network, connect, streams, registryUrl } = await meet(scope, { reliable: false });
     const client = await connect();
     const { sessionId } = client;
-    network.data['from environment'] = new HostileNetwork([
-      ...Array(6).fill({ type: 'pass' }),
-      { type: 'drop' },
-    ]).carry;
+    network.data['from environment'] = new HostileNetwork([...Array(6).fill({ type: 'pass' }), { type: 'drop' }]).carry;
 
     expect(await digestOf(client, file.path)).toBe(file.digest);
 

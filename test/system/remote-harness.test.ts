@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { ExecServerClient } from '../../src/client/index.ts';
 import { generateRelayKeys, publicKeyObject } from '../../src/relay/index.ts';
+import { bearerToken, viaRegistry } from '../../src/remote/index.ts';
 import { connectHarness, ImpatientClock, TestEnvironment } from '../support/remote-fixture.ts';
 import { type RegistryAnswer, ScriptedRegistry } from '../support/scripted-registry.ts';
 
@@ -193,5 +195,24 @@ describe('a harness that lost its connection', () => {
 
     expect((await client.closed).message).toContain('executor key changed during session recovery');
     expect(registry.upgrades.filter(({ role }) => role === 'harness')).toHaveLength(1);
+  });
+
+  it('begins a new session with whoever serves the environment then', async () => {
+    await using registry = await ScriptedRegistry.start();
+    const first = new TestEnvironment(registry);
+    await registry.connected();
+    const route = viaRegistry({
+      registryUrl: registry.url,
+      environmentId: 'env',
+      credentials: bearerToken('harness-token'),
+    });
+    await (await ExecServerClient.connect(route))[Symbol.asyncDispose]();
+    await first[Symbol.asyncDispose]();
+    await using _second = new TestEnvironment(registry);
+    await registry.connected();
+
+    await using client = await ExecServerClient.connect(route);
+
+    expect((await client.request('environment/info', null)).shell).toBeDefined();
   });
 });

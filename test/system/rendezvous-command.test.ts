@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -152,6 +153,26 @@ describe('exec-server rendezvous', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/^Error: cannot connect to NATS at 127\.0\.0\.1:1: /);
     expect(stderr).not.toContain('password');
+  });
+
+  it('survives being told to read its files while it waits for NATS', async () => {
+    const nats = createServer().listen(0, '127.0.0.1');
+    await once(nats, 'listening');
+    const { port } = nats.address() as AddressInfo;
+    const tokens = await file('early-tokens.json', '{"tokens":[]}');
+    const secret = await file('early-secret', 'x'.repeat(32));
+    const cluster = ['--nats', `nats://127.0.0.1:${port}`, '--node', 'a'];
+    const files = ['--tokens-file', tokens, '--secret-file', secret];
+    const connected = once(nats, 'connection') as Promise<[Socket]>;
+    const child = spawn(process.execPath, [serverProgram, 'rendezvous', ...cluster, ...files], { stdio: 'ignore' });
+    const exited = once(child, 'exit');
+    const [socket] = await connected;
+
+    child.kill('SIGHUP');
+    socket.destroy();
+
+    expect(await exited).toEqual([1, null]);
+    nats.close();
   });
 
   it('reads tokens, secrets and where to write the audit log again when told to', async () => {

@@ -63,6 +63,17 @@ describe('the limits of the rendezvous', () => {
     expect((await environment.take(8)).map(({ streamId }) => streamId)).toEqual(streams.slice(0, 8));
   });
 
+  it('allow a harness socket to begin so many streams, however short they are', async () => {
+    await using service = await startRendezvous({ limits: { beginningsPerHarness: 20 } });
+    await using _environment = await service.environment();
+    await using harness = await service.harness();
+    for (let n = 0; n < 20; n++) harness.send(harness.begin(), { type: 'reset', reason: 'done' });
+
+    const stream = harness.begin();
+
+    expect(await harness.next()).toEqual(reset(stream, 'stream_limit'));
+  });
+
   it('pass 6 handshakes at a time and hold the others until it is their turn', async () => {
     await using service = await startRendezvous();
     await using environment = await service.environment();

@@ -356,6 +356,7 @@ describe('operators', () => {
       await establish(harness, environment);
       await service.validate('env', body, key);
       await service.post('/cloud/environment/env/connect', 'wrong-token', {});
+      await service.post(`/cloud/environment/${'x'.repeat(9000)}/connect`, 'wrong-token', {});
       secrets.push(...Object.values(service.tokens), 'wrong-token', body.harness_key_authorization!);
       secrets.push(new URL(body.url!).searchParams.get('sig')!);
     }
@@ -375,8 +376,10 @@ describe('operators', () => {
       'harness.disconnected',
       'harness.validated',
       'request.refused',
+      'request.refused',
     ]);
-    expect(entries.every(({ environmentId, time }) => environmentId === 'env' && time)).toBe(true);
+    expect(Math.max(...log.split('\n').map(({ length }) => length))).toBeLessThan(500);
+    expect(entries.every(({ environmentId, time }) => /^(env|x{64})$/.test(String(environmentId)) && time)).toBe(true);
     for (const secret of secrets) expect(log).not.toContain(secret);
   });
 });

@@ -220,11 +220,12 @@ describe('the rendezvous', () => {
     expect(await harness.next()).toEqual({ streamId: stream, type: 'data', seq: 0, text: 'still here' });
   });
 
-  it('tells an environment about a stream nobody has', async () => {
+  it('tells an environment about a stream nobody has, but not about one that nobody could have', async () => {
     await using service = await startRendezvous({ limits: { reattachMs: 0 } });
     await using environment = await service.environment();
     const stream = randomUUID();
 
+    environment.data('x'.repeat(100_000), 0);
     environment.data(stream, 0);
 
     expect(await environment.next()).toEqual(reset(stream, 'unknown_stream'));

@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { nativeFile } from '../../src/os/index.ts';
+import { UsageError } from '../arguments.ts';
+import { describeMachine } from '../machine.ts';
+import { progressOn } from '../progress.ts';
+import { type Arguments, help, parseArguments } from './arguments.ts';
+import { referenceWrapper } from './reference-wrapper.ts';
+import { leastOf, type Report, renderText } from './report.ts';
+import { type Cost, sample } from './sample.ts';
+import type { Way } from './way.ts';
+
+const answers = ['run', 'escalate', 'deny'] as const;
+
+/** Plain Bash first: the others are compared with it. */
+function waysOf(wrapper: string, reference: string): Way[] {
+  return [
+    { name: 'plain Bash' },
+    ...answers.map((answer) => ({
+      name: `wrapper, ${answer}`,
+      interception: { by: 'wrapper', wrapper, answer } as const,
+    })),
+    { name: "Codex's wrapper, run", interception: { by: 'wrapper', wrapper: reference, answer: 'run' } },
+    ...answers.map((answer) => ({ name: `kernel, ${answer}`, interception: { by: 'kernel', answer } as const })),
+  ];
+}
+
+async function measure({ execs, rounds }: Arguments, root: string): Promise<Report> {
+  const bash = join(root, 'build', 'bash', 'bash');
+  if (!existsSync(bash)) throw new UsageError('a patched Bash is needed: run npm run build:bash');
+  const ways = waysOf(nativeFile('execve-wrapper'), referenceWrapper(root));
+  const samples: Cost[][] = ways.map(() => []);
+  const progress = progressOn(process.stderr);
+  for (let round = 1; round <= rounds; round++) {
+    for (const [index, way] of ways.entries()) {
+      progress.show(`round ${round} of ${rounds}: ${way.name}`);
+      samples[index]!.push(await sample(bash, way, execs));
+    }
+    progress.finish(`round ${round} of ${rounds}`);
+  }
+  progress.clear();
+  return {
+    date: new Date().toISOString(),
+    machine: describeMachine(),
+    execs,
+    rounds,
+    ways: ways.map(({ name }, index) => ({ name, least: leastOf(samples[index]!), samples: samples[index]! })),
+  };
+}
+
+/** The bundle and the sources lie at different depths of the package. */
+function packageRoot(): string {
+  let directory = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(directory, 'package.json'))) directory = dirname(directory);
+  return directory;
+}
+
+async function main(argv: string[]): Promise<void> {
+  const args = parseArguments(argv);
+  if (args.help) {
+    process.stdout.write(help);
+    return;
+  }
+  const report = await measure(args, packageRoot());
+  process.stdout.write(args.json ? `${JSON.stringify(report, null, 2)}\n` : renderText(report));
+}
+
+void main(process.argv.slice(2)).catch((error: Error) => {
+  console.error(`bench:exec: ${error.message}`);
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+});

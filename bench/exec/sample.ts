@@ -1,0 +1,31 @@
+import { cpuMicros } from './cpu-time.ts';
+import { runScript, type Way } from './way.ts';
+
+/** What starting one program costs, in microseconds. */
+export interface Cost {
+  readonly cpu: number;
+  readonly wall: number;
+}
+
+/** The longest a sample may take, however slow the machine. */
+const SAMPLE_MS = 10 * 60_000;
+
+/** Starts many programs, and again none, and divides the difference. Rejects when a single one went wrong. */
+export async function sample(bash: string, way: Way, execs: number): Promise<Cost> {
+  const limit = AbortSignal.timeout(SAMPLE_MS);
+  const none = await measure(bash, way, 0, limit);
+  const many = await measure(bash, way, execs, limit);
+  return { cpu: (many.cpu - none.cpu) / execs, wall: (many.wall - none.wall) / execs };
+}
+
+async function measure(bash: string, way: Way, execs: number, limit: AbortSignal): Promise<Cost> {
+  const script = `ok=0; for ((i = 0; i < ${execs}; i++)); do /bin/true && ok=$((ok + 1)); done; echo "$ok of $i"`;
+  const before = { cpu: cpuMicros(), wall: performance.now() };
+  const { stdout, asked } = await runScript(bash, script, way, limit);
+  const cost = { cpu: cpuMicros() - before.cpu, wall: (performance.now() - before.wall) * 1000 };
+  const { answer } = way.interception ?? {};
+  const seen = `${stdout.trim()} succeeded, ${asked} asked`;
+  const expected = `${answer === 'deny' ? 0 : execs} of ${execs} succeeded, ${answer ? execs : 0} asked`;
+  if (seen !== expected) throw new Error(`${way.name}: ${seen}; expected ${expected}`);
+  return cost;
+}

@@ -1,0 +1,113 @@
+import { Broker, type BrokerEvent } from '../../src/escalation/index.ts';
+import { type Child, decodeBase64Part, familyMark, spawn } from '../../src/os/index.ts';
+
+/** One way to start programs from a shell. */
+export interface Way {
+  readonly name: string;
+  /** Absent where nobody is asked. */
+  readonly interception?: {
+    readonly by: 'wrapper' | 'kernel';
+    readonly wrapper?: string;
+    readonly answer: 'run' | 'escalate' | 'deny';
+  };
+}
+
+/** What a shell did before it ended. */
+export interface Ran {
+  readonly stdout: string;
+  /** Questions that were answered. */
+  readonly asked: number;
+}
+
+/** The number of the wrappers' socket in the shell. */
+const SOCKET = 200;
+
+const environment = { PATH: '/usr/local/bin:/usr/bin:/bin' };
+let marks = 0;
+
+/** A mark that belongs to this benchmark. */
+const freshMark = (): bigint => familyMark(process.pid, 0, marks++);
+
+/** Runs a script to its end; rejects when it is stopped before. */
+export async function runScript(bash: string, script: string, way: Way, signal: AbortSignal): Promise<Ran> {
+  return way.interception
+    ? await runAsked(bash, script, way.interception, signal)
+    : await runPlain(bash, script, signal);
+}
+
+async function runPlain(bash: string, script: string, signal: AbortSignal): Promise<Ran> {
+  const io = { type: 'pipe', stdin: 'closed' } as const;
+  await using child: Child = spawn({
+    argv: [bash, '-c', script],
+    cwd: '/',
+    env: environment,
+    io,
+    mark: freshMark(),
+  });
+  const kill = () => void child[Symbol.asyncDispose]();
+  signal.addEventListener('abort', kill);
+  let stdout = '';
+  for await (const event of child.events) {
+    if (event.type !== 'output' || event.stream !== 'stdout') continue;
+    const { buffer, start, end } = event.chunk;
+    stdout += decodeBase64Part(buffer, start, end);
+  }
+  signal.removeEventListener('abort', kill);
+  signal.throwIfAborted();
+  return { stdout, asked: 0 };
+}
+
+async function runAsked(
+  bash: string,
+  script: string,
+  { by, wrapper = '', answer }: NonNullable<Way['interception']>,
+  signal: AbortSignal,
+): Promise<Ran> {
+  await using broker = Broker.start({ mark: freshMark() });
+  const kill = () => void broker.kill();
+  signal.addEventListener('abort', kill);
+  const byWrapper = by === 'wrapper';
+  void broker.shell({
+    intercept: byWrapper ? 'bash' : 'all',
+    ...(byWrapper && { socket: SOCKET }),
+    shell: bash,
+    file: bash,
+    argv: [bash, '-c', script],
+    cwd: '/',
+    inherited: 0,
+    env: byWrapper
+      ? { ...environment, CODEX_ESCALATE_SOCKET: String(SOCKET), BASH_EXEC_WRAPPER: wrapper, EXEC_WRAPPER: wrapper }
+      : environment,
+  });
+  let stdout = '';
+  let asked = 0;
+  let open = 2;
+  for await (const event of broker.events()) {
+    if (event.type === 'output' && event.stream === 'stdout') stdout += event.bytes;
+    if (event.type === 'failed') throw new Error(`the shell was not started: ${JSON.stringify(event)}`);
+    if (event.type === 'ended') open -= 1;
+    if (event.type === 'asked') {
+      asked += 1;
+      void reply(broker, event, answer);
+    }
+    if (open === 0) break;
+  }
+  signal.removeEventListener('abort', kill);
+  signal.throwIfAborted();
+  return { stdout, asked };
+}
+
+function reply(
+  broker: Broker,
+  { request }: Extract<BrokerEvent, { type: 'asked' }>,
+  answer: 'run' | 'escalate' | 'deny',
+): Promise<void> {
+  switch (answer) {
+    case 'run':
+      return broker.run(request.id);
+    case 'escalate':
+      return broker.escalate(request.id, request.exact);
+    case 'deny':
+      return broker.deny(request.id, '');
+  }
+}
