@@ -26,7 +26,9 @@ export async function runMain(argv: readonly string[]): Promise<number> {
     return await dispatch(argv);
   } catch (error) {
     if (error instanceof UsageError) {
-      process.stderr.write(`error: ${error.message}\n\nFor more information, try 'exec-server --help'.\n`);
+      const [command = ''] = argv;
+      const program = commands.has(command) ? `exec-server ${command}` : 'exec-server';
+      process.stderr.write(`error: ${error.message}\n\nFor more information, try '${program} --help'.\n`);
       return 2;
     }
     process.stderr.write(`Error: ${(error as Error).message}\n`);
@@ -34,22 +36,26 @@ export async function runMain(argv: readonly string[]): Promise<number> {
   }
 }
 
+/** What can be asked for besides serving, loaded when it is. */
+const commands = new Map<string, (argv: string[]) => Promise<number>>([
+  ['run', async (argv) => (await import('./run-command.ts')).runCommand(argv)],
+  ['cp', async (argv) => (await import('./cp-command.ts')).cpCommand(argv)],
+  ['forward', async (argv) => (await import('./forward-command.ts')).forwardCommand(argv)],
+  ['rendezvous', async (argv) => (await import('./rendezvous-command.ts')).rendezvousCommand(argv)],
+  ['mcp', async (argv) => (await import('./mcp-command.ts')).mcpCommand(argv)],
+  ['execpolicy', async (argv) => (await import('./execpolicy-command.ts')).execpolicyCommand(argv)],
+  ['doctor', async (argv) => (await import('./doctor-command.ts')).doctorCommand(argv)],
+]);
+
 async function dispatch(argv: readonly string[]): Promise<number> {
-  const [command, ...rest] = argv;
-  if (command === 'run') return (await import('./run-command.ts')).runCommand(rest);
-  if (command === 'cp') return (await import('./cp-command.ts')).cpCommand(rest);
-  if (command === 'forward') return (await import('./forward-command.ts')).forwardCommand(rest);
-  if (command === 'rendezvous') return (await import('./rendezvous-command.ts')).rendezvousCommand(rest);
-  if (command === 'mcp') return (await import('./mcp-command.ts')).mcpCommand(rest);
+  const [command = '', ...rest] = argv;
+  const run = commands.get(command);
+  if (run) return run(rest);
   if (command === '--codex-run-as-fs-helper') return (await import('./fs-helper-command.ts')).fsHelperCommand();
-  if (command === 'execpolicy') return (await import('./execpolicy-command.ts')).execpolicyCommand(rest);
-  if (command === 'doctor') return (await import('./doctor-command.ts')).doctorCommand(rest);
   if (argv.includes('--help') || argv.includes('-h')) return print(help());
   if (argv.includes('--version') || argv.includes('-V')) return print(`exec-server ${version}\n`);
-  if (command !== undefined && !command.startsWith('-')) {
-    throw new UsageError(
-      `unknown command '${command}'; known are run, cp, forward, rendezvous, mcp, execpolicy and doctor`,
-    );
+  if (command !== '' && !command.startsWith('-')) {
+    throw new UsageError(`unknown command '${command}'; known are ${[...commands.keys()].join(', ')}`);
   }
   return serveCommand(argv);
 }

@@ -23,11 +23,17 @@ export class WebSocketListener implements AsyncDisposable {
   readonly #options: WebSocketListenerOptions;
   readonly #http: Server;
   readonly #links = new Set<Link>();
+  /** Everyone connected, those included who are neither answered nor upgraded yet. */
+  readonly #sockets = new Set<Socket>();
 
   private constructor(options: WebSocketListenerOptions) {
     this.#options = options;
     this.#http = createServer({ noDelay: true });
     this.#http.maxConnections = options.maxConnections;
+    this.#http.on('connection', (socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
     this.#http.on('request', (request, response) => {
       const { status, body } = answerTo(request, false) ?? { status: 404, body: '' };
       response.writeHead(status, { 'content-type': 'text/plain', 'content-length': body.length, connection: 'close' });
@@ -56,8 +62,7 @@ export class WebSocketListener implements AsyncDisposable {
     for (const link of this.#links) link.close();
     this.#http.closeIdleConnections();
     const patience = setTimeout(() => {
-      for (const link of this.#links) link.destroy();
-      this.#http.closeAllConnections();
+      for (const socket of this.#sockets) socket.destroy();
     }, GOODBYE_MS);
     await closed;
     clearTimeout(patience);
@@ -109,5 +114,6 @@ function answerTo(request: IncomingMessage, upgrading: boolean): HttpAnswer | un
 function refuse(socket: Socket, { status, body }: HttpAnswer): void {
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-type: text/plain\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    () => socket.destroy(), // who is refused cannot keep the connection
   );
 }

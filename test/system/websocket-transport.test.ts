@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
+import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.ts';
@@ -80,6 +82,20 @@ describe('the listener', () => {
       )
       .toBeUndefined();
     expect(await second.call('environment/status')).toEqual({ status: 'ready' });
+  });
+
+  it('keeps no connection of those it refuses, though they keep theirs', async () => {
+    const { port } = new URL(server.url);
+    const socket = createConnection({ host: '127.0.0.1', port: Number(port), allowHalfOpen: true });
+    const headers = Object.entries(upgrade).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`GET /nowhere HTTP/1.1\r\nhost: x\r\n${headers.join('')}\r\n`);
+    expect(String(await new Promise((resolve) => socket.once('data', resolve)))).toContain('404');
+    const cut = new Promise((resolve) => socket.once('error', resolve));
+    while (!socket.errored) {
+      socket.write('still here');
+      await setImmediate();
+    }
+    expect(await cut).toMatchObject({ code: expect.stringMatching(/EPIPE|ECONNRESET/) });
   });
 
   it('says goodbye to its clients when it stops', async () => {
