@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import type { Logger } from '../base/index.ts';
 import { type Address, type Bus, type BusReceiver, LocalBus } from './bus.ts';
@@ -67,9 +68,14 @@ export class NatsBus implements Bus {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#connection.drain().catch(() => {}); // closed already
+    // Without a server there is nothing to drain to, and the connection would go on looking for one.
+    const patience = delay(DRAIN_MS, undefined, { ref: false });
+    if (this.#connected) await Promise.race([this.#connection.drain().catch(() => {}), patience]);
+    await this.#connection.close();
   }
 }
+
+const DRAIN_MS = 2000;
 
 /** The status of a message that says that nobody listens. */
 const NO_RESPONDERS = 503;

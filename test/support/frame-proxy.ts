@@ -119,7 +119,12 @@ export class FrameProxy implements AsyncDisposable {
 }
 
 /** Drops and delays at random, the same for the same numbers: shares in per cent. */
-export function unreliable(random: (below: number) => number, dropped: number, late: number, frames = 20_000): Misdeed[] {
+export function unreliable(
+  random: (below: number) => number,
+  dropped: number,
+  late: number,
+  frames = 20_000,
+): Misdeed[] {
   return Array.from({ length: frames }, () => {
     const die = random(100);
     if (die < dropped) return { type: 'drop' };

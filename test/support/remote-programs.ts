@@ -36,6 +36,10 @@ export class Background implements AsyncDisposable {
     });
   }
 
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
   get stdin(): Writable {
     return this.#child.stdin;
   }

@@ -171,4 +171,16 @@ describe('when NATS is away for a moment', () => {
     await using _late = await registered(one, 'nats-late');
     await using _harness = await connected(two, 'nats-late'); // they still tell each other
   });
+
+  it('a node can be stopped all the same', async () => {
+    await using server = await NatsServers.start(1);
+    await using nodes = new Nodes(server);
+    const node = await nodes.spawn();
+    await server.kill(0);
+    while ((await node.ask('/readyz')).status !== 503);
+
+    node.child.kill('SIGTERM');
+
+    expect(await once(node.child, 'exit')).toEqual([0, null]);
+  });
 });
