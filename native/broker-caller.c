@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 
 #include "files.h"
 #include "limits.h"
+#include "number.h"
 
 #define MOST_COMMAND_BYTES (16u << 20)
 #define MOST_STRINGS (1u << 20)
@@ -46,25 +46,33 @@ static ssize_t read_memory(pid_t thread, uint64_t from, void *room, size_t lengt
     return process_vm_readv(thread, &local, 1, &remote, 1, 0);
 }
 
+/* The page read last: the strings of a vector lie side by side. */
+struct page {
+    uint64_t start; /* 0: none */
+    char bytes[PAGE];
+};
+
 /* Appends a string with its NUL, page by page, since the page behind it may be missing. */
-static int read_string(pid_t thread, uint64_t from, size_t longest, struct bytes *bytes)
+static int read_string(pid_t thread, uint64_t from, size_t longest, struct bytes *bytes, struct page *page)
 {
-    size_t read = 0;
-    while (read <= longest && bytes->length < MOST_COMMAND_BYTES) {
-        size_t step = PAGE - (from + read) % PAGE;
-        char *room = bytes_reserve(bytes, step);
-        if (room == NULL) {
+    for (size_t read = 0, step; read <= longest && bytes->length < MOST_COMMAND_BYTES; read += step) {
+        size_t offset = (from + read) % PAGE;
+        uint64_t start = from + read - offset;
+        if (page->start != start || start == 0) {
+            page->start = 0;
+            if (read_memory(thread, start, page->bytes, PAGE) != PAGE)
+                return -1;
+            page->start = start;
+        }
+        const char *text = page->bytes + offset, *end = memchr(text, '\0', PAGE - offset);
+        step = end != NULL ? (size_t)(end - text) + 1 : PAGE - offset;
+        bytes_add(bytes, text, step);
+        if (bytes->failed) {
             errno = ENOMEM;
             return -1;
         }
-        ssize_t count = read_memory(thread, from + read, room, step);
-        if (count <= 0)
-            return -1;
-        char *end = memchr(room, '\0', (size_t)count);
-        bytes->length += end != NULL ? (size_t)(end - room) + 1 : (size_t)count;
         if (end != NULL)
             return 0;
-        read += (size_t)count;
     }
     errno = E2BIG;
     return -1;
@@ -75,6 +83,7 @@ static long read_vector(pid_t thread, uint64_t from, struct bytes *bytes)
 {
     long count = 0;
     uint64_t pointers[256];
+    struct page page = {.start = 0};
     while (from != 0 && count < (long)MOST_STRINGS) {
         size_t whole = (PAGE - from % PAGE) / sizeof *pointers; /* up to the end of the page */
         size_t step = whole == 0 ? 1 : whole < 256 ? whole : 256;
@@ -84,7 +93,7 @@ static long read_vector(pid_t thread, uint64_t from, struct bytes *bytes)
         for (size_t i = 0; i < (size_t)length / sizeof *pointers; i++, count++) {
             if (pointers[i] == 0)
                 return count;
-            if (read_string(thread, pointers[i], LONGEST_STRING, bytes) < 0)
+            if (read_string(thread, pointers[i], LONGEST_STRING, bytes, &page) < 0)
                 return -1;
         }
         from += (uint64_t)length;
@@ -98,7 +107,8 @@ static long read_vector(pid_t thread, uint64_t from, struct bytes *bytes)
 char *caller_path(pid_t thread, const struct seccomp_data *data)
 {
     struct bytes path = {0};
-    if (read_string(thread, arguments_of(data).path, PATH_MAX, &path) == 0)
+    struct page page = {.start = 0};
+    if (read_string(thread, arguments_of(data).path, PATH_MAX, &path, &page) == 0)
         return path.start;
     int error = errno;
     bytes_free(&path);
@@ -147,28 +157,32 @@ void wanted_free(struct wanted *wanted)
     *wanted = (struct wanted){0};
 }
 
-static int add_umask(pid_t thread, struct bytes *block)
+static const char *behind(const char *text, const char *name)
 {
-    char path[64], line[256];
-    unsigned mask = 022;
+    const char *found = strstr(text, name);
+    return found != NULL ? found + strlen(name) : "";
+}
+
+void caller_status(pid_t thread, struct wanted *wanted)
+{
+    char path[64], text[PAGE];
+    uint64_t number;
     snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
-    FILE *status = fopen(path, "re");
-    if (status == NULL)
-        return -1;
-    while (fgets(line, sizeof line, status) != NULL && sscanf(line, "Umask: %o", &mask) != 1)
-        ;
-    fclose(status);
-    bytes_print(block, "%o", mask);
-    bytes_add(block, "", 1);
-    return 0;
+    int fd = open_retrying(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read_retrying(fd, text, sizeof text - 1);
+    close_open(&fd);
+    text[length > 0 ? length : 0] = '\0';
+    wanted->process = read_number(behind(text, "\nTgid:\t"), 10, INT_MAX, &number) != NULL ? (pid_t)number : thread;
+    wanted->umask = read_number(behind(text, "\nUmask:\t"), 8, 07777, &number) != NULL ? (int)number : -1;
 }
 
 static void add_amount(struct bytes *block, rlim_t amount)
 {
+    bytes_add_text(block, " ");
     if (amount == RLIM_INFINITY)
-        bytes_add_text(block, " unlimited");
+        bytes_add_text(block, "unlimited");
     else
-        bytes_print(block, " %" PRIu64, (uint64_t)amount);
+        bytes_add_number(block, amount);
 }
 
 static int add_limits(pid_t thread, struct bytes *block)
@@ -193,12 +207,12 @@ int caller_command(pid_t thread, const struct seccomp_data *data, const struct w
     struct bytes argv = {0};
     bytes_add_string(block, wanted->directory);
     bytes_add_string(block, wanted->path);
-    long count = add_umask(thread, block) < 0 ? -1 : 0;
+    bytes_print(block, "%o", (unsigned)wanted->umask);
+    bytes_add(block, "", 1);
     bytes_add_string(block, "-");
-    if (count == 0 && add_limits(thread, block) == 0)
+    long count = -1;
+    if (wanted->umask >= 0 && add_limits(thread, block) == 0)
         count = read_vector(thread, arguments.argv, &argv);
-    else
-        count = -1;
     if (count == 0) { /* the kernel makes one empty argument of none, too */
         bytes_add(&argv, "", 1);
         count = 1;

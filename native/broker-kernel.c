@@ -33,19 +33,6 @@ static bool is_there(const struct broker *broker, uint64_t notification)
     return ioctl(broker->listener.fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &notification) == 0;
 }
 
-static pid_t process_of(pid_t thread)
-{
-    char path[64], line[256];
-    int process = thread;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
-    FILE *status = fopen(path, "re");
-    while (status != NULL && fgets(line, sizeof line, status) != NULL && sscanf(line, "Tgid: %d", &process) != 1)
-        ;
-    if (status != NULL)
-        fclose(status);
-    return process;
-}
-
 static void caller_died(struct broker *broker, struct watch *watch, uint32_t events)
 {
     (void)events;
@@ -68,8 +55,7 @@ static int watch_process(struct broker *broker, struct caller *caller, pid_t pro
 
 static struct session *add_session(struct broker *broker, const struct seccomp_notif *notification, const struct wanted *wanted)
 {
-    pid_t process = process_of((pid_t)notification->pid);
-    struct session *session = session_add(broker, process);
+    struct session *session = session_add(broker, wanted->process);
     struct caller *caller = session != NULL ? calloc(1, sizeof *caller) : NULL;
     if (caller == NULL)
         return session;
@@ -78,7 +64,7 @@ static struct session *add_session(struct broker *broker, const struct seccomp_n
     *caller = (struct caller){.process.fd = -1, .session = session, .notification = notification->id,
                               .thread = (pid_t)notification->pid, .planted_stub = -1,
                               .device = wanted->device, .inode = wanted->inode};
-    watch_process(broker, caller, process);
+    watch_process(broker, caller, wanted->process);
     return session;
 }
 
@@ -141,10 +127,11 @@ static bool is_stub(const struct broker *broker, const struct seccomp_notif *not
 }
 
 /* A caller whose arguments cannot be read is refused, unless the kernel will not be able to either. */
-static void ask(struct broker *broker, const struct seccomp_notif *notification, const struct wanted *wanted)
+static void ask(struct broker *broker, const struct seccomp_notif *notification, struct wanted *wanted)
 {
     static const char unreadable[] = "the arguments cannot be read", too_many[] = "too many concurrent executions";
     struct bytes block = {0};
+    caller_status((pid_t)notification->pid, wanted);
     int outcome = caller_command((pid_t)notification->pid, &notification->data, wanted, &block), error = errno;
     struct session *session = NULL;
     if (!is_there(broker, notification->id)) {
@@ -157,7 +144,7 @@ static void ask(struct broker *broker, const struct seccomp_notif *notification,
         respond(broker, notification->id, ENOMEM);
     else if (outcome < 0)
         session_deny(broker, session, unreadable, strlen(unreadable));
-    else if (session->surplus)
+    else if (!session_may_ask(broker, session, block.length))
         session_deny(broker, session, too_many, strlen(too_many));
     else
         tell_block(broker, block.start, block.length, "asked %llu %ld kernel", (unsigned long long)session->id,

@@ -25,6 +25,8 @@ struct wanted {
     bool by_descriptor; /* the path only says what the descriptor was opened as */
     dev_t device;       /* 0 when it could not be looked at */
     ino_t inode;
+    pid_t process; /* the thread's */
+    int umask;     /* -1: unknown */
 };
 
 /* The path argument alone; the caller frees it. */
@@ -32,6 +34,8 @@ char *caller_path(pid_t thread, const struct seccomp_data *data);
 /* 0, or -1 with errno. */
 int caller_wanted(pid_t thread, const struct seccomp_data *data, struct wanted *wanted);
 void wanted_free(struct wanted *wanted);
+/* Which process it is, and its umask. */
+void caller_status(pid_t thread, struct wanted *wanted);
 /* The strings of the whole command; 0, or -1 with errno. */
 int caller_command(pid_t thread, const struct seccomp_data *data, const struct wanted *wanted, struct bytes *block);
 /* Finds out which file it is: the error with which the kernel would find nothing to execute there, or 0. */

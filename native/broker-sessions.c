@@ -14,6 +14,7 @@
 #define MOST_SESSIONS 1024
 #define MOST_SURPLUS 1024 /* more than that wait in the socket */
 #define MOST_FRAME_BYTES (256u << 20)
+#define MOST_ASKED_BYTES (128u << 20)
 #define FRAME_PATIENCE_MS 10000
 #define HEADER 4
 #define LARGEST_DATAGRAM 8192
@@ -36,6 +37,15 @@ struct session *session_add(struct broker *broker, pid_t asker)
     if (++broker->session_count >= MOST_SESSIONS + MOST_SURPLUS && broker->handshake.fd >= 0)
         watch_change(&broker->handshake, 0);
     return session;
+}
+
+bool session_may_ask(struct broker *broker, struct session *session, size_t length)
+{
+    if (session->surplus || broker->asked_bytes + length > MOST_ASKED_BYTES)
+        return false;
+    session->asked = length;
+    broker->asked_bytes += length;
+    return true;
 }
 
 struct session *session_find(struct broker *broker, uint64_t id)
@@ -62,6 +72,7 @@ void session_end(struct broker *broker, struct session *session)
     if (--broker->session_count == MOST_SESSIONS + MOST_SURPLUS - 1 && broker->handshake.fd >= 0)
         watch_change(&broker->handshake, EPOLLIN);
     forget_frame(broker, session);
+    broker->asked_bytes -= session->asked;
     watch_close(&session->stream);
     for (size_t i = 0; i < session->descriptor_count; i++)
         close(session->descriptors[i]);
@@ -202,7 +213,7 @@ static uint32_t length_of(const struct bytes *frame)
 static void ask(struct broker *broker, struct session *session, const char *json, size_t length)
 {
     session->deadline = 0;
-    if (session->surplus) {
+    if (!session_may_ask(broker, session, length)) {
         session_deny(broker, session, too_many, strlen(too_many));
         return;
     }

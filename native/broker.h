@@ -54,6 +54,7 @@ struct broker {
     unsigned session_count;
     uint64_t last_id;
     size_t frame_bytes; /* held by incomplete frames of all sessions */
+    size_t asked_bytes; /* held by Node for requests without an answer */
     pid_t shell, shell_session; /* the session outlives the shell */
     bool launching; /* the shell itself has not been executed yet */
     char *shell_path;
@@ -142,6 +143,7 @@ struct session {
     size_t expected;
     long deadline; /* 0: none */
     bool surplus;  /* to be denied without asking */
+    size_t asked;  /* bytes of its request that Node has */
     int descriptors[MOST_DESCRIPTORS];
     size_t descriptor_count;
     struct command *command;
@@ -150,6 +152,8 @@ struct session {
 };
 
 struct session *session_add(struct broker *broker, pid_t asker);
+/* Whether Node may be asked: there is a limit to what it has to keep. Counts until the session ends. */
+bool session_may_ask(struct broker *broker, struct session *session, size_t length);
 struct session *session_find(struct broker *broker, uint64_t id);
 void session_end(struct broker *broker, struct session *session);
 void handshake_ready(struct broker *broker, struct watch *watch, uint32_t events);

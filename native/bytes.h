@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct bytes {
     char *start;
@@ -15,6 +16,7 @@ struct bytes {
 char *bytes_reserve(struct bytes *bytes, size_t length);
 void bytes_add(struct bytes *bytes, const void *content, size_t length);
 void bytes_add_text(struct bytes *bytes, const char *text);
+void bytes_add_number(struct bytes *bytes, uint64_t number);
 __attribute__((format(printf, 2, 3))) void bytes_print(struct bytes *bytes, const char *format, ...);
 /* A string with the NUL that ends it. */
 void bytes_add_string(struct bytes *bytes, const char *text);

@@ -2,7 +2,7 @@
  * What __builtin_cpu_supports("avx2") reads. Compilers bring it in their runtime library, but that of the one that makes releases
  * has none. Its layout and the number of the feature are the same for all of them.
  */
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(LEAN)
 #include <cpuid.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,10 @@
 /* A strict reader without a tree: the whole text is checked once, and values are found in it when they are asked for. */
-#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "json.h"
+#include "number.h"
 
 #define DEEPEST 64
 
@@ -277,8 +278,10 @@ bool json_integer(const struct json *value, long least, long most, long *number)
 {
     if (value->kind != JSON_NUMBER)
         return false;
-    char *end;
-    errno = 0;
-    *number = strtol(value->start, &end, 10);
-    return errno == 0 && end == value->end && *number >= least && *number <= most;
+    bool negative = *value->start == '-';
+    uint64_t amount;
+    if (read_number(value->start + negative, 10, LONG_MAX, &amount) != value->end)
+        return false;
+    *number = negative ? -(long)amount : (long)amount;
+    return *number >= least && *number <= most;
 }

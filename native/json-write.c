@@ -42,7 +42,8 @@ void json_write_string(struct bytes *bytes, const char *text, size_t length)
             bytes_add_text(bytes, REPLACEMENT);
             step = 1;
         } else if (byte < 0x20) {
-            bytes_print(bytes, "\\u%04x", byte);
+            const char escape[] = {'\\', 'u', '0', '0', (char)('0' + byte / 16), "0123456789abcdef"[byte % 16]};
+            bytes_add(bytes, escape, sizeof escape);
         } else if (byte == '"' || byte == '\\') {
             bytes_add_text(bytes, "\\");
             bytes_add(bytes, text + at, 1);

@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "bytes.h"
 #include "files.h"
 
 /* As bash has it: a first line with a NUL in it is no text. */
@@ -29,11 +29,15 @@ static void execute_script(const char *file, char **argv, char **environment, co
     size_t count = 0;
     while (argv[count] != NULL)
         count++;
-    char *path = NULL, **script = calloc(count + 3, sizeof *script);
-    if (script == NULL || (strchr(file, '/') == NULL && asprintf(&path, "./%s", file) < 0))
+    char **script = calloc(count + 3, sizeof *script);
+    struct bytes path = {0};
+    if (strchr(file, '/') == NULL)
+        bytes_add_text(&path, "./"); /* the shell would search PATH for a bare name */
+    bytes_add_string(&path, file);
+    if (script == NULL || path.failed)
         return;
     script[0] = (char *)shell;
-    script[1] = path != NULL ? path : (char *)file; /* the shell would search PATH for a bare name */
+    script[1] = path.start;
     for (size_t i = 1; i < count; i++)
         script[i + 1] = argv[i];
     execve(shell, script, environment);

@@ -7,27 +7,27 @@
  * Exit codes: those of the command; 126 when its end is unknown, 2 usage.
  */
 #define _GNU_SOURCE
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdint.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "number.h"
 #include "wrapper.h"
 
 int main(int argc, char **argv)
 {
     if (argc != 3) {
-        dprintf(2, "usage: escalation-stub STREAM SIGNALS\n");
+        say("usage: escalation-stub STREAM SIGNALS");
         return 2;
     }
-    int stream = move_away(atoi(argv[1]));
-    if (stream < 0) {
-        perror("execve-wrapper");
-        return 126;
-    }
-    uint64_t mask = strtoull(argv[2], NULL, 16);
+    uint64_t number, mask;
+    if (read_number(argv[1], 10, INT_MAX, &number) == NULL || read_number(argv[2], 16, UINT64_MAX, &mask) == NULL)
+        return complain("its arguments cannot be understood");
+    int stream = move_away((int)number);
+    if (stream < 0)
+        return complain("the server cannot be reached");
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
     return forward_command(stream, -1);
 }

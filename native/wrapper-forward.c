@@ -4,12 +4,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "files.h"
@@ -28,7 +28,8 @@ static int hand_over_descriptors(int stream, int except)
         int flags = fcntl(fd, F_GETFD);
         if (fd == stream || fd == except || flags < 0 || (flags & FD_CLOEXEC) != 0)
             continue;
-        bytes_print(&json, "%s%d", count > 0 ? "," : "", fd);
+        bytes_add_text(&json, count > 0 ? "," : "");
+        bytes_add_number(&json, (uint64_t)fd);
         descriptors[count++] = fd;
     }
     bytes_add_text(&json, "]}");
@@ -37,22 +38,35 @@ static int hand_over_descriptors(int stream, int except)
     return outcome;
 }
 
+/* As the kernel has it: C libraries hide some signals. */
+struct kernel_sigaction {
+    void (*handler)(int);
+    unsigned long flags;
+    void (*restorer)(void);
+    uint64_t mask;
+};
+
+static uint64_t bit_of(int number)
+{
+    return 1ull << (number - 1);
+}
+
 /* A descriptor that reads the signals to pass on. One the caller ignores or holds back does not reach the command either. */
 static int catch_signals(void)
 {
-    sigset_t wanted, held;
-    struct sigaction action;
-    if (sigprocmask(SIG_SETMASK, NULL, &held) < 0)
+    uint64_t wanted = 0, held;
+    struct kernel_sigaction action;
+    if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &held, sizeof held) < 0)
         return -1;
-    sigemptyset(&wanted);
     for (size_t i = 0; i < sizeof forwarded_signals / sizeof *forwarded_signals; i++) {
         int number = forwarded_signals[i];
-        if (sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_IGN && sigismember(&held, number) == 0)
-            sigaddset(&wanted, number);
+        if (syscall(SYS_rt_sigaction, number, NULL, &action, sizeof action.mask) == 0 && action.handler != SIG_IGN &&
+            (held & bit_of(number)) == 0)
+            wanted |= bit_of(number);
     }
-    if (sigprocmask(SIG_BLOCK, &wanted, NULL) < 0)
+    if (syscall(SYS_rt_sigprocmask, SIG_BLOCK, &wanted, NULL, sizeof wanted) < 0)
         return -1;
-    int fd = signalfd(-1, &wanted, SFD_CLOEXEC);
+    int fd = (int)syscall(SYS_signalfd4, -1, &wanted, sizeof wanted, SFD_CLOEXEC);
     return fd < 0 ? -1 : move_away(fd);
 }
 
@@ -62,7 +76,9 @@ static int pass_signal_on(int stream, int signals)
     if (read_retrying(signals, &info, sizeof info) != (ssize_t)sizeof info)
         return -1;
     struct bytes json = {0};
-    bytes_print(&json, "{\"signal\":%u}", info.ssi_signo);
+    bytes_add_text(&json, "{\"signal\":");
+    bytes_add_number(&json, info.ssi_signo);
+    bytes_add_text(&json, "}");
     int outcome = send_frame(stream, &json, NULL, 0);
     bytes_free(&json);
     if (outcome == 0 && info.ssi_signo == SIGTSTP)
@@ -74,14 +90,13 @@ static int pass_signal_on(int stream, int signals)
 static void die_of(int number)
 {
     struct rlimit none = {0};
-    setrlimit(RLIMIT_CORE, &none);
-    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    signal(number, SIG_DFL);
-    sigset_t only;
-    sigemptyset(&only);
-    sigaddset(&only, number);
+    struct kernel_sigaction usual = {0};
+    uint64_t only = bit_of(number);
+    syscall(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL);
+    syscall(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+    syscall(SYS_rt_sigaction, number, &usual, NULL, sizeof usual.mask);
     raise(number);
-    sigprocmask(SIG_UNBLOCK, &only, NULL);
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &only, NULL, sizeof only);
 }
 
 static int end_as_told(const struct bytes *frame)
@@ -90,24 +105,18 @@ static int end_as_told(const struct bytes *frame)
     long code, number;
     if (!json_parse(frame->start, frame->length, &root) || json_member(&root, "exit_code", &member) != 1 ||
         !json_integer(&member, -2147483648L, 2147483647L, &code)) {
-        dprintf(2, "execve-wrapper: the server's report cannot be understood\n");
+        say("execve-wrapper: the server's report cannot be understood");
         return 126;
     }
     if (json_member(&root, "error", &member) == 1) {
         char *text = json_text(&member);
         if (text != NULL)
-            dprintf(2, "%s\n", text);
+            say(text);
         free(text);
     }
     if (json_member(&root, "signal", &member) == 1 && json_integer(&member, 1, 64, &number))
         die_of((int)number);
     return (int)(code & 0xFF);
-}
-
-static int complain(const char *what)
-{
-    dprintf(2, "execve-wrapper: %s: %s\n", what, errno == EPIPE ? "the server has gone" : strerror(errno));
-    return 126;
 }
 
 int forward_command(int stream, int except)

@@ -9,35 +9,26 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "files.h"
 #include "json.h"
+#include "number.h"
 #include "script.h"
 #include "wrapper.h"
 
-#define CANNOT 126
 #define NOT_FOUND 127
 
 extern char **environ;
 
-static int complain(const char *what)
-{
-    dprintf(2, "execve-wrapper: %s: %s\n", what, errno == EPIPE ? "the server has gone" : strerror(errno));
-    return CANNOT;
-}
-
 static int handshake_socket(void)
 {
     const char *text = getenv("CODEX_ESCALATE_SOCKET");
-    char *end;
-    errno = 0;
-    long fd = text != NULL && *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : -1;
-    return fd < 0 || *end != '\0' || errno != 0 || fd > INT_MAX ? -1 : (int)fd;
+    uint64_t fd;
+    const char *end = text != NULL ? read_number(text, 10, INT_MAX, &fd) : NULL;
+    return end == NULL || *end != '\0' ? -1 : (int)fd;
 }
 
 /* A stream of our own, whose other end goes to the server. */
@@ -62,7 +53,7 @@ static int run(const char *file, char **argv)
     const char *shell = getenv("CODEX_ESCALATE_SHELL");
     const char *failure = execute_file(file, argv, environ, shell != NULL && *shell == '/' ? shell : "/bin/sh");
     int code = errno == ENOENT ? NOT_FOUND : CANNOT;
-    dprintf(2, "%s: %s\n", file, failure);
+    say(file, ": ", failure);
     return code;
 }
 
@@ -70,9 +61,9 @@ static int refuse(const struct json *reason)
 {
     char *text = reason != NULL ? json_text(reason) : NULL;
     if (text != NULL)
-        dprintf(2, "Execution denied: %s\n", text);
+        say("Execution denied: ", text);
     else
-        dprintf(2, "Execution denied\n");
+        say("Execution denied");
     return 1;
 }
 
@@ -93,19 +84,19 @@ static int obey(const struct bytes *frame, int stream, int handshake, char **arg
                 return refuse(&reason);
         }
     }
-    dprintf(2, "execve-wrapper: the server's answer cannot be understood\n");
+    say("execve-wrapper: the server's answer cannot be understood");
     return CANNOT;
 }
 
 int main(int argc, char **argv)
 {
     if (argc < 3) {
-        dprintf(2, "usage: execve-wrapper FILE ARGV0 [ARG...]\n");
+        say("usage: execve-wrapper FILE ARGV0 [ARG...]");
         return 2;
     }
     int handshake = handshake_socket();
     if (handshake < 0) {
-        dprintf(2, "execve-wrapper: CODEX_ESCALATE_SOCKET names no descriptor\n");
+        say("execve-wrapper: CODEX_ESCALATE_SOCKET names no descriptor");
         return CANNOT;
     }
     int stream = open_session(handshake);

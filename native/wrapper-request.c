@@ -1,11 +1,11 @@
 /* What the server is told about the command that is about to be executed. */
 #define _GNU_SOURCE
-#include <inttypes.h>
 #include <limits.h>
-#include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base64.h"
@@ -107,10 +107,12 @@ static void write_environment(struct bytes *json, char *const *environment)
 
 static void write_limit(struct bytes *json, rlim_t limit)
 {
+    bytes_add_text(json, "\""); /* a string: numbers this large lose digits on the way */
     if (limit == RLIM_INFINITY)
-        bytes_add_text(json, "\"unlimited\"");
+        bytes_add_text(json, "unlimited");
     else
-        bytes_print(json, "\"%" PRIu64 "\"", (uint64_t)limit); /* a string: numbers this large lose digits on the way */
+        bytes_add_number(json, limit);
+    bytes_add_text(json, "\"");
 }
 
 static void write_limits(struct bytes *json)
@@ -119,9 +121,11 @@ static void write_limits(struct bytes *json)
     bytes_add_text(json, "{");
     for (size_t i = 0; i < limit_count; i++) {
         struct rlimit limit;
-        if (getrlimit(limit_names[i].resource, &limit) < 0)
+        if (syscall(SYS_prlimit64, 0, limit_names[i].resource, NULL, &limit) < 0)
             continue;
-        bytes_print(json, "%s\"%s\":[", comma, limit_names[i].name);
+        bytes_add_text(json, comma);
+        write_string(json, limit_names[i].name);
+        bytes_add_text(json, ":[");
         write_limit(json, limit.rlim_cur);
         bytes_add_text(json, ",");
         write_limit(json, limit.rlim_max);
@@ -152,16 +156,22 @@ static mode_t current_umask(void)
     return mask;
 }
 
+static int find_directory(char path[PATH_MAX + 1])
+{
+    if (syscall(SYS_getcwd, path, PATH_MAX) > 0 && *path == '/')
+        return 0;
+    ssize_t length = readlink("/proc/self/cwd", path, PATH_MAX); /* it has been removed; the link still says where it was */
+    if (length < 0)
+        return -1;
+    path[length] = '\0';
+    return 0;
+}
+
 int write_request(struct bytes *json, const char *file, char *const *argv, char *const *environment)
 {
-    char *workdir = getcwd(NULL, 0), link[PATH_MAX + 1];
-    if (workdir == NULL) { /* the directory has been removed; the link still says where it was */
-        ssize_t length = readlink("/proc/self/cwd", link, PATH_MAX);
-        if (length < 0)
-            return -1;
-        link[length] = '\0';
-    }
-    const char *directory = workdir != NULL ? workdir : link;
+    char directory[PATH_MAX + 1];
+    if (find_directory(directory) < 0)
+        return -1;
     bytes_add_text(json, "{\"file\":");
     write_string(json, file);
     bytes_add_text(json, ",\"argv\":");
@@ -170,11 +180,14 @@ int write_request(struct bytes *json, const char *file, char *const *argv, char 
     write_string(json, directory);
     bytes_add_text(json, ",\"env\":");
     write_environment(json, environment);
-    bytes_print(json, ",\"pid\":%ld,\"umask\":%u,\"rlimits\":", (long)getpid(), (unsigned)current_umask());
+    bytes_add_text(json, ",\"pid\":");
+    bytes_add_number(json, (uint64_t)getpid());
+    bytes_add_text(json, ",\"umask\":");
+    bytes_add_number(json, current_umask());
+    bytes_add_text(json, ",\"rlimits\":");
     write_limits(json);
     if (!is_plain(file, directory, argv, environment))
         write_raw(json, file, directory, argv, environment);
     bytes_add_text(json, "}");
-    free(workdir);
     return 0;
 }

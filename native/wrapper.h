@@ -9,6 +9,15 @@
 /* Descriptors below this number go along with an escalated command. */
 #define FORWARDED_DESCRIPTORS 64
 
+/* The exit code where nothing could be executed. */
+#define CANNOT 126
+
+/* wrapper-say.c: a line on stderr, put together from strings. */
+#define say(...) say_parts((const char *const[]){__VA_ARGS__, NULL})
+void say_parts(const char *const *parts);
+/* Says what failed, and why by errno; returns CANNOT. */
+int complain(const char *what);
+
 /* wrapper-frames.c: a length of four bytes, little-endian, and so many bytes of JSON. All return -1 with errno on failure. */
 int send_with_descriptors(int fd, const void *content, size_t length, const int *descriptors, size_t count);
 int send_frame(int stream, const struct bytes *json, const int *descriptors, size_t count);

@@ -46,7 +46,7 @@ const addon = [
   'sweep',
 ];
 const json = ['bytes', 'json-read', 'json-write'];
-const standIn = ['wrapper-forward', 'wrapper-frames', ...json];
+const standIn = ['wrapper-forward', 'wrapper-frames', 'wrapper-say', ...json];
 const broker = [
   'broker-answers',
   'broker-children',
@@ -66,10 +66,25 @@ const broker = [
   'exec-filter',
   'limits',
   'script',
+  'strings',
   ...json,
 ];
 
-/** The files to build; of their sets of flags the first that works counts. */
+export const nativeSource = (name) => join(native, name);
+
+// Programs that start before every other are to start fast. The C library of releases does.
+const light = ['-static', '-DLEAN'];
+// Others do not: none, then, and nothing compilers add that needs one.
+const alone = [
+  ...light,
+  '-nostdlib',
+  '-fno-builtin',
+  '-fno-stack-protector',
+  '-U_FORTIFY_SOURCE',
+  ...['lean-calls', 'lean-memory', 'lean-start', 'lean-text'].map((part) => nativeSource(`${part}.c`)),
+];
+
+/** The files to build; of their sets of flags the first that works counts, and for releases the one meant for them. */
 export const targets = [
   { file: 'exec_native.node', parts: addon, flags: [['-shared', '-fPIC', '-pthread', '-I', napiHeaders]] },
   // Static where the C library can be: a third of the memory.
@@ -80,13 +95,12 @@ export const targets = [
   {
     file: 'execve-wrapper',
     parts: ['wrapper-main', 'wrapper-request', 'base64', 'limits', 'script', ...standIn],
-    flags: [['-static']],
+    flags: [alone, light],
+    release: light,
   },
-  { file: 'escalation-stub', parts: ['stub-main', ...standIn], flags: [['-static']] },
+  { file: 'escalation-stub', parts: ['stub-main', ...standIn], flags: [alone, light], release: light },
   { file: 'exec-broker', parts: broker, flags: [['-static']] },
 ];
-
-export const nativeSource = (name) => join(native, name);
 
 /** The paths of a target's sources. */
 export const sourcesOf = ({ parts }) => parts.map((part) => nativeSource(`${part}.c`));

@@ -44,5 +44,6 @@ function build(target, processor, libc, folder) {
   const triple = `${processor}-linux-${libraries[libc]}`;
   console.error(`Building ${target.file} for ${triple}.`);
   const sources = [...sourcesOf(target), nativeSource('cpu-model.c')];
-  zigCompile(triple, [...releaseFlags, ...target.flags[0], '-o', join(folder, target.file), ...sources]);
+  const { release = target.flags[0] } = target;
+  zigCompile(triple, [...releaseFlags, ...release, '-o', join(folder, target.file), ...sources]);
 }

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { Scope, version } from '../base/index.ts';
 import { ExecShell } from '../escalation/index.ts';
 import { serveShellTool } from '../mcp/index.ts';
@@ -80,15 +81,18 @@ export async function shellToolCommand(argv: readonly string[]): Promise<number>
   const log = stderrLogger(process.env);
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
+  const folders = [userRulesFolder()];
+  const files = (values.rules ?? []).map((path) => resolve(path));
   await using scope = new Scope();
   const shell = scope.own(
     await ExecShell.open({
       programs: await chooseShellPrograms(values, process.env),
       rules: await RulesStore.open({
-        folders: [userRulesFolder()],
-        files: values.rules ?? [],
+        folders,
+        files,
         onProblem: ({ message }) => log.warn('rules.not_read', { message }),
       }),
+      rulesFrom: [...folders, ...files],
       environment: commandEnvironment(process.env),
       preserveProgramPaths: values['preserve-program-paths'] ?? false,
       trustEscalatedEnvironment: values['trust-escalated-env'] ?? false,

@@ -38,6 +38,7 @@ export class Broker implements AsyncDisposable {
   readonly #reader = new ReportReader();
   #complaint = '';
   #leaving = false;
+  #stuck = false;
 
   private constructor(child: Child, log: Logger) {
     this.#child = child;
@@ -96,7 +97,7 @@ export class Broker implements AsyncDisposable {
     this.#leaving = true;
     await this.#order(order(['leave']));
     this.#child.closeOutputs();
-    await this.#child.exited;
+    await this.#end();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -104,8 +105,22 @@ export class Broker implements AsyncDisposable {
     this.#leaving = true;
     this.#child.stdin?.end();
     this.#child.closeOutputs();
-    await this.#child.exited; // it has killed the rest, unless it was killed itself
+    await this.#end(); // it has killed the rest, unless it was killed itself
     await this.#child[Symbol.asyncDispose]();
+  }
+
+  /** Whether it had to be killed because it did not end, and has left the rest alone. */
+  get wasStuck(): boolean {
+    return this.#stuck;
+  }
+
+  async #end(): Promise<void> {
+    const patience = setTimeout(() => {
+      this.#stuck = true;
+      this.#child.signal(constants.signals.SIGKILL);
+    }, PATIENCE_MS);
+    await this.#child.exited;
+    clearTimeout(patience);
   }
 
   async #order(bytes: Buffer): Promise<void> {
@@ -134,3 +149,5 @@ export class Broker implements AsyncDisposable {
 }
 
 const LONGEST_COMPLAINT = 4096;
+/** It takes up to two seconds to kill what does not want to die. */
+const PATIENCE_MS = 4000;

@@ -39,15 +39,22 @@ describe('the environment of a program outside the sandbox', () => {
     ...['PYTHONINSPECT', 'PERL5LIB', 'PERL5OPT', 'PERLLIB', 'RUBYOPT', 'RUBYLIB', 'NODE_OPTIONS', 'NODE_PATH'],
     ...['JAVA_TOOL_OPTIONS', 'GIT_SSH', 'GIT_SSH_COMMAND', 'GIT_EXEC_PATH', 'GIT_CONFIG_GLOBAL', 'GIT_EXTERNAL_DIFF'],
     ...['GIT_EDITOR', 'GIT_PAGER', 'GIT_ASKPASS', 'GIT_TEMPLATE_DIR', 'GIT_PROXY_COMMAND', 'EDITOR', 'VISUAL'],
-    'SSH_ASKPASS',
+    ...['SSH_ASKPASS', 'GIT_TRACE', 'GIT_TRACE2_EVENT', 'TAR_OPTIONS', 'RSYNC_RSH', 'PYTHONPYCACHEPREFIX', 'MAKEFILES'],
   ])('lacks %s', (name) => {
     expect(escalated(`${name}=x`)).toEqual({ kept: [], changed: [name] });
   });
 
-  it.each(['PYTHONUNBUFFERED=1', 'GIT_DIR=x', 'LDFLAGS=x', 'ENVIRONMENT=x', 'HOME=/work', 'odd', '=odd', 'N=a=b'])(
+  it.each(['PYTHONUNBUFFERED=1', 'GIT_DIR=x', 'LDFLAGS=x', 'ENVIRONMENT=x', 'HOME=/home/me', 'odd', '=odd', 'N=a=b'])(
     'keeps %s',
     (entry) => {
       expect(escalated(entry)).toEqual({ kept: [entry], changed: [] });
+    },
+  );
+
+  it.each(['HOME=/work', 'HOME=.', 'HOME=/proc/self/cwd', 'XDG_CONFIG_DIRS=/etc/xdg:/work', 'GNUPGHOME='])(
+    'lacks %s, which leads to what commands can write',
+    (entry) => {
+      expect(escalated(entry)).toEqual({ kept: [], changed: [entry.split('=')[0]] });
     },
   );
 
@@ -64,7 +71,8 @@ describe('the environment of a program outside the sandbox', () => {
   it.each([
     ['/usr/bin:/bin', '/usr/bin:/bin', []],
     ['/work/bin:/usr/bin:.:relative::/bin:', '/usr/bin:/bin', ['PATH']],
-    ['/work/safe/bin:/usr/../work/bin', '/work/safe/bin', ['PATH']],
+    ['/opt/bin:/work/safe/bin:/usr/../work/bin', '/opt/bin', ['PATH']],
+    ['/proc/self/cwd:/dev/fd/99:/bin', '/bin', ['PATH']],
     ['/work', '/usr/local/bin:/usr/bin:/bin', ['PATH']],
     ['', '/usr/local/bin:/usr/bin:/bin', ['PATH']],
   ])('has of the PATH %s only %s', (path, safe, changed) => {

@@ -1,5 +1,5 @@
-import { tracePath } from './path-trace.ts';
-import type { WritablePlaces } from './writable-places.ts';
+import { placesOn } from './path-trace.ts';
+import type { Places } from './writable-places.ts';
 
 /** Lead to the broker, and mean nothing to a program outside. */
 const INTERCEPTION = ['CODEX_ESCALATE_SOCKET', 'BASH_EXEC_WRAPPER', 'EXEC_WRAPPER', 'CODEX_ESCALATE_SHELL'];
@@ -10,13 +10,18 @@ const COMMANDEERING: readonly RegExp[] = [
   /^(GCONV_PATH|GLIBC_TUNABLES|LOCPATH|OPENSSL_(CONF|MODULES|ENGINES))$/,
   /^(BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PS4)$/,
   /^BASH_FUNC_/,
-  /^PYTHON(PATH|HOME|STARTUP|INSPECT|USERBASE|EXECUTABLE|BREAKPOINT|WARNINGS)$/,
+  /^PYTHON(PATH|HOME|STARTUP|INSPECT|USERBASE|EXECUTABLE|BREAKPOINT|WARNINGS|PLATLIBDIR|PYCACHEPREFIX)$/,
   /^(PERL5LIB|PERL5OPT|PERL5DB|PERLLIB|RUBYOPT|RUBYLIB|GEM_HOME|GEM_PATH|NODE_OPTIONS|NODE_PATH)$/,
   /^(JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|_JAVA_OPTIONS|CLASSPATH|LUA_C?PATH|PHPRC|MAKEFLAGS|RUSTC_WRAPPER)$/,
-  /^GIT_(SSH|CONFIG)/,
-  /^GIT_(EXEC_PATH|EXTERNAL_DIFF|EDITOR|SEQUENCE_EDITOR|PAGER|ASKPASS|TEMPLATE_DIR|PROXY_COMMAND)$/,
+  // The rest names programs, configuration, or files to write to.
+  /^GIT_(?!(AUTHOR|COMMITTER)_|(DIR|WORK_TREE|INDEX_FILE|TERMINAL_PROMPT|OPTIONAL_LOCKS|LITERAL_PATHSPECS)$)/,
+  /^(TAR_OPTIONS|RSYNC_RSH|CVS_RSH|GOFLAGS|MAKEFILES|DOTNET_STARTUP_HOOKS|RUSTFLAGS|RUSTC|CC|CXX)$/,
   /^(PAGER|MANPAGER|EDITOR|VISUAL|BROWSER|LESSOPEN|LESSCLOSE|SSH_ASKPASS|SUDO_ASKPASS)$/,
 ];
+
+/** Lead to configuration, which is the user's own unless commands can write it. */
+const LEADING =
+  /^(HOME|ZDOTDIR|XDG_(CONFIG|DATA)_(HOME|DIRS)|GNUPGHOME|CARGO_HOME|DOCKER_CONFIG|KUBECONFIG|CURL_HOME)$/;
 
 const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
 
@@ -30,14 +35,17 @@ export interface EscalatedEnvironment {
 export function escalatedEnvironment(
   env: readonly Buffer[],
   own: Readonly<Record<string, string | undefined>>,
-  places: WritablePlaces,
+  places: Places,
 ): EscalatedEnvironment {
   const changed: string[] = [];
   const kept: Buffer[] = [];
   for (const entry of withoutInterception(env)) {
     const { name, value } = split(entry);
     const shown = name.toString();
-    if (COMMANDEERING.some((pattern) => pattern.test(shown)) && own[shown] !== value.toString()) {
+    const isOwn = own[shown] === value.toString();
+    if (!isOwn && COMMANDEERING.some((pattern) => pattern.test(shown))) {
+      changed.push(shown);
+    } else if (!isOwn && LEADING.test(shown) && !isSafe(value.toString('latin1'), places)) {
       changed.push(shown);
     } else if (shown === 'PATH') {
       const safe = safePath(value.toString('latin1'), places);
@@ -63,12 +71,15 @@ function split(entry: Buffer): { name: Buffer; value: Buffer } {
 }
 
 /** Without the directories that commands of the sandbox could have put programs in. */
-function safePath(path: string, places: WritablePlaces): string {
-  const safe = path.split(':').filter((folder) => folder.startsWith('/') && !isWritable(folder, places));
+function safePath(path: string, places: Places): string {
+  const safe = path.split(':').filter((folder) => isSafe(folder, places));
   return safe.length === 0 ? DEFAULT_PATH : safe.join(':'); // an empty one would mean the working directory
 }
 
-function isWritable(folder: string, places: WritablePlaces): boolean {
-  const trace = tracePath(Buffer.from(folder, 'latin1').toString());
-  return [folder, ...(trace?.places ?? [])].some((place) => places.has(place));
+const isSafe = (path: string, places: Places): boolean =>
+  path.split(':').every((folder) => folder.startsWith('/') && !isWritable(folder, places));
+
+function isWritable(folder: string, places: Places): boolean {
+  const path = Buffer.from(folder, 'latin1').toString();
+  return [path, ...placesOn(path)].some((place) => places.has(place));
 }

@@ -26,7 +26,7 @@ interface Asked {
 /** Undefined when it cannot be understood. Whatever a wrapper sends may be forged. */
 export function execRequest({ id, pid, via, block }: Asked): ExecRequest | undefined {
   const read = via === 'wrapper' ? fromWrapper(block) : fromKernel(block);
-  if (read === undefined || !isSound(read.exact)) return undefined;
+  if (read === undefined || !isComplete(read.exact) || (via === 'wrapper' && !isSound(read.exact))) return undefined;
   const { exact, contradictory } = read;
   return {
     id,
@@ -35,15 +35,21 @@ export function execRequest({ id, pid, via, block }: Asked): ExecRequest | undef
     file: exact.file.toString(),
     argv: exact.argv.map(String),
     workdir: exact.workdir.toString(),
-    env: variables(exact.env),
+    get env() {
+      return variables(exact.env);
+    },
     exact,
     contradictory,
   };
 }
 
+function isComplete({ file, argv, workdir }: ExactCommand): boolean {
+  return argv.length > 0 && file.length > 0 && workdir[0] === SLASH;
+}
+
+/** A list of strings ended by NUL has none that contains one; JSON may. */
 function isSound({ file, argv, workdir, env }: ExactCommand): boolean {
-  const strings = [file, workdir, ...argv, ...env];
-  return argv.length > 0 && file.length > 0 && workdir[0] === SLASH && !strings.some((bytes) => bytes.includes(0));
+  return ![file, workdir, ...argv, ...env].some((bytes) => bytes.includes(0));
 }
 
 const SLASH = 0x2f;
@@ -81,9 +87,11 @@ function fromWrapper(block: Buffer): Read | undefined {
   return raw && { exact: raw, contradictory: !agree(plain, raw) };
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 function parsed(block: Buffer): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(block));
+    return JSON.parse(utf8.decode(block));
   } catch {
     return undefined; // neither UTF-8 nor JSON: not a request
   }
@@ -99,7 +107,9 @@ function plainCommand({ file, argv, workdir, env, umask, rlimits }: Fields): Exa
     workdir: Buffer.from(workdir),
     env: entries.map(([name, value]) => Buffer.from(`${name}=${value}`)),
     umask: typeof umask === 'number' && Number.isInteger(umask) && umask >= 0 && umask <= 0o7777 ? umask : undefined,
-    limits: isObject(rlimits) ? Object.entries(rlimits).flatMap(([name, pair]) => limitOf(name, pair)) : [],
+    get limits() {
+      return isObject(rlimits) ? Object.entries(rlimits).flatMap(([name, pair]) => limitOf(name, pair)) : [];
+    },
   };
 }
 
@@ -121,36 +131,62 @@ function agree(plain: ExactCommand, raw: ExactCommand): boolean {
   return text(plain) === text(raw);
 }
 
-/** The broker itself has read this out of the caller. */
+/** The broker itself has read this out of the caller. What only matters outside is not looked at before it is asked for. */
 function fromKernel(block: Buffer): Read | undefined {
-  const list = split(block);
-  const [workdir, file, umask, , limitCount] = list;
+  const strings = new Strings(block);
+  const [workdir, file, umask] = strings.take(4);
+  const limits = strings.take(strings.number());
+  const argv = strings.take(strings.number());
   if (workdir === undefined || file === undefined) return undefined;
-  const limitsEnd = 5 + Number(limitCount);
-  const argvStart = limitsEnd + 1;
-  const argvEnd = argvStart + Number(list[limitsEnd]);
-  const limits = list.slice(5, limitsEnd).flatMap((text) => {
-    const [name = '', ...pair] = String(text).split(' ');
-    return limitOf(name, pair);
-  });
   const exact = {
     file,
     workdir,
-    argv: list.slice(argvStart, argvEnd),
-    env: list.slice(argvEnd),
+    argv,
     umask: Number.parseInt(String(umask), 8),
-    limits,
+    get env() {
+      return strings.rest();
+    },
+    get limits() {
+      return limits.flatMap(limitIn);
+    },
   };
   return { exact, contradictory: false };
 }
 
-function split(block: Buffer): Buffer[] {
-  const list: Buffer[] = [];
-  for (let at = 0; at < block.length; ) {
-    const end = block.indexOf(0, at);
-    if (end < 0) break;
-    list.push(block.subarray(at, end));
-    at = end + 1;
+function limitIn(text: Buffer): Limit[] {
+  const [name = '', ...pair] = String(text).split(' ');
+  return limitOf(name, pair);
+}
+
+/** Strings, each ended by NUL. */
+class Strings {
+  readonly #block: Buffer;
+  #at = 0;
+
+  constructor(block: Buffer) {
+    this.#block = block;
   }
-  return list;
+
+  /** The next ones, as far as there are any. */
+  take(count: number): Buffer[] {
+    const list: Buffer[] = [];
+    while (list.length < count) {
+      const end = this.#block.indexOf(0, this.#at);
+      if (end < 0) break;
+      list.push(this.#block.subarray(this.#at, end));
+      this.#at = end + 1;
+    }
+    return list;
+  }
+
+  /** Zero when the next one is none. */
+  number(): number {
+    const [text] = this.take(1);
+    return Number(text) || 0;
+  }
+
+  /** All that follow, which are left where they are. */
+  rest(): Buffer[] {
+    return new Strings(this.#block.subarray(this.#at)).take(Number.POSITIVE_INFINITY);
+  }
 }

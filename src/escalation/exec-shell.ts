@@ -1,17 +1,20 @@
 import { Deadline, type Logger, Scope } from '../base/index.ts';
 import { familyMark, SERVER_MASK, startGuardian } from '../os/index.ts';
 import { ExecError, type Sandbox } from '../protocol/index.ts';
-import type { Rules } from '../rules/index.ts';
+import type { Policy as Judge, Rules } from '../rules/index.ts';
 import type { Policy } from '../sandbox/index.ts';
 import type { Gate } from './gatekeeper.ts';
+import { placesOn } from './path-trace.ts';
 import type { Ask } from './question.ts';
 import { ShellCall, type ShellOutcome } from './shell-call.ts';
 import { launchShell, policyOf, type ShellPrograms } from './shell-launch.ts';
-import { WritablePlaces } from './writable-places.ts';
+import { PlaceMemory } from './writable-places.ts';
 
 export interface ExecShellOptions {
   readonly programs: ShellPrograms;
   readonly rules: Rules;
+  /** Files and folders the rules come from, absolute. */
+  readonly rulesFrom?: readonly string[];
   /** What commands get to see; nothing that is the server's own business. */
   readonly environment: Readonly<Record<string, string>>;
   readonly preserveProgramPaths?: boolean;
@@ -41,8 +44,10 @@ export class ExecShell implements AsyncDisposable {
   readonly #options: ExecShellOptions;
   readonly #scope = new Scope();
   readonly #stop = new AbortController();
+  readonly #places = new PlaceMemory();
   readonly #running = new Set<Promise<unknown>>();
   #calls = 0;
+  #rules: Judge | undefined;
 
   private constructor(options: ExecShellOptions) {
     this.#options = options;
@@ -75,11 +80,11 @@ export class ExecShell implements AsyncDisposable {
     await this.#scope[Symbol.asyncDispose]();
   }
 
-  async #run({ sandbox, workdir, command, login, timeoutMs, ask, signal }: ShellRequest): Promise<ShellOutcome> {
-    const { programs, environment, log } = this.#options;
-    const policy = policyOf(sandbox, workdir, environment.TMPDIR);
+  async #run({ sandbox, timeoutMs, ask, signal, ...script }: ShellRequest): Promise<ShellOutcome> {
+    const { programs, environment, rulesFrom = [], log } = this.#options;
+    const policy = policyOf(sandbox, script.workdir, environment.TMPDIR);
     const gate = await this.#gate(policy);
-    const launch = launchShell({ ...programs, command, workdir, login, policy, environment });
+    const launch = launchShell({ ...programs, ...script, ownFiles: rulesFrom, policy, environment });
     using _ = launch.confined.claim;
     const mark = familyMark(process.pid, SHELL_CALLS, this.#calls++);
     using stop = new Deadline(undefined, signal, this.#stop.signal);
@@ -88,20 +93,30 @@ export class ExecShell implements AsyncDisposable {
 
   /** The rules are those of the moment the call begins. */
   async #gate(policy: Policy): Promise<Gate> {
-    const { rules, environment, preserveProgramPaths = false, trustEscalatedEnvironment = false, log } = this.#options;
+    const { environment, preserveProgramPaths = false, trustEscalatedEnvironment = false, log } = this.#options;
     return {
-      rules: await rules.current(),
+      rules: await this.#currentRules(),
       preserveProgramPaths,
-      confinement: confinementOf(policy),
+      confinement: this.#confinement(policy),
       environment,
       trustEnvironment: trustEscalatedEnvironment,
       log,
     };
   }
-}
 
-function confinementOf(policy: Policy): Gate['confinement'] {
-  if (policy.unrestricted && policy.network === 'enabled') return undefined;
-  const hides = policy.deniedGlobs.length > 0 || policy.rules.some(({ access }) => access === 'deny');
-  return { places: new WritablePlaces(policy), hides };
+  /** Rules that commands could have written since they were read are not read again. */
+  async #currentRules(): Promise<Judge> {
+    const { rules, rulesFrom = [], log } = this.#options;
+    const reached = rulesFrom.find((path) => placesOn(path).some((place) => this.#places.has(place)));
+    if (this.#rules && reached !== undefined)
+      log.info('rules.kept', { path: reached, reason: 'commands can write it' });
+    else this.#rules = await rules.current();
+    return this.#rules;
+  }
+
+  #confinement(policy: Policy): Gate['confinement'] {
+    if (policy.unrestricted && policy.network === 'enabled') return undefined;
+    const hides = policy.deniedGlobs.length > 0 || policy.rules.some(({ access }) => access === 'deny');
+    return { places: this.#places.with(policy), hides };
+  }
 }

@@ -7,7 +7,7 @@ import type { ExecRequest } from './exec-request.ts';
 import { type Judgement, judge } from './judgement.ts';
 import { type Ask, question, type Reply } from './question.ts';
 import { type Trust, trustIn } from './trust.ts';
-import type { WritablePlaces } from './writable-places.ts';
+import type { Places } from './writable-places.ts';
 
 /** What holds for every exec of a call. */
 export interface Gate {
@@ -22,7 +22,7 @@ export interface Gate {
 }
 
 export interface Confinement {
-  readonly places: WritablePlaces;
+  readonly places: Places;
   /** Whether the sandbox hides something, which only stays hidden inside. */
   readonly hides: boolean;
 }

@@ -14,6 +14,18 @@ const MOST_LINKS = 40;
 /** Undefined when it leads nowhere. */
 export function tracePath(path: string): PathTrace | undefined {
   const places: string[] = [];
+  const real = walk(path, places);
+  return real === undefined ? undefined : { real, places };
+}
+
+/** What decides where a path leads, also when that is nowhere for now. */
+export function placesOn(path: string): readonly string[] {
+  const places: string[] = [];
+  walk(path, places);
+  return places;
+}
+
+function walk(path: string, places: string[]): string | undefined {
   let left = parts(path);
   let at = '/';
   let links = 0;
@@ -36,7 +48,7 @@ export function tracePath(path: string): PathTrace | undefined {
     left = [...parts(target), ...left];
     if (target.startsWith('/')) at = '/';
   }
-  return { real: at, places };
+  return at;
 }
 
 const parts = (path: string): string[] => path.split('/').filter((name) => name !== '' && name !== '.');

@@ -28,7 +28,7 @@ export interface QuestionFacts {
 
 /** The first line is the one clients know; what else there is to say follows. */
 export function question({ path, args, workdir, real, justification, outside, changed }: QuestionFacts): Question {
-  const command = args.length === 0 ? path : `${path} ${joinWords(args)}`;
+  const command = joinWords([path, ...args]);
   const lines = [`Allow agent to run \`${visible(command)}\` in \`${visible(workdir)}\`?`];
   if (justification !== undefined) lines.push(visible(justification));
   if (real !== undefined && real !== path) lines.push(`Program: ${visible(real)}`);
@@ -42,5 +42,5 @@ function visible(text: string): string {
   return text.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 }
 
-/** Control characters, and those that reorder or hide text. */
-const HIDDEN = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+/** Control characters, those that reorder or hide text, and blanks that are no space. */
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]|[^\S ]/gu;

@@ -166,7 +166,7 @@ export class ShellCall {
     if (end === 'finished') await this.#broker.leave();
     else await this.#broker[Symbol.asyncDispose]();
     // A broker that was killed has not seen to it.
-    if (end === 'lost') await killFamily(this.#options.mark, PROCESS_MASK);
+    if (end === 'lost' || this.#broker.wasStuck) await killFamily(this.#options.mark, PROCESS_MASK);
     if (end === 'lost') this.#failure ??= new ExecError('internal', 'the broker of the call has ended unexpectedly');
   }
 

@@ -20,6 +20,8 @@ export interface LaunchOptions extends ShellPrograms {
   readonly workdir: string;
   readonly login: boolean;
   readonly policy: Policy;
+  /** What the server goes by. */
+  readonly ownFiles?: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -85,10 +87,10 @@ export function wrapperVariables({ intercept, bash, wrapper }: ShellPrograms): R
   };
 }
 
-/** What the server itself executes must be in sight, and out of reach. */
-function withPrograms(policy: Policy, { bash, wrapper, intercept }: ShellPrograms): Policy {
+/** What the server itself executes and goes by must be in sight, and out of reach. */
+function withPrograms(policy: Policy, { bash, wrapper, intercept, ownFiles = [] }: LaunchOptions): Policy {
   if (policy.unrestricted) return policy;
-  const programs = [bash, dirname(nativeFile('exec-broker')), ...(intercept === 'bash' ? [wrapper] : [])];
+  const programs = [bash, dirname(nativeFile('exec-broker')), ...(intercept === 'bash' ? [wrapper] : []), ...ownFiles];
   const rules = programs.map((path) => ({ path, access: 'read', skipMissing: true }) as const);
   return { ...policy, rules: [...policy.rules, ...rules] };
 }

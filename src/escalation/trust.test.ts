@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ExecRequest } from './exec-request.ts';
 import { trustIn } from './trust.ts';
-import { WritablePlaces } from './writable-places.ts';
+import { PlaceMemory, WritablePlaces } from './writable-places.ts';
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'trust-')));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -36,8 +36,8 @@ const policy = (...rules: ReturnType<typeof rule>[]) => ({
 // The writable directory is known by another name, as TMPDIR often is.
 const places = new WritablePlaces(policy(rule('/', 'read'), rule(at('alias'), 'write')));
 
-const trust = (file: string, { pid = process.pid, namesPath = false, workdir = root } = {}) =>
-  trustIn({ file, workdir, pid } as ExecRequest, places, namesPath);
+const trust = (file: string, { pid = process.pid, namesPath = false, workdir = root, name = file } = {}) =>
+  trustIn({ file, workdir, pid, argv: [name] as readonly string[] } as ExecRequest, places, namesPath);
 
 describe('a program is trusted outside the sandbox', () => {
   it('when nobody could have changed what would be executed', () => {
@@ -75,5 +75,39 @@ describe('a program is trusted outside the sandbox', () => {
 
     expect(trust(at('safe/tool'), { pid: 2 ** 30 })).toMatchObject({ trusted: false, reason });
     expect(trust(at('work/tool'), { pid: 2 ** 30, namesPath: true })).toMatchObject({ trusted: false, reason });
+  });
+
+  it('but not when it is to take itself for another program', () => {
+    expect(trust(at('safe/tool'), { name: 'tool' })).toMatchObject({ trusted: true });
+    for (const name of ['sh', '-tool', '', at('work/tool')]) {
+      expect(trust(at('safe/tool'), { name, namesPath: true })).toMatchObject({
+        trusted: false,
+        reason: 'it is called by the name of another program',
+      });
+    }
+  });
+
+  it('but not by way of the links of a process', () => {
+    expect(trust(`/proc/${process.pid}/root${at('safe/tool')}`)).toMatchObject({ trusted: false });
+    expect(trust(`/proc/self/root${at('safe/tool')}`)).toMatchObject({ trusted: false });
+  });
+});
+
+describe('what commands could have changed', () => {
+  const memory = new PlaceMemory();
+
+  it('includes the places of sandboxes before', () => {
+    const first = memory.with(policy(rule('/', 'read'), rule('/a', 'write')));
+    const second = memory.with(policy(rule('/', 'read'), rule('/b', 'write'), rule('/b/c', 'read')));
+
+    expect(['/a/x', '/b/x', '/b/c/x', '/c'].map((path) => second.has(path))).toEqual([true, true, false, false]);
+    expect(first.has('/b/x')).toBe(true); // they may run at the same time
+  });
+
+  it('is everything when there were too many of them', () => {
+    const last = memory.with(policy(rule('/', 'read')));
+    expect(last.has('/usr/bin')).toBe(false);
+    for (let n = 0; n < 300; n++) memory.with(policy(rule('/', 'read'), rule(`/${n}`, 'write')));
+    expect(last.has('/usr/bin')).toBe(true);
   });
 });

@@ -4,7 +4,7 @@ import type { FileIdentity } from './broker-protocol.ts';
 import type { ExecRequest } from './exec-request.ts';
 import { tracePath } from './path-trace.ts';
 import { scriptInterpreter } from './script-interpreter.ts';
-import type { WritablePlaces } from './writable-places.ts';
+import type { Places } from './writable-places.ts';
 
 /** Whether a program may be started outside the sandbox. */
 export type Trust =
@@ -18,7 +18,7 @@ const DEEPEST_SCRIPT = 5;
  * Looks at what would be executed, here and now: the answer is worth nothing after the next question to the user. A program a
  * rule names by its path may lie anywhere.
  */
-export function trustIn(request: ExecRequest, places: WritablePlaces, namesPath: boolean): Trust {
+export function trustIn(request: ExecRequest, places: Places, namesPath: boolean): Trust {
   const path = absolutePath(request);
   const trace = tracePath(path);
   const status = trace && statusOf(trace.real);
@@ -26,6 +26,7 @@ export function trustIn(request: ExecRequest, places: WritablePlaces, namesPath:
     return { trusted: false, real: undefined, reason: 'it is not there outside the sandbox' };
   }
   const { real } = trace;
+  if (!hasOwnName(request)) return { trusted: false, real, reason: 'it is called by the name of another program' };
   const reason = namesPath && !hasDots(path) ? undefined : doubtAbout(path, request.workdir, places);
   if (reason !== undefined) return { trusted: false, real, reason };
   const seen = statusOf(`/proc/${request.pid}/root${real}`);
@@ -43,8 +44,11 @@ export function absolutePath({ file, workdir }: Pick<ExecRequest, 'file' | 'work
 /** What a rule says of a path without dots need not hold for one that only looks the same: links may be on its way. */
 const hasDots = (path: string): boolean => path.split('/').includes('..');
 
+/** Many a program is several, or looks for its parts, by the name it is called. */
+const hasOwnName = ({ file, argv }: ExecRequest): boolean => argv[0] === file || argv[0] === posix.basename(file);
+
 /** Why a program is not to be trusted for its name alone. */
-function doubtAbout(path: string, workdir: string, places: WritablePlaces): string | undefined {
+function doubtAbout(path: string, workdir: string, places: Places): string | undefined {
   let program: string | undefined = path;
   for (let depth = 0; program !== undefined; depth++) {
     if (depth === DEEPEST_SCRIPT) return `${program} is one of too many interpreters`;

@@ -4,8 +4,13 @@ import type { Policy } from '../sandbox/index.ts';
 
 type Access = Policy['rules'][number]['access'];
 
-/** Which places of the disk the commands of a sandbox could have changed. */
-export class WritablePlaces {
+/** Which places of the disk commands could have changed. */
+export interface Places {
+  has(path: string): boolean;
+}
+
+/** Those that the commands of one sandbox could have changed. */
+export class WritablePlaces implements Places {
   readonly #everything: boolean;
   readonly #rules = new Map<string, Access>();
 
@@ -20,7 +25,7 @@ export class WritablePlaces {
 
   /** The rule of the nearest directory above counts. */
   has(path: string): boolean {
-    if (this.#everything) return true;
+    if (this.#everything || isOfProcess(path)) return true;
     for (let at = posix.normalize(path); ; at = posix.dirname(at)) {
       const access = this.#rules.get(at);
       if (access !== undefined) return access === 'write';
@@ -28,6 +33,30 @@ export class WritablePlaces {
     }
   }
 }
+
+/** Sandboxes that are told apart; with more of them everything counts as writable. */
+const MOST_SANDBOXES = 256;
+
+/** What a call leaves behind is still there when the next one has another sandbox. */
+export class PlaceMemory implements Places {
+  readonly #known = new Map<string, Places>();
+
+  /** The places of a sandbox, and of all before it. */
+  with(policy: Policy): Places {
+    const own = new WritablePlaces(policy);
+    const key = JSON.stringify(policy.rules);
+    // Without a sandbox there is nothing a command could not have done anyway.
+    if (!policy.unrestricted && this.#known.size <= MOST_SANDBOXES) this.#known.set(key, own);
+    return { has: (path) => own.has(path) || this.has(path) };
+  }
+
+  has(path: string): boolean {
+    return this.#known.size > MOST_SANDBOXES || [...this.#known.values()].some((places) => places.has(path));
+  }
+}
+
+/** The links in there lead where a process wants them to, and those of `self` elsewhere for everybody. */
+const isOfProcess = (path: string): boolean => /^\/proc(\/|$)/.test(path);
 
 function realPath(path: string): string {
   try {

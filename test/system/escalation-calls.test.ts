@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { gone } from '../support/proc.ts';
 import { type Answer, interceptions, Site } from './escalation-fixture.ts';
+import { isAlive } from './native-fixture.ts';
 
 const rules = `
 prefix_rule(pattern = ["sleep"])
@@ -96,6 +97,16 @@ describe.each(interceptions)('a call of the shell tool (--intercept=%s)', (inter
 
     expect(result).toMatchObject({ output: 'started\n', exit_code: 0, timed_out: false });
     await gone(Number(readFileSync(join(site.work, 'pid'), 'utf8')));
+  });
+
+  it('ends in time when it has stopped what is to end it', async () => {
+    await using site = await Site.open({ intercept });
+    await site.allowWork({ type: 'danger-full-access' });
+
+    const result = await site.run('echo $$; kill -STOP $PPID; sleep 600', { timeout_ms: 300 });
+
+    expect(result).toMatchObject({ timed_out: true, exit_code: 124 });
+    expect(await isAlive(Number(result.stdout))).toBe(false);
   });
 
   it('is ended when the client cancels it, and is not answered', async () => {

@@ -1,5 +1,5 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { interceptions, Site } from './escalation-fixture.ts';
 
@@ -9,17 +9,14 @@ prefix_rule(pattern = ["printenv"])
 prefix_rule(pattern = ["tool"])
 `;
 
-const executable = (path: string, text: string): void => {
-  writeFileSync(path, text);
-  chmodSync(path, 0o755);
-};
-
 describe.each(interceptions)('no way out (--intercept=%s)', (intercept) => {
   it('leads through links of /proc, which mean another place the next moment', async () => {
     await using site = await Site.open({ intercept, rules });
     await site.allowWork();
 
-    const { stdout } = await site.run('PATH=/proc/self/cwd:/proc/$$/root/bin:/dev/fd/9:/usr/bin /usr/bin/printenv PATH');
+    const { stdout } = await site.run(
+      'PATH=/proc/self/cwd:/proc/$$/root/bin:/dev/fd/9:/usr/bin /usr/bin/printenv PATH',
+    );
     const { stderr } = await site.run(`/proc/self/root/usr/bin/touch ${site.outside}/escaped`);
 
     expect(stdout).toBe('/usr/bin\n');
@@ -33,7 +30,6 @@ describe.each(interceptions)('no way out (--intercept=%s)', (intercept) => {
 
   it('is opened by another name: many programs do something else then', async () => {
     await using site = await Site.open({ intercept, rules });
-    executable(join(site.outside, 'several'), `#!/bin/sh\n: > ${site.outside}/ran\n`);
     symlinkSync('/bin/touch', join(site.outside, 'tool'));
 
     await site.run(`exec -a sh ${site.outside}/tool ${site.outside}/escaped`);
@@ -56,10 +52,16 @@ describe.each(interceptions)('no way out (--intercept=%s)', (intercept) => {
 
   it('is opened by rules that a command has written', async () => {
     await using site = await Site.open({ intercept });
-    const file = join(site.work, 'project.rules');
-    writeFileSync(file, '');
-    void file;
-    void mkdirSync;
-    void readFileSync;
+    const around = dirname(site.work);
+    await site.allowWork({ type: 'workspace-write', writable_roots: [around], exclude_slash_tmp: true });
+    const rule = `prefix_rule(pattern = ["sh"])`;
+
+    const { stderr } = await site.run(`echo '${rule}' >> '${site.rulesFile}'`);
+    writeFileSync(site.rulesFile, rule); // as if it had found a way
+    await site.allowWork();
+    await site.run(`sh -c ': > ${site.outside}/escaped'`);
+
+    expect(stderr).toContain('Read-only file system');
+    expect(existsSync(join(site.outside, 'escaped'))).toBe(false);
   });
 });

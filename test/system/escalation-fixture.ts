@@ -203,6 +203,7 @@ export class Site implements AsyncDisposable {
         files: [this.rulesFile],
         onProblem: ({ message }) => warn('rules.not_read', { message }),
       }),
+      rulesFrom: [this.rulesFile],
       environment: { PATH, HOME, LANG: 'C.UTF-8' },
       log,
       ...shell,

@@ -107,6 +107,23 @@ print(denied[0]['Deny']['reason'], len(denied))`;
     expect(requests.length).toBe(1024);
   });
 
+  it('requests that are too large to keep many of', async () => {
+    const code = `
+def ask():
+    stream = session()
+    text = json.dumps({**request, 'argv': ['echo', 'forged', 'x' * (48 << 20)]}).encode()
+    stream.sendall(frame(text))
+    return stream
+streams = [ask() for _ in range(3)]
+print(receive(streams[2])['action']['Deny']['reason'])`;
+    const { stdout, requests } = await forged(code, {
+      decide: ({ argv }) => (argv[1] === 'forged' ? 'ignore' : 'run'),
+    });
+
+    expect(stdout).toBe('too many concurrent executions\nafter\n');
+    expect(requests).toHaveLength(2);
+  });
+
   it('signals to others by way of an escalated command', async () => {
     const script = 'trap "exit 3" USR1; echo ready; while :; do sleep 0.01; done';
     const code = `
