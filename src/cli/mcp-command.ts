@@ -48,6 +48,13 @@ const options = {
     multiple: true,
     help: 'rules file to heed besides those of the user in ~/.codex/rules; may be repeated',
   },
+  'longest-wait-ms': {
+    type: 'string',
+    value: 'N',
+    help:
+      'a call answers after so long at the latest, with a session id if the command goes on; for clients that give up ' +
+      'sooner or later than usual, 5000 to 300000 [default: 30000]',
+  },
   http: {
     type: 'string',
     value: 'IP:PORT',
@@ -129,6 +136,7 @@ function chooseToolSet(values: McpValues, log: Logger, scope: Scope): Promise<Op
 async function unifiedExecTools(values: McpValues, log: Logger, scope: Scope): Promise<OpenToolSet> {
   const sandbox = parseSandbox(values.sandbox ?? 'workspace-write');
   const policy = parsePolicy(values.approval ?? 'on-request');
+  const longestWaitMs = parseWait(values['longest-wait-ms']);
   if (values.cwd !== undefined && !values.cwd.startsWith('/')) {
     throw new UsageError(`invalid value '${values.cwd}' for --cwd: expected an absolute directory`);
   }
@@ -148,7 +156,7 @@ async function unifiedExecTools(values: McpValues, log: Logger, scope: Scope): P
     connector ? remoteBackend(connector, { clientName: 'exec-server mcp' }) : localBackend({ log }),
   );
   const environmentId = connector ? (values['environment-id'] ?? 'remote') : 'local';
-  const tools = { backend, environmentId, cwd: values.cwd, sandbox, policy, rules, log };
+  const tools = { backend, environmentId, cwd: values.cwd, sandbox, policy, rules, longestWaitMs, log };
   return (ask) => openUnifiedExecTools(tools, ask);
 }
 
@@ -156,6 +164,13 @@ function parseSandbox(text: string): SandboxMode {
   const mode = sandboxModes.find((known) => known === text);
   if (mode) return mode;
   throw new UsageError(`invalid value '${text}' for --sandbox: expected ${sandboxModes.join(', ')}`);
+}
+
+function parseWait(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = Number(text);
+  if (Number.isInteger(ms) && ms >= 5000 && ms <= 300_000) return ms;
+  throw new UsageError(`invalid value '${text}' for --longest-wait-ms: expected 5000 to 300000`);
 }
 
 function parsePolicy(text: string): ReturnType<typeof parseApprovalPolicy> {

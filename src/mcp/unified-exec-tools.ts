@@ -28,15 +28,20 @@ export interface UnifiedExecToolsOptions {
   readonly sandbox: SandboxMode;
   readonly policy: ApprovalPolicy;
   readonly rules: Rules;
+  /** How long a call waits for its command at most, questions aside. */
+  readonly longestWaitMs?: number | undefined;
   readonly log: Logger;
 }
 
 /** Clients give up on a request after 60 s unless told otherwise; every answer comes well before. */
 const LONGEST_WAIT_MS = 30_000;
 
+/** A call that does not say how long it waits. */
+const USUAL_WAIT_MS: Readonly<Record<string, number>> = { exec_command: 10_000 };
+
 /** The tools to run commands with, and those for files, for one client. */
 export async function openUnifiedExecTools(options: UnifiedExecToolsOptions, ask: AskUser): Promise<ToolSet> {
-  const { backend, environmentId, sandbox, policy, rules, log } = options;
+  const { backend, environmentId, sandbox, policy, rules, longestWaitMs = LONGEST_WAIT_MS, log } = options;
   const cwd = options.cwd ?? (await directoryOf(backend));
   await requireDirectory(backend, cwd);
   const orchestrator = new Orchestrator({
@@ -49,13 +54,13 @@ export async function openUnifiedExecTools(options: UnifiedExecToolsOptions, ask
     environments: new Environments({ [environmentId]: backend }),
     settings: { [environmentId]: { cwd, permissions: permissionsOf(sandbox) } },
     orchestrator,
-    backgroundTerminalMaxTimeoutMs: LONGEST_WAIT_MS,
+    backgroundTerminalMaxTimeoutMs: longestWaitMs,
   });
   const workspace = new Workspace({ backend, environmentId, cwd, sandbox, policy, orchestrator });
   return {
     instructions: `Commands run in ${cwd}. In the ${sandbox} sandbox ${describeMode(sandbox, cwd)}. ${SESSIONS}`,
     tools: [
-      ...commandTools(unifiedExec),
+      ...commandTools(unifiedExec, longestWaitMs),
       readFileTool(workspace),
       writeFileTool(workspace),
       listDirTool(workspace),
@@ -69,7 +74,7 @@ const SESSIONS =
   'A command that outlasts its call goes on under the session id of the answer: write_stdin reads more of its output ' +
   'and types into it.';
 
-function commandTools(unifiedExec: UnifiedExec): Tool[] {
+function commandTools(unifiedExec: UnifiedExec, longestWaitMs: number): Tool[] {
   return unifiedExec.tools().map(({ name, description, parameters }) => ({
     definition: {
       name,
@@ -79,10 +84,18 @@ function commandTools(unifiedExec: UnifiedExec): Tool[] {
       annotations: { readOnlyHint: false, destructiveHint: true, openWorldHint: true },
     },
     async call(args, context) {
-      const { structured, ...result } = await unifiedExec.call(name, JSON.stringify(args), context);
+      const text = JSON.stringify(withinWait(name, args, longestWaitMs));
+      const { structured, ...result } = await unifiedExec.call(name, text, context);
       return { ...result, ...(structured && { structured: { ...structured } }) };
     },
   }));
+}
+
+/** The same arguments with a wait that is short enough; what is wrong with them is for the tool to say. */
+function withinWait(name: string, args: unknown, longestWaitMs: number): unknown {
+  if (typeof args !== 'object' || args === null) return args;
+  const { yield_time_ms: wish = USUAL_WAIT_MS[name] } = args as { yield_time_ms?: unknown };
+  return typeof wish === 'number' && wish > longestWaitMs ? { ...args, yield_time_ms: longestWaitMs } : args;
 }
 
 async function directoryOf(backend: ExecBackend): Promise<string> {

@@ -30,6 +30,8 @@ export interface Answer {
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
+  /** After how long the client gives up. */
+  readonly timeout?: number;
   readonly onprogress?: (progress: { progress: number; message?: string | undefined }) => void;
 }
 

@@ -192,13 +192,15 @@ describe('exec-server mcp --help', () => {
     const { stdout, code } = await runCommand(['mcp', '--help']);
 
     expect(code).toBe(0);
-    const flags = 'tools local connect remote token-file sandbox approval cwd rules http http-token-file';
+    const flags =
+      'tools local connect remote token-file sandbox approval cwd rules longest-wait-ms http http-token-file';
     for (const flag of flags.split(' ')) expect(stdout).toContain(`--${flag}`);
     for (const [args, reason] of [
       [['--tools', 'hammer'], "invalid value 'hammer' for --tools"],
       [['--sandbox', 'none'], "invalid value 'none' for --sandbox"],
       [['--approval', 'maybe'], "invalid value 'maybe' for --approval"],
       [['--cwd', 'here'], "invalid value 'here' for --cwd"],
+      [['--longest-wait-ms', '100'], "invalid value '100' for --longest-wait-ms"],
       [['--http', '0.0.0.0:80'], '0.0.0.0 is no loopback address'],
       [['--http', 'localhost'], "invalid value 'localhost' for --http"],
       [['--local', '--connect', 'ws://127.0.0.1:1'], '--local cannot be used together'],
