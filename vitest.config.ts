@@ -7,6 +7,7 @@ const project = (name: string, include: string | string[], testTimeout: number) 
 
 export default defineConfig({
   test: {
+    maxWorkers: '100%', // most of the time a test waits for somebody else
     projects: [
       project('unit', ['src/**/*.test.ts', 'test/*.test.ts'], 20_000),
       project('conformance', 'test/conformance/**/*.test.ts', 60_000),

@@ -43,9 +43,11 @@ describe('a helper', () => {
     const first = helper.execute(reading('file'));
     expect(first).toBeInstanceOf(Promise);
     expect(String(await contentOf(first))).toBe('content');
-    const results = Array.from({ length: 50 }, () => helper.execute(reading('file')));
-    expect(results.some((result) => !(result instanceof Promise))).toBe(true);
-    for (const result of results) expect(String(await contentOf(result))).toBe('content');
+    let answer: ReturnType<typeof helper.execute>;
+    do {
+      answer = helper.execute(reading('file'));
+      expect(String(await contentOf(answer))).toBe('content');
+    } while (answer instanceof Promise); // where others keep the processor busy a few answers come too late
   });
 
   it('gives back whole what is too long to be waited for, whatever else it is asked meanwhile', async () => {
