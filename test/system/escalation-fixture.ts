@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
@@ -12,8 +12,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 export const wrapper = join(root, 'build/native/execve-wrapper');
 export const patchedBash = join(root, 'build/bash/bash');
 
-/** Both ways, or one where the patched Bash has not been built. */
-export const interceptions: Interception[] = existsSync(patchedBash) ? ['bash', 'all'] : ['all'];
+export const interceptions: readonly Interception[] = ['bash', 'all'];
 
 export interface Elicitation {
   readonly message: string;

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { startServer } from '../support/server.ts';
 import { Desk, eras, type Form } from './mcp-fixture.ts';
 
 const choose = (decision: string) => () => ({ action: 'accept', content: { decision } }) as const;
@@ -103,6 +104,25 @@ describe.each(eras)('approval by an MCP client of %s', (era) => {
     expect(user.questions.map(({ message }) => message)).toEqual(
       Array.from({ length: 3 }, () => expect.stringContaining('Reason: command failed; retry without sandbox?')),
     );
+  });
+
+  it.each([
+    ['agreed to, a command denied on a server runs once more', 'granular:sandbox_approval,rules', 'accept', 2, 0],
+    ['declined, a command denied on a server runs no more', 'granular:sandbox_approval,rules', 'decline', 1, undefined],
+    ['never asked for, a command denied on a server keeps its output', 'never', 'accept', 1, 1],
+  ])('%s', async (_, policy, decision, attempts, exitCode) => {
+    await using desk = new Desk();
+    await using server = await startServer({ cwd: desk.work });
+    const args = ['--connect', server.url, '--approval', policy];
+    await using user = await desk.open(args, { era, answer: choose(decision) });
+    const path = join(desk.outside, 'made');
+
+    const { structured } = await user.exec(`echo attempt >> attempts; echo made > ${path}`);
+
+    expect(structured?.exit_code).toBe(exitCode);
+    expect(readFileSync(join(desk.work, 'attempts'), 'utf8')).toBe('attempt\n'.repeat(attempts));
+    expect(existsSync(path)).toBe(attempts === 2);
+    expect(user.questions).toHaveLength(policy === 'never' ? 0 : 1);
   });
 
   it('is asked for before every change under the policy untrusted, and not for looking', async () => {

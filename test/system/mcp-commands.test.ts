@@ -56,16 +56,15 @@ describe.each(eras)('commands of an MCP client of %s', (era) => {
   });
 
   it('outlast the time limit of the client, because no call does', async () => {
-    const timeout = 8000;
+    const timeout = 8000; // two calls that take all their time are longer
     await using desk = new Desk();
     await using user = await desk.open(['--longest-wait-ms', '5000'], { era });
     await user.exec('mkfifo fifo');
-    const started = performance.now();
 
-    let answer = await user.exec('cat fifo; exit 6', { yield_time_ms: 30_000 }, { timeout });
-    const poll = { session_id: answer.structured?.session_id, yield_time_ms: 300_000 };
-    while (performance.now() - started < timeout) answer = await user.call('write_stdin', poll, { timeout });
-    expect(answer.structured).not.toHaveProperty('exit_code');
+    const first = await user.exec('cat fifo; exit 6', { yield_time_ms: 30_000 }, { timeout });
+    const poll = { session_id: first.structured?.session_id, yield_time_ms: 300_000 };
+    const second = await user.call('write_stdin', poll, { timeout });
+    expect(second.structured).not.toHaveProperty('exit_code');
     const last = user.call('write_stdin', poll, { timeout });
     await writeFile(join(desk.work, 'fifo'), 'late\n');
 
