@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { deferred, silentLogger } from '../base/index.ts';
 import { HttpListener, type HttpListenerOptions } from './http-listener.ts';
@@ -36,6 +37,16 @@ describe('the port of the rendezvous', () => {
 
     expect(String(await answer)).toContain('401 Unauthorized');
     client.destroy();
+  });
+
+  it('lets no client keep the connection of an answer, which would die with the node', async () => {
+    await using listener = await listen(() => new Promise(() => {}));
+    const client = connect(Number(new URL(listener.url).port), '127.0.0.1');
+    client.write('GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: keep-alive\r\n\r\n');
+
+    const answer = await text(client);
+
+    expect(answer).toMatch(/^HTTP\/1.1 404 .*\r\nconnection: close\r\n/s);
   });
 
   it('stops although somebody is still being upgraded', async () => {

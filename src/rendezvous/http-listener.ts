@@ -64,9 +64,10 @@ export class HttpListener implements AsyncDisposable {
     const content = text ?? (body === undefined ? '' : JSON.stringify(body));
     const type = text === undefined ? 'application/json' : 'text/plain; version=0.0.4; charset=utf-8';
     response.writeHead(status, {
+      // A connection that a client keeps dies with this node just when it asks where to go instead; the reference gives up then.
+      connection: 'close',
       ...(content !== '' && { 'content-type': type }),
       'content-length': Buffer.byteLength(content),
-      ...(!request.complete && { connection: 'close' }), // the rest of the body is not wanted
       ...headers,
     });
     response.end(content);

@@ -112,14 +112,22 @@ export class Balancer implements AsyncDisposable {
     this.#ports.push(Number(new URL(node.url).port));
   }
 
+  /** A node that dies takes connections until the very end: what it did not answer goes to the other. */
   async #connect(client: Socket): Promise<void> {
     client.on('error', () => client.destroy());
     const [head] = (await once(client, 'data')) as [Buffer];
-    client.pause();
+    const asked = [head];
+    const keep = (bytes: Buffer) => void asked.push(bytes);
+    client.on('data', keep);
     const preferred = /role=environment|\/register|\/validate/.test(head.toString('latin1')) ? 0 : 1;
     for (const port of [this.#ports[preferred]!, this.#ports[1 - preferred]!]) {
       const node = connect(port, '127.0.0.1');
-      if (await once(node, 'connect').catch(() => undefined)) return splice(client, node, head);
+      client.once('close', () => node.destroy());
+      const answer = await answerTo(asked, client, node);
+      if (!answer) continue;
+      client.off('data', keep);
+      client.write(answer);
+      return splice(client, node);
     }
     client.destroy();
   }
@@ -129,11 +137,24 @@ export class Balancer implements AsyncDisposable {
   }
 }
 
-function splice(client: Socket, node: Socket, head: Buffer): void {
+/** The first bytes the node says to what the client asked and goes on to ask; nothing if the node is gone before. */
+async function answerTo(asked: readonly Buffer[], client: Socket, node: Socket): Promise<Buffer | undefined> {
+  const forward = (bytes: Buffer) => void node.write(bytes);
+  for (const bytes of asked) forward(bytes);
+  client.on('data', forward);
+  try {
+    const closed = once(node, 'close').then(() => undefined);
+    return await Promise.race([once(node, 'data').then(([bytes]) => bytes as Buffer), closed]);
+  } catch {
+    return undefined;
+  } finally {
+    client.off('data', forward);
+  }
+}
+
+function splice(client: Socket, node: Socket): void {
   node.on('error', () => client.destroy());
   node.on('close', () => client.destroy());
-  client.on('close', () => node.destroy());
-  node.write(head);
   client.pipe(node).pipe(client);
 }
 
