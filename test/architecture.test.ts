@@ -22,7 +22,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   client: ['base', 'protocol', 'rpc'],
   relay: ['base', 'rpc'],
   remote: ['base', 'protocol', 'rpc', 'link', 'relay', 'server', 'client'],
-  rendezvous: ['base', 'link', 'relay'],
+  rendezvous: ['base', 'link', 'os', 'relay'],
   rules: ['base'],
   approval: ['base', 'protocol', 'rules'],
   patch: ['base', 'protocol', 'files'], // files for the interface its changes go through
@@ -41,7 +41,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'patch',
   ],
   escalation: ['base', 'protocol', 'os', 'sandbox', 'rules', 'approval'],
-  mcp: ['base', 'protocol', 'files', 'client', 'rules', 'approval', 'patch', 'unified-exec', 'escalation'],
+  mcp: ['base', 'protocol', 'os', 'files', 'client', 'rules', 'approval', 'patch', 'unified-exec', 'escalation'],
 };
 
 /** Packages a folder may import besides what Node brings along. */

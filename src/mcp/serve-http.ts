@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, isLegacyRequest } from '@modelcontextprotocol/server';
 import { type Logger, Scope } from '../base/index.ts';
+import { HttpPort } from '../os/index.ts';
 import { BearerGuard } from './bearer-guard.ts';
 import { HttpSessions } from './http-sessions.ts';
 import { createMcpServer } from './mcp-server.ts';
@@ -23,12 +23,15 @@ export interface HttpOptions {
 
 const PATH = '/mcp';
 
+/** Clients hold streams open for as long as they live, so there is nothing to wait for. */
+const GOODBYE_MS = 0;
+
 /**
  * Serves streamable HTTP until the signal aborts. Clients that begin with `initialize` have sessions of their own; the
  * newer protocol knows none, so all who speak it share one: they hold the same token.
  */
 export async function serveHttp(options: HttpOptions, signal: AbortSignal): Promise<void> {
-  const { host, port, token, openToolSet, log, announce } = options;
+  const { token, openToolSet, log, announce } = options;
   await using scope = new Scope();
   const sessions = scope.own(new HttpSessions(openToolSet, log));
   const shared = scope.own(await McpSession.open(openToolSet));
@@ -46,13 +49,8 @@ export async function serveHttp(options: HttpOptions, signal: AbortSignal): Prom
     if (path === PATH) void handle(request as IncomingMessage & { method: string; url: string }, response);
     else response.writeHead(404).end();
   });
-  server.listen(port, host);
-  await once(server, 'listening');
-  scope.defer(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const { address, family, port: chosen } = server.address() as AddressInfo;
-  announce(`http://${family === 'IPv6' ? `[${address}]` : address}:${chosen}${PATH}`);
+  const port = scope.own(new HttpPort(server, GOODBYE_MS));
+  await port.listen(options);
+  announce(`http://${port.authority}${PATH}`);
   if (!signal.aborted) await once(signal, 'abort');
 }

@@ -1,6 +1,6 @@
 export { nativeStatus } from './addon.ts';
 export { decodeBase64Part } from './base64.ts';
-export type { Child, ChildEvent, ChildInput, ExitStatus, OutputChunk, OutputStream } from './child.ts';
+export type { Child, ChildEvent, ExitStatus, OutputChunk, OutputStream } from './child.ts';
 export { HEADROOM, releaseChunk, TAILROOM } from './chunk.ts';
 export { DescriptorChannel } from './descriptors.ts';
 export { osErrorText } from './error-text.ts';
@@ -8,6 +8,7 @@ export { familyMark, killFamily, PROCESS_MASK, SERVER_MASK, SESSION_MASK } from 
 export { ANSWER_ROOM_AFTER, ANSWER_ROOM_BEFORE, fileAnswer, fileAnswerLater, releaseAnswer } from './files.ts';
 export { startGuardian } from './guardian.ts';
 export { hardenProcess } from './harden.ts';
+export { HttpPort, refuseUpgrade } from './http-port.ts';
 export { nativeFile } from './native-file.ts';
 export { platformName } from './platform.ts';
 export { candidates, SpawnError, type SpawnOptions, spawn } from './spawn.ts';

@@ -1,7 +1,8 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '../base/index.ts';
+import { HttpPort, refuseUpgrade } from '../os/index.ts';
 import type { HttpAnswer } from './http-api.ts';
 import { Refusal } from './refusal.ts';
 
@@ -18,41 +19,28 @@ export interface HttpListenerOptions {
 /** The port everything comes in by. */
 export class HttpListener implements AsyncDisposable {
   readonly #options: HttpListenerOptions;
-  readonly #http: Server;
-  /** The HTTP server forgets a connection that asks to be upgraded, whatever becomes of it. */
-  readonly #upgrading = new Set<Socket>();
+  readonly #port: HttpPort;
 
   private constructor(options: HttpListenerOptions) {
     this.#options = options;
-    this.#http = createServer({ noDelay: true, headersTimeout: 10_000, requestTimeout: 20_000 });
-    this.#http.on('request', (request, response) => void this.#request(request, response));
-    this.#http.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head));
+    const http = createServer({ noDelay: true, headersTimeout: 10_000, requestTimeout: 20_000 });
+    http.on('request', (request, response) => void this.#request(request, response));
+    http.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head));
+    this.#port = new HttpPort(http, GOODBYE_MS);
   }
 
   static async listen(options: HttpListenerOptions): Promise<HttpListener> {
     const listener = new HttpListener(options);
-    await new Promise<void>((resolve, reject) => {
-      listener.#http.once('error', reject);
-      listener.#http.listen({ host: options.host, port: options.port, backlog: 1024 }, resolve);
-    });
+    await listener.#port.listen(options);
     return listener;
   }
 
   get url(): string {
-    const { address, port, family } = this.#http.address() as AddressInfo;
-    return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+    return `http://${this.#port.authority}`;
   }
 
-  /** Takes no new connections; resolves when the last one is gone, which takes as long as our patience at most. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const closed = new Promise((resolve) => this.#http.close(resolve));
-    this.#http.closeIdleConnections();
-    const patience = setTimeout(() => {
-      this.#http.closeAllConnections();
-      for (const socket of this.#upgrading) socket.destroy();
-    }, GOODBYE_MS);
-    await closed;
-    clearTimeout(patience);
+    await this.#port[Symbol.asyncDispose]();
   }
 
   async #request(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -73,16 +61,14 @@ export class HttpListener implements AsyncDisposable {
     response.end(content);
   }
 
-  async #upgrade(request: IncomingMessage, duplex: Duplex, head: Buffer): Promise<void> {
-    const socket = duplex as Socket;
-    this.#upgrading.add(socket);
-    socket.once('close', () => this.#upgrading.delete(socket));
-    socket.on('error', () => socket.destroy()); // a client that hangs up during the handshake
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     try {
-      await this.#options.upgrade(request, socket, head, this.#urlOf(request));
+      await this.#options.upgrade(request, socket as Socket, head, this.#urlOf(request));
     } catch (error) {
       if (!(error instanceof Refusal)) this.#options.log.warn('upgrade.failed', { error: (error as Error).message });
-      refuse(socket, error instanceof Refusal ? error : new Refusal(503, 'unavailable', 'cannot be answered now'));
+      const refusal = error instanceof Refusal ? error : new Refusal(503, 'unavailable', 'cannot be answered now');
+      const { status, code, message } = refusal;
+      refuseUpgrade(socket, { status, type: 'application/json', body: JSON.stringify({ error: { code, message } }) });
     }
   }
 
@@ -98,12 +84,3 @@ export class HttpListener implements AsyncDisposable {
 
 /** How long answers under way may take when the service stops. */
 const GOODBYE_MS = 1500;
-
-/** Does not wait for the client to hang up as well: one that never does would keep the connection. */
-function refuse(socket: Socket, { status, code, message }: Refusal): void {
-  socket.once('finish', () => socket.destroy());
-  const body = JSON.stringify({ error: { code, message } });
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
-}

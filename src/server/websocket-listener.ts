@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { HttpPort, refuseUpgrade } from '../os/index.ts';
 import type { Link } from '../rpc/index.ts';
 import { refusal, type WebSocketAuth } from './websocket-auth.ts';
 
@@ -21,61 +22,44 @@ interface HttpAnswer {
 /** Accepts WebSocket connections on `/` and answers readiness probes on `/readyz`. */
 export class WebSocketListener implements AsyncDisposable {
   readonly #options: WebSocketListenerOptions;
-  readonly #http: Server;
+  readonly #port: HttpPort;
   readonly #links = new Set<Link>();
-  /** Everyone connected, those included who are neither answered nor upgraded yet. */
-  readonly #sockets = new Set<Socket>();
 
   private constructor(options: WebSocketListenerOptions) {
     this.#options = options;
-    this.#http = createServer({ noDelay: true });
-    this.#http.maxConnections = options.maxConnections;
-    this.#http.on('connection', (socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
-    this.#http.on('request', (request, response) => {
+    const http = createServer({ noDelay: true });
+    http.maxConnections = options.maxConnections;
+    http.on('request', (request, response) => {
       const { status, body } = answerTo(request, false) ?? { status: 404, body: '' };
       response.writeHead(status, { 'content-type': 'text/plain', 'content-length': body.length, connection: 'close' });
       response.end(body);
     });
-    this.#http.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head));
+    http.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head));
+    this.#port = new HttpPort(http, GOODBYE_MS);
   }
 
   static async listen(options: WebSocketListenerOptions): Promise<WebSocketListener> {
     const listener = new WebSocketListener(options);
-    await new Promise<void>((resolve, reject) => {
-      listener.#http.once('error', reject);
-      listener.#http.listen({ host: options.host, port: options.port, backlog: 1024 }, resolve);
-    });
+    await listener.#port.listen(options);
     return listener;
   }
 
   get url(): string {
-    const { address, port, family } = this.#http.address() as AddressInfo;
-    return `ws://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+    return `ws://${this.#port.authority}`;
   }
 
   /** Stops accepting and says goodbye to everyone connected. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const closed = new Promise((resolve) => this.#http.close(resolve));
     for (const link of this.#links) link.close();
-    this.#http.closeIdleConnections();
-    const patience = setTimeout(() => {
-      for (const socket of this.#sockets) socket.destroy();
-    }, GOODBYE_MS);
-    await closed;
-    clearTimeout(patience);
+    await this.#port[Symbol.asyncDispose]();
   }
 
-  async #upgrade(request: IncomingMessage, duplex: Duplex, head: Buffer): Promise<void> {
-    const socket = duplex as Socket;
-    socket.on('error', () => socket.destroy()); // a client that hangs up during the handshake
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const answer = answerTo(request, true) ?? (await this.#unauthorized(request));
-    if (answer) return refuse(socket, answer);
+    if (answer) return refuseUpgrade(socket, { ...answer, type: 'text/plain' });
     // Not needed to open the port; and nothing may be read before there is someone to take it.
     const [{ acceptWebSocket }, take] = await Promise.all([import('./accept-websocket.ts'), this.#options.receiver()]);
-    acceptWebSocket(request, socket, head, (link) => {
+    acceptWebSocket(request, socket as Socket, head, (link) => {
       this.#links.add(link);
       void link.closed.then(() => this.#links.delete(link));
       take(link);
@@ -109,11 +93,4 @@ function answerTo(request: IncomingMessage, upgrading: boolean): HttpAnswer | un
   }
   if (!headers['sec-websocket-key']) return { status: 400, body: '`Sec-WebSocket-Key` header missing' };
   return undefined;
-}
-
-function refuse(socket: Socket, { status, body }: HttpAnswer): void {
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-type: text/plain\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-    () => socket.destroy(), // who is refused cannot keep the connection
-  );
 }

@@ -1,0 +1,68 @@
+import { type Server, STATUS_CODES } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+export interface HttpAddress {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+}
+
+/** Where an HTTP server listens, and everyone connected to it. */
+export class HttpPort implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #goodbyeMs: number;
+  /** The server itself forgets a connection that asks to be upgraded, whatever becomes of it. */
+  readonly #sockets = new Set<Socket>();
+
+  /** Those connected have as long as `goodbyeMs` to leave when the port closes. */
+  constructor(server: Server, goodbyeMs: number) {
+    this.#server = server;
+    this.#goodbyeMs = goodbyeMs;
+    server.on('connection', (socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+      socket.on('error', () => socket.destroy()); // a client that hangs up during an upgrade
+    });
+  }
+
+  async listen({ host, port }: HttpAddress): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.on('error', reject); // later ones are about connections that could not be accepted
+      this.#server.listen({ host, port, backlog: 1024 }, resolve);
+    });
+  }
+
+  /** Its address as a URL has it. */
+  get authority(): string {
+    const { address, port, family } = this.#server.address() as AddressInfo;
+    return `${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  }
+
+  /** Takes no new connections; resolves when the last one is gone, which takes as long as our patience at most. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    const patience = setTimeout(() => {
+      for (const socket of this.#sockets) socket.destroy();
+    }, this.#goodbyeMs);
+    await closed;
+    clearTimeout(patience);
+  }
+}
+
+export interface UpgradeRefusal {
+  readonly status: number;
+  readonly type: 'application/json' | 'text/plain';
+  readonly body: string;
+}
+
+/** Answers instead of upgrading. A client that never hangs up itself would keep the connection, so we do. */
+export function refuseUpgrade(socket: Duplex, { status, type, body }: UpgradeRefusal): void {
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'connection: close',
+    `content-type: ${type}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
