@@ -1,18 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Scope, silentLogger } from '../../src/base/index.ts';
+import type { Scope } from '../../src/base/index.ts';
 import { ExecServerClient } from '../../src/client/index.ts';
 import { bearerToken, type Clock, type RemoteExecServerConnectArgs, viaRegistry } from '../../src/remote/index.ts';
-import {
-  AccessTokens,
-  AuditLog,
-  freshTokens,
-  type RendezvousLimits,
-  RendezvousService,
-  SigningKeys,
-} from '../../src/rendezvous/index.ts';
+import type { RendezvousLimits } from '../../src/rendezvous/index.ts';
 import { sha256 } from '../support/digest.ts';
 import { FrameProxy } from '../support/frame-proxy.ts';
 import { TestEnvironment } from '../support/remote-fixture.ts';
+import { startRendezvous } from './rendezvous-fixture.ts';
 
 export interface Meeting {
   readonly network: FrameProxy;
@@ -32,28 +26,17 @@ export async function meet(
 ): Promise<Meeting> {
   const network = scope.own(await FrameProxy.start());
   const { url } = network;
-  const { shown, tokens } = freshTokens();
-  const service = scope.own(
-    await RendezvousService.start({
-      host: '127.0.0.1',
-      port: 0,
-      publicUrl: url,
-      verifier: new AccessTokens(tokens),
-      keys: SigningKeys.random(),
-      audit: scope.own(new AuditLog(silentLogger, undefined)),
-      log: silentLogger,
-      limits,
-    }),
-  );
+  const service = scope.own(await startRendezvous({ publicUrl: url, limits }));
+  const { tokens } = service;
   network.leadTo(service.url);
-  const environment = scope.own(new TestEnvironment({ url }, { credentials: bearerToken(shown.executor) }));
+  const environment = scope.own(new TestEnvironment({ url }, { credentials: bearerToken(tokens.executor) }));
   return {
     network,
     environment,
     registryUrl: url,
-    tokens: shown,
+    tokens,
     connect: async (args = {}) => {
-      const route = { registryUrl: url, environmentId: 'env', credentials: bearerToken(shown.harness), reliable };
+      const route = { registryUrl: url, environmentId: 'env', credentials: bearerToken(tokens.harness), reliable };
       return scope.own(await ExecServerClient.connect(viaRegistry({ ...route, ...args })));
     },
     streams: () => environment.log.filter((line) => line.includes('relay.stream_opened')).length,

@@ -1,36 +1,24 @@
-import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { Scope, silentLogger } from '../../src/base/index.ts';
+import { Scope } from '../../src/base/index.ts';
 import { ExecServerClient } from '../../src/client/index.ts';
 import { bearerToken, viaRegistry } from '../../src/remote/index.ts';
-import { AccessTokens, AuditLog, freshTokens, RendezvousService, SigningKeys } from '../../src/rendezvous/index.ts';
 import { CuttableProxy } from '../support/cuttable-proxy.ts';
+import { numbersTo, sha256 } from '../support/digest.ts';
 import { TestEnvironment } from '../support/remote-fixture.ts';
+import { startRendezvous } from './rendezvous-fixture.ts';
 
 /** An environment and a harness that meet at our rendezvous, over a network that can be cut. */
 async function meet(scope: Scope, reliable: boolean) {
   const network = scope.own(await CuttableProxy.start('ws://127.0.0.1:1'));
   const url = network.url.replace('ws:', 'http:');
-  const { shown, tokens } = freshTokens();
-  const service = await RendezvousService.start({
-    host: '127.0.0.1',
-    port: 0,
-    publicUrl: url,
-    verifier: new AccessTokens(tokens),
-    keys: SigningKeys.random(),
-    audit: scope.own(new AuditLog(silentLogger, undefined)),
-    log: silentLogger,
-  });
-  scope.own(service);
+  const service = scope.own(await startRendezvous({ publicUrl: url }));
   network.retarget(service.url);
-  scope.own(new TestEnvironment({ url }, { credentials: bearerToken(shown.executor) }));
-  const credentials = bearerToken(shown.harness);
+  scope.own(new TestEnvironment({ url }, { credentials: bearerToken(service.tokens.executor) }));
+  const credentials = bearerToken(service.tokens.harness);
   const route = viaRegistry({ registryUrl: url, environmentId: 'env', credentials, reliable });
   const client = scope.own(await ExecServerClient.connect(route));
   return { network, client };
 }
-
-const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 describe('a network that breaks again and again', () => {
   it.each([true, false])('loses nothing of a long output, with acknowledged delivery: %s', async (reliable) => {
@@ -38,7 +26,7 @@ describe('a network that breaks again and again', () => {
     const { network, client } = await meet(scope, reliable);
     // Without acknowledgements nobody knows what got lost on the way: only what the server still keeps can be made up for.
     const lines = reliable ? 300_000 : 100_000;
-    const wanted = Buffer.from(Array.from({ length: lines }, (_, n) => `${n + 1}\n`).join(''));
+    const wanted = numbersTo(lines);
     network.cutAfter(200_000);
 
     const process = await client.start({ argv: ['seq', '1', String(lines)] });
@@ -55,7 +43,7 @@ describe('a network that breaks again and again', () => {
     }
 
     expect(cuts).toBe(4);
-    expect(digest(Buffer.concat(seen))).toBe(digest(wanted));
+    expect(sha256(Buffer.concat(seen))).toBe(sha256(wanted));
   });
 
   it('carries on with what is typed meanwhile', async () => {

@@ -6,17 +6,10 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Scope, silentLogger } from '../../src/base/index.ts';
-import {
-  AccessTokens,
-  AuditLog,
-  freshTokens,
-  type RendezvousLimits,
-  RendezvousService,
-  SigningKeys,
-} from '../../src/rendezvous/index.ts';
+import { Scope } from '../../src/base/index.ts';
+import { freshTokens, type RendezvousLimits, SigningKeys } from '../../src/rendezvous/index.ts';
 import { serverProgram } from '../support/server.ts';
-import { RegistryCaller } from './rendezvous-fixture.ts';
+import { RegistryCaller, startRendezvous } from './rendezvous-fixture.ts';
 
 /** Where Debian puts it. */
 const PROGRAM = '/usr/sbin/nats-server';
@@ -161,7 +154,7 @@ function splice(client: Socket, node: Socket): void {
 /** Several nodes of one rendezvous. */
 export class Nodes implements AsyncDisposable {
   readonly #nats: NatsServers;
-  readonly #fresh = freshTokens();
+  readonly #access = freshTokens();
   readonly #secret = randomBytes(32).toString('hex');
   readonly #scope = new Scope();
   #count = 0;
@@ -172,23 +165,18 @@ export class Nodes implements AsyncDisposable {
 
   /** A node in this process. */
   async start(limits: Partial<RendezvousLimits> = {}): Promise<RegistryCaller> {
-    const { url } = this.#scope.own(
-      await RendezvousService.start({
-        host: '127.0.0.1',
-        port: 0,
-        verifier: new AccessTokens(this.#fresh.tokens),
+    return this.#scope.own(
+      await startRendezvous({
+        access: this.#access,
         keys: new SigningKeys([this.#secret]),
-        audit: new AuditLog(silentLogger, undefined),
-        log: silentLogger,
         cluster: { servers: this.#nats.urls, node: `n${this.#count++}` },
         limits,
       }),
     );
-    return new RegistryCaller(url, this.#fresh.shown);
   }
 
   get tokens(): RegistryCaller['tokens'] {
-    return this.#fresh.shown;
+    return this.#access.shown;
   }
 
   /** A node that is a process of its own, and can be killed like one. */
@@ -196,7 +184,7 @@ export class Nodes implements AsyncDisposable {
     const folder = await mkdtemp(join(tmpdir(), 'exec-server-node-'));
     this.#scope.defer(() => rm(folder, { recursive: true }));
     const [tokens, secret] = [join(folder, 'tokens.json'), join(folder, 'secret')];
-    await writeFile(tokens, JSON.stringify({ tokens: this.#fresh.tokens }));
+    await writeFile(tokens, JSON.stringify({ tokens: this.#access.tokens }));
     await writeFile(secret, `${this.#secret}\n`, { mode: 0o600 });
     const args = ['rendezvous', '--nats', this.#nats.urls.join(','), '--node', `n${this.#count++}`, ...more];
     const child = spawn(process.execPath, [serverProgram, ...args, '--tokens-file', tokens, '--secret-file', secret], {
@@ -208,7 +196,7 @@ export class Nodes implements AsyncDisposable {
       once(child, 'exit'),
     ])) as [unknown];
     if (typeof url !== 'string') throw new Error(`the node ended with ${url} before it printed its address`);
-    return Object.assign(new RegistryCaller(url, this.#fresh.shown), { child });
+    return Object.assign(new RegistryCaller(url, this.#access.shown), { child });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

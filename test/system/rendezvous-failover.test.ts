@@ -1,7 +1,14 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NatsServers, Nodes } from './rendezvous-cluster-fixture.ts';
-import { type Endpoint, establish, type RegistryCaller, randomKey, Endpoint as Socket } from './rendezvous-fixture.ts';
+import {
+  type Answer,
+  Endpoint,
+  establish,
+  establishReliable,
+  type RegistryCaller,
+  randomKey,
+} from './rendezvous-fixture.ts';
 
 const reset = (streamId: string, reason: string) => ({ streamId, type: 'reset', reason });
 const at = (node: RegistryCaller, url: string): string => url.replace(/^ws:\/\/[^/]+/, node.url.replace('http', 'ws'));
@@ -12,31 +19,19 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-/** Tries again like a harness does, until the service has found itself. */
-async function connected(node: RegistryCaller, environmentId: string, key = randomKey()): Promise<Endpoint> {
+/** Asks again, as both ends do, until the service has found itself. */
+async function opened(ask: () => Promise<Answer>): Promise<Endpoint> {
   for (;;) {
-    const { status, body } = await node.connect(environmentId, key);
-    const endpoint = status === 200 ? await Socket.open(body.url!).catch(() => undefined) : undefined;
+    const { status, body } = await ask();
+    const endpoint = status === 200 ? await Endpoint.open(body.url!).catch(() => undefined) : undefined;
     if (endpoint) return endpoint;
   }
 }
 
-async function registered(node: RegistryCaller, environmentId: string): Promise<Endpoint> {
-  for (;;) {
-    const { status, body } = await node.register(environmentId);
-    const endpoint = status === 200 ? await Socket.open(body.url!).catch(() => undefined) : undefined;
-    if (endpoint) return endpoint;
-  }
-}
-
-async function reliable(harness: Endpoint, environment: Endpoint): Promise<string> {
-  const stream = await establish(harness, environment);
-  harness.send(stream, { type: 'heartbeat' });
-  await environment.nextOf('heartbeat');
-  environment.send(stream, { type: 'heartbeat' });
-  await harness.nextOf('heartbeat');
-  return stream;
-}
+const connected = (node: RegistryCaller, environmentId: string, key = randomKey()): Promise<Endpoint> =>
+  opened(() => node.connect(environmentId, key));
+const registered = (node: RegistryCaller, environmentId: string): Promise<Endpoint> =>
+  opened(() => node.register(environmentId));
 
 describe('when a node is killed', () => {
   it('that had the environment, its harnesses elsewhere hear of it, also when they are idle', async () => {
@@ -61,7 +56,7 @@ describe('when a node is killed', () => {
     one.child.kill('SIGKILL');
     await before.closed;
 
-    await using after = await Socket.open(at(two, before.registration.body.url!));
+    await using after = await Endpoint.open(at(two, before.registration.body.url!));
 
     expect(await harness.next()).toEqual(reset(stream, 'environment_offline'));
     await establish(harness, after);
@@ -104,11 +99,11 @@ describe('when a node is killed', () => {
     const [one, two, three] = [await nodes.spawn(), await nodes.start(), await nodes.start()];
     await using before = await one.environment('killed-reliable');
     await using harness = await connected(two, 'killed-reliable');
-    const stream = await reliable(harness, before);
+    const stream = await establishReliable(harness, before);
     one.child.kill('SIGKILL');
     await before.closed;
 
-    await using after = await Socket.open(at(three, before.registration.body.url!));
+    await using after = await Endpoint.open(at(three, before.registration.body.url!));
     const repeat = setInterval(() => after.send(stream, { type: 'resume', nextSeq: 5 }), 50); // as such an endpoint does
     try {
       expect(await harness.nextOf('resume')).toEqual({ streamId: stream, type: 'resume', nextSeq: 5 });

@@ -1,13 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
-import { silentLogger } from '../../src/base/index.ts';
+import { Scope, silentLogger } from '../../src/base/index.ts';
 import { decodeFrame, encodeFrame, type RelayBody, type RelayFrame } from '../../src/relay/index.ts';
 import {
   AccessTokens,
   AuditLog,
   freshTokens,
-  type RendezvousLimits,
+  type RendezvousOptions,
   RendezvousService,
   SigningKeys,
 } from '../../src/rendezvous/index.ts';
@@ -18,20 +18,20 @@ export interface Answer {
   readonly headers: Headers;
 }
 
-type Scope = 'executor' | 'harness' | 'admin';
+type TokenScope = 'executor' | 'harness' | 'admin';
 
 /** Asks a rendezvous, wherever it runs. */
 export class RegistryCaller {
   readonly url: string;
-  readonly tokens: Readonly<Record<Scope, string>>;
+  readonly tokens: Readonly<Record<TokenScope, string>>;
 
-  constructor(url: string, tokens: Readonly<Record<Scope, string>>) {
+  constructor(url: string, tokens: Readonly<Record<TokenScope, string>>) {
     this.url = url;
     this.tokens = tokens;
   }
 
-  async post(path: string, scope: Scope | string, body: unknown): Promise<Answer> {
-    const token = this.tokens[scope as Scope] ?? scope;
+  async post(path: string, scope: TokenScope | string, body: unknown): Promise<Answer> {
+    const token = this.tokens[scope as TokenScope] ?? scope;
     const response = await fetch(`${this.url}${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
@@ -55,7 +55,7 @@ export class RegistryCaller {
     return (await this.post(`/cloud/environment/${environmentId}/validate`, 'executor', body)).body;
   }
 
-  async ask(path: string, method = 'GET', scope: Scope = 'admin'): Promise<Answer> {
+  async ask(path: string, method = 'GET', scope: TokenScope = 'admin'): Promise<Answer> {
     return answerOf(
       await fetch(`${this.url}${path}`, { method, headers: { authorization: `Bearer ${this.tokens[scope]}` } }),
     );
@@ -81,39 +81,42 @@ async function answerOf(response: Response): Promise<Answer> {
   return { status: response.status, body: isJson ? JSON.parse(text) : { text }, headers: response.headers };
 }
 
-/** A rendezvous in this process, alone. */
+/** A rendezvous in this process. */
 export class TestRendezvous extends RegistryCaller implements AsyncDisposable {
-  readonly #service: RendezvousService;
+  readonly #scope: Scope;
 
-  constructor(service: RendezvousService, tokens: Readonly<Record<Scope, string>>) {
-    super(service.url, tokens);
-    this.#service = service;
+  constructor(url: string, tokens: Readonly<Record<TokenScope, string>>, scope: Scope) {
+    super(url, tokens);
+    this.#scope = scope;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#service[Symbol.asyncDispose]();
+    await this.#scope[Symbol.asyncDispose]();
   }
 }
 
-export interface TestRendezvousOptions {
-  readonly limits?: Partial<RendezvousLimits>;
-  readonly now?: () => number;
-  readonly publicUrl?: string;
+type Service = Pick<RendezvousOptions, 'keys' | 'limits' | 'now' | 'publicUrl' | 'cluster'>;
+
+export interface TestRendezvousOptions extends Partial<Service> {
   readonly auditPath?: string;
+  readonly access?: ReturnType<typeof freshTokens>;
 }
 
 export async function startRendezvous(options: TestRendezvousOptions = {}): Promise<TestRendezvous> {
-  const { shown, tokens } = freshTokens();
-  const service = await RendezvousService.start({
-    host: '127.0.0.1',
-    port: 0,
-    verifier: new AccessTokens(tokens),
-    keys: SigningKeys.random(),
-    audit: new AuditLog(silentLogger, options.auditPath),
-    log: silentLogger,
-    ...options,
-  });
-  return new TestRendezvous(service, shown);
+  const { auditPath, access = freshTokens(), ...service } = options;
+  const scope = new Scope();
+  const { url } = scope.own(
+    await RendezvousService.start({
+      host: '127.0.0.1',
+      port: 0,
+      verifier: new AccessTokens(access.tokens),
+      keys: SigningKeys.random(),
+      audit: scope.own(new AuditLog(silentLogger, auditPath)),
+      log: silentLogger,
+      ...service,
+    }),
+  );
+  return new TestRendezvous(url, access.shown, scope);
 }
 
 /** What is well formed is a key to the service, which never uses one. */
@@ -247,5 +250,15 @@ export async function establish(harness: Endpoint, environment: Endpoint, stream
   await environment.nextOf('handshake');
   environment.send(stream, handshake('welcome'));
   await harness.nextOf('handshake');
+  return stream;
+}
+
+/** A stream whose ends have shown each other that they repeat what is lost. */
+export async function establishReliable(harness: Endpoint, environment: Endpoint): Promise<string> {
+  const stream = await establish(harness, environment);
+  harness.send(stream, { type: 'heartbeat' });
+  await environment.nextOf('heartbeat');
+  environment.send(stream, { type: 'heartbeat' });
+  await harness.nextOf('heartbeat');
   return stream;
 }

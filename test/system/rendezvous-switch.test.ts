@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { Endpoint, establish, handshake, randomKey, startRendezvous } from './rendezvous-fixture.ts';
+import { Endpoint, establish, establishReliable, handshake, randomKey, startRendezvous } from './rendezvous-fixture.ts';
 
 const reset = (streamId: string, reason: string) => ({ streamId, type: 'reset', reason });
 
@@ -233,20 +233,11 @@ describe('the rendezvous', () => {
 });
 
 describe('a stream between endpoints that repeat what is lost', () => {
-  const reliable = async (harness: Endpoint, environment: Endpoint): Promise<string> => {
-    const stream = await establish(harness, environment);
-    harness.send(stream, { type: 'heartbeat' });
-    await environment.nextOf('heartbeat');
-    environment.send(stream, { type: 'heartbeat' });
-    await harness.nextOf('heartbeat');
-    return stream;
-  };
-
   it('goes on over a gap', async () => {
     await using service = await startRendezvous();
     await using environment = await service.environment();
     await using harness = await service.harness();
-    const stream = await reliable(harness, environment);
+    const stream = await establishReliable(harness, environment);
     for (const seq of [0, 5, 3]) harness.data(stream, seq);
 
     expect((await environment.take(3)).map(({ seq }) => seq)).toEqual([0, 5, 3]);
@@ -257,7 +248,7 @@ describe('a stream between endpoints that repeat what is lost', () => {
     await using environment = await service.environment();
     const key = randomKey();
     await using before = await service.harness('env', key);
-    const stream = await reliable(before, environment);
+    const stream = await establishReliable(before, environment);
     before.ws.terminate();
     await before.closed;
     await using thief = await service.harness();
@@ -276,7 +267,7 @@ describe('a stream between endpoints that repeat what is lost', () => {
     await using service = await startRendezvous();
     await using before = await service.environment();
     await using harness = await service.harness();
-    const stream = await reliable(harness, before);
+    const stream = await establishReliable(harness, before);
     before.ws.terminate();
     await before.closed;
 
@@ -293,7 +284,7 @@ describe('a stream between endpoints that repeat what is lost', () => {
     await using environment = await service.environment();
     const key = randomKey();
     await using harness = await service.harness('env', key);
-    const stream = await reliable(harness, environment);
+    const stream = await establishReliable(harness, environment);
     environment.ws.terminate();
     harness.ws.terminate();
     await Promise.all([environment.closed, harness.closed]);
@@ -316,7 +307,7 @@ describe('a stream between endpoints that repeat what is lost', () => {
     await using service = await startRendezvous({ limits: { reattachMs: 1 } });
     await using environment = await service.environment();
     await using harness = await service.harness();
-    const stream = await reliable(harness, environment);
+    const stream = await establishReliable(harness, environment);
     const [leaves, stays] = role === 'harness' ? [harness, environment] : [environment, harness];
 
     leaves.ws.terminate();
