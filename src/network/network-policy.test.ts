@@ -1,19 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { networkRules } from '../../test/support/network-rules.ts';
 import type { NetworkProxyRules } from '../protocol/index.ts';
 import { NetworkPolicy } from './network-policy.ts';
 
-function policy(rules: Partial<NetworkProxyRules>): NetworkPolicy {
-  return new NetworkPolicy({
-    enabled: true,
-    enableSocks5: false,
-    enableSocks5Udp: false,
-    allowUpstreamProxy: false,
-    dangerouslyAllowAllUnixSockets: false,
-    mode: 'full',
-    allowLocalBinding: false,
-    ...rules,
-  });
-}
+const policy = (rules: Partial<NetworkProxyRules>): NetworkPolicy => new NetworkPolicy(networkRules(rules));
 
 describe('a network policy', () => {
   it('allows what is listed and nothing else', () => {

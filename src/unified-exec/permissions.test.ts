@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { networkRules } from '../../test/support/network-rules.ts';
 import { PathUri, type PermissionEntry, type PermissionProfile } from '../protocol/index.ts';
 import { confinementOf, isNetworkOff, sandboxFor, withAdditional } from './permissions.ts';
 
@@ -15,15 +16,7 @@ const managed = (entries: PermissionEntry[], network: 'enabled' | 'restricted' =
   file_system: { type: 'restricted', entries },
   network,
 });
-const network = {
-  enabled: true,
-  enableSocks5: false,
-  enableSocks5Udp: false,
-  allowUpstreamProxy: false,
-  dangerouslyAllowAllUnixSockets: false,
-  mode: 'full' as const,
-  allowLocalBinding: false,
-};
+const network = networkRules();
 
 describe('the sandbox of an environment', () => {
   it.each<[string, PermissionProfile | undefined, boolean]>([

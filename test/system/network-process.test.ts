@@ -4,19 +4,11 @@ import { execPath } from 'node:process';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { HttpUpstream } from '../support/http-upstream.ts';
+import { networkRules } from '../support/network-rules.ts';
 import { startServer } from '../support/server.ts';
 import { base64, connect, type WireClient } from '../support/wire-client.ts';
 
-const rules = {
-  enabled: true,
-  enableSocks5: true,
-  enableSocks5Udp: false,
-  allowUpstreamProxy: false,
-  dangerouslyAllowAllUnixSockets: false,
-  mode: 'full',
-  domains: {},
-  allowLocalBinding: false,
-};
+const rules = networkRules({ enableSocks5: true });
 
 /** A program that says where its proxy is, then asks it for a URL per line of its input. */
 const fetcher = `

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type Attempt, type Decision, ManagedNetwork, type ManagedNetworkOptions } from '../../src/network/index.ts';
 import type { NetworkProxyRules } from '../../src/protocol/index.ts';
 import { HttpUpstream } from '../support/http-upstream.ts';
+import { networkRules } from '../support/network-rules.ts';
 
 interface Reported {
   readonly attempt: Attempt;
@@ -17,16 +18,7 @@ async function startNetwork({ ask, resolve, ...rules }: Overrides) {
   const reported: Reported[] = [];
   const network = await ManagedNetwork.start({
     settings: {
-      proxy: {
-        enabled: true,
-        enableSocks5: true,
-        enableSocks5Udp: false,
-        allowUpstreamProxy: false,
-        dangerouslyAllowAllUnixSockets: false,
-        mode: 'full',
-        allowLocalBinding: false,
-        ...rules,
-      },
+      proxy: networkRules({ enableSocks5: true, ...rules }),
       ...(ask && { policyDecisionTimeoutMs: 1000 }),
     },
     ask: ask ?? (() => Promise.reject(new Error('nobody is to be asked'))),

@@ -1,24 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { type ApprovalDecision, callbackApprover, Orchestrator } from '../../src/approval/index.ts';
 import { deferred } from '../../src/base/index.ts';
-import type { NetworkProxyRules } from '../../src/protocol/index.ts';
 import { RulesStore } from '../../src/rules/index.ts';
 import { localBackend } from '../../src/unified-exec/index.ts';
 import { HttpUpstream } from '../support/http-upstream.ts';
+import { networkRules } from '../support/network-rules.ts';
 import { ExecFixture, type Place } from './unified-exec-fixture.ts';
 
 const places: Place[] = ['here', 'server'];
 
-const network: NetworkProxyRules = {
-  enabled: true,
-  enableSocks5: false,
-  enableSocks5Udp: false,
-  allowUpstreamProxy: false,
-  dangerouslyAllowAllUnixSockets: false,
-  mode: 'full',
-  domains: {},
-  allowLocalBinding: true,
-};
+const network = networkRules({ allowLocalBinding: true });
 
 /** Shell that asks the proxy for some hosts at once and prints the status of each answer. */
 function fetches(...hosts: string[]): string {
