@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { recordedChecks } from '../../test/support/recorded-checks.ts';
 import { loadPolicy } from './load-policy.ts';
 import type { CheckOptions } from './policy.ts';
 import { RulesError } from './rules-error.ts';
@@ -26,20 +26,8 @@ const errorOf = (text: string): RulesError => {
   throw new Error('these rules are fine');
 };
 
-interface Recorded {
-  readonly name: string;
-  readonly rules: readonly string[];
-  readonly flags: readonly string[];
-  readonly command: readonly string[];
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-const golden = new URL('../../test/rules/golden/execpolicy-check.json', import.meta.url);
-const recorded: readonly Recorded[] = JSON.parse(readFileSync(golden, 'utf8'));
-
 describe('rules recorded with the reference', () => {
-  it.each(recorded.map((one) => [one.name, one] as const))('get the same answer: %s', (_, one) => {
+  it.each(recordedChecks.map((one) => [one.name, one] as const))('get the same answer: %s', (_, one) => {
     const command = one.command[0] === '--' ? one.command.slice(1) : one.command;
     const resolveHostExecutables = one.flags.includes('--resolve-host-executables');
     const cause = one.stderr.replace(/^Error: .*\n\nCaused by:\n/, '').replace(/^ {4}/gm, '');

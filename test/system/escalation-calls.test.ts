@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { gone } from '../support/proc.ts';
-import { type Answer, interceptions, Site } from './escalation-fixture.ts';
+import { type Answer, countExecs, interceptions, outcomesOfTrue, Site } from './escalation-fixture.ts';
 import { isAlive } from './native-fixture.ts';
 
 const rules = `
@@ -194,25 +194,11 @@ describe.each(interceptions)('a call of the shell tool (--intercept=%s)', (inter
 });
 
 describe.each(interceptions)('a loop of execs (--intercept=%s)', (intercept) => {
-  it.each([
-    ['run', ''],
-    ['escalate', 'prefix_rule(pattern = ["true"])'],
-    ['deny', 'prefix_rule(pattern = ["true"], decision = "forbidden")'],
-  ])('loses no exec, one after the other or at once: %s', async (outcome, text) => {
-    await using site = await Site.open({ intercept, rules: text });
-    const ok = outcome === 'deny' ? '!' : '';
-    const limit = { timeout_ms: 50_000 };
+  it.each(outcomesOfTrue)('loses no exec, one after the other or at once: %s', async (outcome, rules) => {
+    await using site = await Site.open({ intercept, rules });
+    const times = { sequential: 300, parallel: 100 };
 
-    const sequential = await site.run(
-      `n=0; for ((i = 0; i < 300; i++)); do if ${ok} /bin/true a$i 2>/dev/null; then ((n++)); fi; done; echo $n`,
-      limit,
-    );
-    const parallel = await site.run(
-      `for ((i = 0; i < 100; i++)); do /bin/true a$i 2>/dev/null & pids[i]=$!; done; n=0; for p in "\${pids[@]}"; do if ${ok} wait $p; then ((n++)); fi; done; echo $n`,
-      limit,
-    );
-
-    expect([sequential, parallel].map(({ stdout }) => stdout)).toEqual(['300\n', '100\n']);
+    expect(await countExecs(site, outcome, times)).toEqual(times);
   });
 });
 

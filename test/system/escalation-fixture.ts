@@ -238,3 +238,28 @@ export class Site implements AsyncDisposable {
     return path;
   }
 }
+
+/** What can become of an exec of `true`, and the rules that make it so. */
+export const outcomesOfTrue = [
+  ['run', ''],
+  ['escalate', 'prefix_rule(pattern = ["true"])'],
+  ['deny', 'prefix_rule(pattern = ["true"], decision = "forbidden")'],
+] as const;
+
+/** How many execs of `true` end as they are to, of so many one after the other and so many at once. */
+export async function countExecs(
+  site: Site,
+  outcome: (typeof outcomesOfTrue)[number][0],
+  times: { readonly sequential: number; readonly parallel: number },
+): Promise<{ sequential: number; parallel: number }> {
+  const ok = outcome === 'deny' ? '!' : '';
+  const count = async (script: string) => Number((await site.run(script, { timeout_ms: 50_000 })).stdout);
+  return {
+    sequential: await count(
+      `n=0; for ((i = 0; i < ${times.sequential}; i++)); do if ${ok} /bin/true a$i 2>/dev/null; then ((n++)); fi; done; echo $n`,
+    ),
+    parallel: await count(
+      `for ((i = 0; i < ${times.parallel}; i++)); do /bin/true a$i 2>/dev/null & pids[i]=$!; done; n=0; for p in "\${pids[@]}"; do if ${ok} wait $p; then ((n++)); fi; done; echo $n`,
+    ),
+  };
+}

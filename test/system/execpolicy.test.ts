@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { recordedChecks } from '../support/recorded-checks.ts';
 import { serverProgram } from '../support/server.ts';
 
 let folder: string;
@@ -30,24 +30,10 @@ async function execpolicy(args: readonly string[], cwd = folder): Promise<Outcom
   return { code: await code, stdout, stderr };
 }
 
-interface Recorded {
-  readonly name: string;
-  readonly rules: readonly string[];
-  readonly flags: readonly string[];
-  readonly command: readonly string[];
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly rc: number;
-}
-
-const golden = new URL('../rules/golden/execpolicy-check.json', import.meta.url);
-const recorded: readonly Recorded[] = JSON.parse(readFileSync(golden, 'utf8'));
-
-/** The recordings have lost the newline at the end. */
 const ended = (output: string): string => (output === '' ? '' : `${output}\n`);
 
 describe('execpolicy check', () => {
-  it.each(recorded.map((one, at) => [one.name, one, at] as const))(
+  it.each(recordedChecks.map((one, at) => [one.name, one, at] as const))(
     'prints what the reference prints: %s',
     async (_, one, at) => {
       const cwd = join(folder, String(at));

@@ -111,21 +111,28 @@ describe('a harness', () => {
 });
 
 describe('a harness that lost its connection', () => {
+  /** What comes back of a text when something breaks after its first word. */
+  async function echoed(client: ExecServerClient, interrupt: () => void): Promise<string> {
+    const process = await client.start({ argv: ['cat'], io: { type: 'pipe', stdin: 'open' } });
+    await process.write(Buffer.from('before '));
+    interrupt();
+    await process.write(Buffer.from('after'));
+    const { stdout } = await process.communicate(new Uint8Array(0));
+    return Buffer.from(stdout).toString();
+  }
+
   it.each([true, false])('goes on where it was, with acknowledged delivery: %s', async (reliable) => {
     await using registry = await ScriptedRegistry.start();
     await using _environment = new TestEnvironment(registry);
     await registry.connected();
     await using client = await connectHarness(registry, { reliable });
-    const process = await client.start({ argv: ['cat'], io: { type: 'pipe', stdin: 'open' } });
-    await process.write(Buffer.from('before '));
     const { sessionId } = client;
 
-    for (const socket of registry.harnesses.values()) socket.terminate();
-    await process.write(Buffer.from('after'));
-    const { stdout } = await process.communicate(new Uint8Array(0));
+    const text = await echoed(client, () => {
+      for (const socket of registry.harnesses.values()) socket.terminate();
+    });
 
-    expect(Buffer.from(stdout).toString()).toBe('before after');
-    expect(client.sessionId).toBe(sessionId);
+    expect([text, client.sessionId]).toEqual(['before after', sessionId]);
     const keys = registry.requests.filter(({ call }) => call === 'connect').map(({ body }) => body.harness_public_key);
     expect(keys.length).toBeGreaterThan(1);
     expect(keys).toEqual(keys.map(() => keys[0]));
@@ -136,14 +143,8 @@ describe('a harness that lost its connection', () => {
     await using _environment = new TestEnvironment(registry);
     await registry.connected();
     await using client = await connectHarness(registry, { reliable });
-    const process = await client.start({ argv: ['cat'], io: { type: 'pipe', stdin: 'open' } });
-    await process.write(Buffer.from('before '));
 
-    registry.environment!.terminate();
-    await process.write(Buffer.from('after'));
-    const { stdout } = await process.communicate(new Uint8Array(0));
-
-    expect(Buffer.from(stdout).toString()).toBe('before after');
+    expect(await echoed(client, () => registry.environment!.terminate())).toBe('before after');
   });
 
   it.each(['environment', 'harness'] as const)(
