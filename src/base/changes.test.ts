@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Changes } from './changes.ts';
 
 describe('waiting for a change', () => {
@@ -41,10 +41,12 @@ describe('waiting for a change', () => {
   });
 
   it('lasts until a notification when the deadline is further away than timers reach', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
     const changes = new Changes();
     const order: string[] = [];
     const waiting = changes.next({ timeoutMs: 2 ** 40 }).then(() => order.push('woken'));
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await vi.advanceTimersByTimeAsync(86_400_000);
 
     order.push('notified');
     changes.notify();

@@ -123,10 +123,8 @@ describe('a terminal', () => {
 
   it('hangs up on background jobs when it closes, after their last output', async () => {
     await using client = await connect(server.url);
-    const process = await client.start({
-      argv: ['sh', '-c', 'trap "" HUP; (sleep 0.05; echo late) & exit 2'],
-      tty: true,
-    });
+    const script = 'trap "" HUP; (while kill -0 $$ 2> /dev/null; do :; done; echo late) & exit 2';
+    const process = await client.start({ argv: ['sh', '-c', script], tty: true });
     expect(await process.transcript()).toEqual([
       { event: 'exited', exitCode: 2 },
       { event: 'output', stream: 'pty', text: 'late\r\n' },
