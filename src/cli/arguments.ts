@@ -82,7 +82,7 @@ export function describeOptions(options: OptionTable): string {
 }
 
 /** Breaks a text into lines of at most 90 characters. */
-export function wrap(text: string, indent: number): string {
+function wrap(text: string, indent: number): string {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
     const last = lines.at(-1);

@@ -44,7 +44,7 @@ export async function chosenConnector(values: ServerValues): Promise<Connector |
 }
 
 /** Connects with the token of the file, or of the environment, if there is one. */
-export function connectorTo(url: string, tokenFile: string | undefined): Connector {
+function connectorTo(url: string, tokenFile: string | undefined): Connector {
   const token = tokenFile === undefined ? process.env.EXEC_SERVER_TOKEN : readToken(tokenFile);
   return webSocket(url, token === undefined ? {} : { token });
 }

@@ -21,7 +21,7 @@ Log level: EXEC_SERVER_LOG=debug|info|warn|error [default: warn]
 `;
 
 /** Runs the command line; resolves with the exit code. */
-export async function runMain(argv: readonly string[]): Promise<number> {
+async function runMain(argv: readonly string[]): Promise<number> {
   try {
     return await dispatch(argv);
   } catch (error) {

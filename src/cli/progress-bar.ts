@@ -28,11 +28,7 @@ const REDRAW_MS = 100;
 const BAR_WIDTH = 20;
 
 /** What the line says after so many seconds, cut to the width of the terminal. */
-export function describe(
-  { doneBytes, totalBytes, doneFiles, totalFiles }: Progress,
-  seconds: number,
-  width: number,
-): string {
+function describe({ doneBytes, totalBytes, doneFiles, totalFiles }: Progress, seconds: number, width: number): string {
   const share = totalBytes === 0 ? 0 : Math.min(doneBytes / totalBytes, 1);
   const filled = Math.round(share * BAR_WIDTH);
   const bar = '#'.repeat(filled) + '.'.repeat(BAR_WIDTH - filled);

@@ -104,6 +104,6 @@ async function readSkills(bundle: CapabilityBundle, found: readonly string[]): P
   return skills;
 }
 
-export function compare(a: string, b: string): number {
+function compare(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }

@@ -14,7 +14,7 @@ export type Bubblewrap =
 /** Never from a PATH: a program that a command could have put there would run outside every sandbox. */
 const PLACES = ['/usr/bin/bwrap', '/bin/bwrap', '/usr/local/bin/bwrap'];
 
-export const INSTALL_BUBBLEWRAP = 'apt-get install -y bubblewrap';
+const INSTALL_BUBBLEWRAP = 'apt-get install -y bubblewrap';
 
 const ALLOW_NAMESPACES =
   'as root: sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000, and allow user namespaces in AppArmor';

@@ -1,7 +1,7 @@
-export { type Bubblewrap, bubblewrap, tryBubblewrap } from './bubblewrap.ts';
+export { bubblewrap, tryBubblewrap } from './bubblewrap.ts';
 export { type Confined, confine, prepareSandboxes } from './confine.ts';
-export { looksDenied, type Printed } from './denial.ts';
-export { type FilePolicy, type FilePolicyOptions, type LaunchedHelper, resolveFilePolicy } from './file-policy.ts';
+export { looksDenied } from './denial.ts';
+export { type LaunchedHelper, resolveFilePolicy } from './file-policy.ts';
 export { expandGlobsLater } from './glob-scan.ts';
 export { type Policy, resolvePolicy } from './policy.ts';
 export { Refusal } from './refusal.ts';

@@ -18,13 +18,17 @@ export interface PlanOptions {
   readonly orchestrator: Orchestrator | undefined;
 }
 
-/** A call of `exec_command`, worked out: what to run, where, and under which rules. */
-export interface CommandPlan {
+/** The environment of a call, and the terms there. */
+export interface Place {
   readonly environmentId: string;
   readonly backend: ExecBackend;
   readonly info: EnvironmentInfo | undefined;
   /** Without what the call asks for on top: nobody has agreed to that yet. */
-  readonly settings: EnvironmentSettings;
+  readonly settings: EnvironmentSettings & { readonly cwd: string };
+}
+
+/** A call of `exec_command`, worked out: what to run, where, and under which rules. */
+export interface CommandPlan extends Place {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly tty: boolean;
@@ -33,28 +37,35 @@ export interface CommandPlan {
 }
 
 export async function planCommand(args: ExecCommandArguments, options: PlanOptions): Promise<CommandPlan> {
-  const environmentId = selectEnvironment(args.environment_id, options.environments);
-  const backend = options.environments.select(environmentId);
-  const info = await backend.info().catch(() => {
-    throw new ToolError(NO_ENVIRONMENT); // the next call tries to connect again
-  });
+  const place = await selectPlace(args.environment_id, options);
+  const { environmentId, backend, info, settings } = place;
   refuseStrangeWishes(args, info);
-  const settings = options.settings[environmentId] ?? {};
   const paths = info?.platformOs === 'windows' ? win32 : posix;
-  const base = settings.cwd ?? String(info?.cwd?.toNative() ?? '/');
-  const cwd = args.workdir ? paths.resolve(base, args.workdir) : base;
+  const cwd = args.workdir ? paths.resolve(settings.cwd, args.workdir) : settings.cwd;
   const shell = chooseShell(backend, info, args.shell, environmentId);
   const wishes = wishesOf(args, settings, options, (path) => paths.resolve(cwd, path));
   return {
-    environmentId,
-    backend,
-    info,
-    settings: { ...settings, cwd: base },
+    ...place,
     argv: shellArgv(shell, args.cmd, wantsLogin(args.login, options.allowLoginShell)),
     cwd,
     tty: args.tty ?? false,
     wishes,
   };
+}
+
+/** The place meant by a call; connects if necessary. */
+export async function selectPlace(
+  asked: string | undefined,
+  options: Pick<PlanOptions, 'environments' | 'settings'>,
+): Promise<Place> {
+  const environmentId = selectEnvironment(asked, options.environments);
+  const backend = options.environments.select(environmentId);
+  const info = await backend.info().catch(() => {
+    throw new ToolError(NO_ENVIRONMENT); // the next call tries to connect again
+  });
+  const settings = options.settings[environmentId] ?? {};
+  const cwd = settings.cwd ?? String(info?.cwd?.toNative() ?? '/');
+  return { environmentId, backend, info, settings: { ...settings, cwd } };
 }
 
 /** The id meant by a call. */
@@ -97,5 +108,5 @@ function wantsLogin(asked: boolean | undefined, allowed: boolean): boolean {
 const UNEXPLAINED =
   '`justification` requires an explicit `sandbox_permissions`; use `sandbox_permissions: "require_escalated"` for unsandboxed execution, or omit `justification`.';
 
-export const NO_ENVIRONMENT =
+const NO_ENVIRONMENT =
   'No usable execution environment is available. Wait for an environment to become available before using this tool.';

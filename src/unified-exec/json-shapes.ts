@@ -156,7 +156,7 @@ function hasElement(cursor: JsonCursor, first: boolean): boolean {
 }
 
 /** Takes what is there instead of the expected thing, as far as its name needs it, and names both. */
-export function wrongType(cursor: JsonCursor, expected: string): Error {
+function wrongType(cursor: JsonCursor, expected: string): Error {
   const found = description(cursor);
   return cursor.error(`invalid type: ${found}, expected ${expected}`);
 }

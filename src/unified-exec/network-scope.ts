@@ -59,4 +59,4 @@ export class NetworkScope {
 const refusal: NetworkAnswer = { type: 'deny', reason: 'not_allowed' };
 
 /** What the model is told when a host is refused. */
-export const NETWORK_DENIED = 'Network access was denied by the Codex sandbox network proxy.';
+const NETWORK_DENIED = 'Network access was denied by the Codex sandbox network proxy.';

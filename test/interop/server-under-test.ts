@@ -8,8 +8,6 @@ const ours = fileURLToPath(new URL('../../dist/bin/exec-server.cjs', import.meta
 /** `INTEROP_SERVER` names another server, as a shell command line to which the flags are added. */
 export const serverCommand = process.env.INTEROP_SERVER ?? `'${process.execPath}' '${ours}'`;
 
-export const isOurs = process.env.INTEROP_SERVER === undefined;
-
 /** The server on a WebSocket of its own choice. */
 export class ServerUnderTest implements AsyncDisposable {
   readonly #program: Program;
