@@ -41,7 +41,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'patch',
   ],
   escalation: ['base', 'protocol', 'os', 'sandbox', 'rules', 'approval'],
-  mcp: ['base', 'protocol', 'os', 'files', 'client', 'rules', 'approval', 'patch', 'unified-exec', 'escalation'],
+  mcp: ['base', 'protocol', 'os', 'files', 'client', 'rules', 'approval', 'unified-exec', 'escalation'],
 };
 
 /** Packages a folder may import besides what Node brings along. */

@@ -55,7 +55,27 @@ export interface NetworkApproval extends Question {
   readonly cwd?: string;
 }
 
-export type ApprovalRequest = CommandApproval | InputApproval | NetworkApproval;
+/** What is to become of a file. Paths are absolute. */
+export interface ChangedFile {
+  readonly kind: 'add' | 'update' | 'delete' | 'move';
+  readonly path: string;
+  /** Where a file goes that moves. */
+  readonly movedTo?: string;
+  /** What is written, line by line, each behind `+`, `-` or a blank. */
+  readonly diff: readonly string[];
+}
+
+/** May these files be changed? */
+export interface ChangeApproval extends Question {
+  readonly kind: 'fileChange';
+  /** The tool and the paths as one line. */
+  readonly command: string;
+  readonly changes: readonly ChangedFile[];
+  /** Those of the paths that the sandbox does not let be written: to accept is to permit it. */
+  readonly outside: readonly string[];
+}
+
+export type ApprovalRequest = CommandApproval | InputApproval | NetworkApproval | ChangeApproval;
 
 export interface ApprovalAnswer {
   readonly decision: ApprovalDecision;

@@ -4,12 +4,16 @@ export {
   type ApprovalDecision,
   type ApprovalRequest,
   type Approver,
+  type ChangeApproval,
+  type ChangedFile,
   type CommandApproval,
   callbackApprover,
   denyAll,
   type InputApproval,
   type NetworkApproval,
 } from './approver.ts';
+export { changeLines } from './change-lines.ts';
+export { type ChangeRequest, changedPaths } from './change-review.ts';
 export { actionsOf, type CommandAction } from './command-actions.ts';
 export type { AdditionalPermissions, CommandRequest, Confinement, SandboxPermissions } from './command-request.ts';
 export type { InputRequest } from './input-review.ts';
@@ -22,7 +26,7 @@ export {
   type RunHooks,
 } from './orchestrator.ts';
 export { presentable } from './presentable.ts';
-export { escalationRefusal } from './refusal.ts';
+export { blockedRefusal, escalationRefusal } from './refusal.ts';
 export { Cancelled, Rejected, type RejectionKind } from './rejection.ts';
 export { type Requirement, requirementFor } from './requirement.ts';
 export { SessionApprovals } from './session-approvals.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { readOnly } from '../../test/support/script-request.ts';
 import { RulesStore } from '../rules/index.ts';
-import type { ApprovalPolicy } from './approval-policy.ts';
+import { type ApprovalPolicy, parseApprovalPolicy } from './approval-policy.ts';
 import { type ApprovalDecision, type ApprovalRequest, callbackApprover } from './approver.ts';
 import type { InputRequest } from './input-review.ts';
 import { Orchestrator } from './orchestrator.ts';
@@ -15,7 +16,7 @@ const request: InputRequest = {
   tty: true,
   input: 'hello\n',
   sandboxed: false,
-  confinement: { restrictsFiles: true, hasDeniedReads: false, managedNetwork: false, ownNetworkPolicy: false },
+  confinement: readOnly,
 };
 
 const lines = (length: number): string => `${'x'.repeat(99)}\n`.repeat(length / 100);
@@ -61,7 +62,7 @@ describe('text for a terminal outside the sandbox', () => {
     ['nothing is typed', { input: '' }],
     ['an interrupt goes to a command without terminal', { tty: false, input: '\x03' }],
     ['the command is in a sandbox', { sandboxed: true }],
-    ['there is nothing to confine it to', { confinement: { ...request.confinement, restrictsFiles: false } }],
+    ['there is nothing to confine it to', { confinement: { ...readOnly, restrictsFiles: false } }],
   ])('needs no question when %s, not even under never', async (_, change) => {
     expect(await type(change, 'never')).toEqual([]);
   });
@@ -74,12 +75,11 @@ describe('text for a terminal outside the sandbox', () => {
     expect(await type({ input: lines(7_400), cwd: longPath })).toHaveLength(1);
   });
 
-  const mute = { skill_approval: true, request_permissions: true, mcp_elicitations: true, rules: true };
   it.each<[Partial<InputRequest>, ApprovalPolicy, string]>([
     [{}, 'never', 'approval required by policy, but AskForApproval is set to Never'],
     [
       {},
-      { granular: { ...mute, sandbox_approval: false } },
+      parseApprovalPolicy('granular:rules'),
       'approval required by policy, but AskForApproval::Granular.sandbox_approval is false',
     ],
     [{ input: 'a\0b' }, 'on-request', 'terminal input contains a NUL byte and cannot be reviewed safely'],
@@ -89,7 +89,7 @@ describe('text for a terminal outside the sandbox', () => {
       'terminal input and permission details are too large to review safely; use a smaller input or start a new terminal with fewer grants',
     ],
     [
-      { confinement: { ...request.confinement, hasDeniedReads: true } },
+      { confinement: { ...readOnly, hasDeniedReads: true } },
       'on-request',
       'this terminal cannot enforce the current denied-read restrictions; start a new terminal',
     ],

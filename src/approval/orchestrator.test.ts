@@ -2,37 +2,17 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { scriptRequest as command, escalated, readOnly } from '../../test/support/script-request.ts';
 import { deferred } from '../base/index.ts';
 import { RulesStore } from '../rules/index.ts';
-import type { ApprovalPolicy } from './approval-policy.ts';
+import { type ApprovalPolicy, parseApprovalPolicy } from './approval-policy.ts';
 import { type ApprovalAnswer, type ApprovalRequest, callbackApprover, denyAll } from './approver.ts';
+import type { ChangeRequest } from './change-review.ts';
 import type { CommandRequest } from './command-request.ts';
 import { type AttemptOptions, Orchestrator } from './orchestrator.ts';
 import { Cancelled, Rejected } from './rejection.ts';
 
-const readOnly = { restrictsFiles: true, hasDeniedReads: false, managedNetwork: false, ownNetworkPolicy: false };
-const granular: ApprovalPolicy = {
-  granular: {
-    sandbox_approval: true,
-    rules: true,
-    skill_approval: true,
-    request_permissions: true,
-    mcp_elicitations: true,
-  },
-};
-
-const command = (script: string, change: Partial<CommandRequest> = {}): CommandRequest => ({
-  callId: 'call_1',
-  turnId: 'turn_1',
-  environmentId: 'box',
-  argv: ['/bin/bash', '-c', script],
-  cwd: '/work',
-  tty: false,
-  sandboxPermissions: 'use_default',
-  confinement: readOnly,
-  ...change,
-});
-const escalated = { sandboxPermissions: 'require_escalated', justification: 'may I' } as const;
+const granular = parseApprovalPolicy('granular:sandbox_approval,rules');
 
 /** An orchestrator, what it asked, and the attempts it made; attempts in the sandbox are denied if `denies`. */
 async function arrange(policy: ApprovalPolicy, answer: ApprovalAnswer | Error = { decision: 'accept' }, text = '') {
@@ -91,7 +71,15 @@ describe('a command that is asked about', () => {
   it('tells the user all there is to know', async () => {
     const { run, questions } = await arrange('on-request');
     const additionalPermissions = { network: { enabled: true } };
-    await run(command('head -n 1 f', { ...escalated, prefixRule: ['head'], additionalPermissions, tty: true }));
+    await run(
+      command('head -n 1 f', {
+        ...escalated,
+        turnId: 'turn_1',
+        prefixRule: ['head'],
+        additionalPermissions,
+        tty: true,
+      }),
+    );
 
     expect(questions).toEqual([
       {
@@ -240,7 +228,7 @@ describe('a denial by the sandbox', () => {
   it.each<[string, ApprovalPolicy]>([
     ['never', 'never'],
     ['on-request', 'on-request'],
-    ['granular without such questions', { granular: { ...granular.granular, sandbox_approval: false } }],
+    ['granular without such questions', parseApprovalPolicy('granular:rules')],
   ])('is the result under %s', async (_, policy) => {
     const { run, questions, attempts } = await arrange(policy);
 
@@ -296,5 +284,59 @@ describe('a denial by the sandbox', () => {
     await run(command('printf x > y', { confinement: { ...readOnly, [fact]: true } }), true);
 
     expect([questions, attempts]).toEqual([[], [inside]]);
+  });
+});
+
+describe('changes to files', () => {
+  const changing = (...paths: string[]): ChangeRequest => ({
+    callId: 'call_1',
+    environmentId: 'box',
+    tool: 'apply_patch',
+    changes: paths.map((path) => ({ kind: 'update', path, diff: [] })),
+    outside: paths.filter((path) => !path.startsWith('/work/')),
+    obstacle: 'writing outside of the project',
+  });
+
+  it('are asked about each time when they are accepted once', async () => {
+    const { orchestrator, questions } = await arrange('on-request');
+
+    await orchestrator.approveChanges(changing('/etc/a'));
+    await orchestrator.approveChanges(changing('/etc/a'));
+
+    expect(questions).toMatchObject([{ kind: 'fileChange' }, { kind: 'fileChange' }]);
+  });
+
+  it('accepted for the session are not asked about again, by whichever tool, but for other files', async () => {
+    const { orchestrator, questions } = await arrange('untrusted', { decision: 'acceptForSession' });
+
+    await orchestrator.approveChanges(changing('/work/a', '/etc/b'));
+    await orchestrator.approveChanges({ ...changing('/etc/b'), tool: 'write_file' });
+    await orchestrator.approveChanges(changing('/etc/b', '/work/a'));
+    expect(questions).toHaveLength(1);
+
+    await orchestrator.approveChanges(changing('/etc/b', '/work/c'));
+    await orchestrator.approveChanges({ ...changing('/etc/b'), environmentId: 'other' });
+    expect(questions).toHaveLength(3);
+  });
+
+  it('become no rule, whatever is answered', async () => {
+    const { orchestrator, questions, addTo } = await arrange('on-request', { decision: 'acceptWithRule' });
+
+    await orchestrator.approveChanges(changing('/etc/a'));
+    await orchestrator.approveChanges(changing('/etc/a'));
+
+    expect(questions).toHaveLength(2);
+    await expect(readFile(addTo)).rejects.toThrow('ENOENT');
+  });
+
+  it.each([
+    [{ decision: 'decline' }, new Rejected('user', 'rejected by user')],
+    [{ decision: 'denyWithRule' }, new Rejected('user', 'rejected by user')],
+    [{ decision: 'cancel' }, new Cancelled()],
+    [new Error('nobody there'), new Rejected('policy', 'approval could not be asked for: nobody there')],
+  ] as [ApprovalAnswer | Error, Error][])('are refused after %j', async (answer, failure) => {
+    const { orchestrator } = await arrange('on-request', answer);
+
+    await expect(orchestrator.approveChanges(changing('/etc/a'))).rejects.toEqual(failure);
   });
 });

@@ -1,6 +1,7 @@
 import type { Rules } from '../rules/index.ts';
 import { type ApprovalPolicy, mayAsk } from './approval-policy.ts';
 import type { ApprovalAnswer, ApprovalRequest, Approver } from './approver.ts';
+import { type ChangeRequest, changedPaths, changeQuestion, reviewChanges } from './change-review.ts';
 import { commandQuestion } from './command-question.ts';
 import { type CommandRequest, isConfined, mayLeaveSandbox } from './command-request.ts';
 import { type InputRequest, inputQuestion, inputRefusal, needsReview } from './input-review.ts';
@@ -8,7 +9,7 @@ import { NetworkApprovals, type NetworkRequest } from './network-approvals.ts';
 import { additionalRefusal, DECLINED, escalationRefusal, RETRY_QUESTION } from './refusal.ts';
 import { Cancelled, Rejected } from './rejection.ts';
 import { type Requirement, requirementFor } from './requirement.ts';
-import { commandKey, SessionApprovals } from './session-approvals.ts';
+import { commandKey, fileKey, SessionApprovals } from './session-approvals.ts';
 import { untilAborted } from './until-aborted.ts';
 
 export interface AttemptOptions {
@@ -73,21 +74,13 @@ export class Orchestrator {
     attempt: (options: AttemptOptions) => Promise<AttemptOutcome<T>>,
     hooks: RunHooks = {},
   ): Promise<{ value: T; sandboxed: boolean }> {
-    const requirement = await this.permit(request, hooks);
+    const requirement = await this.#permit(request, hooks);
     const sandboxed = startsSandboxed(request, requirement);
     const first = await attempt({ sandboxed, number: 1 });
     if (first.kind === 'done' || !sandboxed || !this.#mayRetry(request)) return { value: first.value, sandboxed };
     if (requirement.kind === 'skip') await this.#approve(request, { ...requirement, reason: RETRY_QUESTION }, hooks);
     const second = await attempt({ sandboxed: false, number: 2 });
     return { value: second.value, sandboxed: false };
-  }
-
-  /** Resolves when something may be done that its own sandbox confines; throws `Rejected` or `Cancelled` otherwise. */
-  async permit(request: CommandRequest, hooks: RunHooks = {}): Promise<Requirement> {
-    const requirement = requirementFor(request, this.#policy, await this.#rules.current());
-    if (requirement.kind === 'forbid') throw new Rejected(requirement.cause, requirement.reason);
-    if (requirement.kind === 'ask') await this.#approve(request, requirement, hooks);
-    return requirement;
   }
 
   /** Resolves when the text may be typed; throws `Rejected` or `Cancelled` otherwise. */
@@ -98,9 +91,26 @@ export class Orchestrator {
     accepted(await this.#ask(inputQuestion(request), hooks));
   }
 
+  /** Resolves when the files may be changed; throws `Rejected` or `Cancelled` otherwise. */
+  async approveChanges(request: ChangeRequest, hooks: RunHooks = {}): Promise<void> {
+    const review = reviewChanges(request, this.#policy, await this.#rules.current());
+    if (review.kind === 'forbid') throw new Rejected('policy', review.reason);
+    const key = (path: string): string => fileKey(request.environmentId, path);
+    if (review.kind === 'skip' || review.paths.every((path) => this.#cache.has(key(path)))) return;
+    const decision = accepted(await this.#ask(changeQuestion(request, review.reason), hooks));
+    if (decision === 'acceptForSession') for (const path of changedPaths(request.changes)) this.#cache.add(key(path));
+  }
+
   /** Says whether a command may reach a host. Equal questions that come at once are asked once. */
   approveNetwork(request: NetworkRequest, hooks: RunHooks = {}): Promise<'allow' | 'deny'> {
     return this.#network.decide(request, hooks.signal);
+  }
+
+  async #permit(request: CommandRequest, hooks: RunHooks): Promise<Requirement> {
+    const requirement = requirementFor(request, this.#policy, await this.#rules.current());
+    if (requirement.kind === 'forbid') throw new Rejected(requirement.cause, requirement.reason);
+    if (requirement.kind === 'ask') await this.#approve(request, requirement, hooks);
+    return requirement;
   }
 
   async #approve(

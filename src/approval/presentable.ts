@@ -19,8 +19,12 @@ const secrets: readonly RegExp[] = [
 
 /** Text of a stranger as it may be shown on a terminal: nothing that moves the cursor, and no secret that can be told. */
 export function presentable(text: string): string {
-  const masked = secrets.reduce((shown, secret) => shown.replace(secret, '$1***'), text);
-  return masked.replace(UNSAFE, (character) => NAMED[character] ?? `\\u{${character.codePointAt(0)!.toString(16)}}`);
+  return visible(secrets.reduce((shown, secret) => shown.replace(secret, '$1***'), text));
+}
+
+/** The same with nothing left out. */
+export function visible(text: string): string {
+  return text.replace(UNSAFE, (character) => NAMED[character] ?? `\\u{${character.codePointAt(0)!.toString(16)}}`);
 }
 
 /** Control characters, and those that reorder or hide text. */

@@ -30,6 +30,9 @@ export function forbiddenRefusal(argv: readonly string[], { matchedRules }: Eval
   return `\`${joinWords(argv)}\` rejected: ${why}`;
 }
 
+/** To changes that the sandbox does not let through, where nobody may be asked about that. */
+export const blockedRefusal = (obstacle: string): string => `${obstacle}; rejected by user approval settings`;
+
 /** To a command that needs a question the policy does not allow. */
 export function unaskableRefusal(
   policy: ApprovalPolicy,

@@ -1,16 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { loadPolicy, type Policy } from '../rules/index.ts';
+import { escalated, readOnly, scriptRequest } from '../../test/support/script-request.ts';
+import { loadPolicy } from '../rules/index.ts';
 import type { ApprovalPolicy } from './approval-policy.ts';
 import type { CommandRequest, Confinement, SandboxPermissions } from './command-request.ts';
 import { requirementFor } from './requirement.ts';
 
-const free: Confinement = {
-  restrictsFiles: false,
-  hasDeniedReads: false,
-  managedNetwork: false,
-  ownNetworkPolicy: false,
-};
-const readOnly: Confinement = { ...free, restrictsFiles: true, restrictsNetwork: true };
+const free: Confinement = { ...readOnly, restrictsFiles: false };
 
 const granular = (sandbox_approval: boolean, rules: boolean): ApprovalPolicy => ({
   granular: { sandbox_approval, rules, skill_approval: true, request_permissions: true, mcp_elicitations: true },
@@ -30,28 +25,10 @@ prefix_rule(pattern=["touch"], decision="allow")
   },
 ]);
 
-interface Call {
-  readonly sandboxPermissions?: SandboxPermissions;
-  readonly confinement?: Confinement;
-  readonly prefixRule?: readonly string[];
-  readonly justification?: string;
-}
+type Call = Partial<CommandRequest>;
 
-function judge(policy: ApprovalPolicy, script: string, call: Call = {}, known: Policy = rules) {
-  const request: CommandRequest = {
-    callId: 'call_1',
-    environmentId: 'box',
-    argv: ['/bin/bash', '-c', script],
-    cwd: '/work',
-    tty: false,
-    sandboxPermissions: 'use_default',
-    confinement: readOnly,
-    ...call,
-  };
-  return requirementFor(request, policy, known);
-}
-
-const escalated = { sandboxPermissions: 'require_escalated', justification: 'may I' } as const;
+const judge = (policy: ApprovalPolicy, script: string, call: Call = {}) =>
+  requirementFor(scriptRequest(script, call), policy, rules);
 
 describe('the requirement for a command', () => {
   const policies = {
@@ -232,9 +209,9 @@ describe('a question', () => {
   });
 
   it('judges a command that is no shell script as it is', () => {
-    const request = { argv: ['/usr/bin/touch', 't'] };
-    expect(judge('untrusted', '', request as Call)).toMatchObject({ kind: 'skip', bypassesSandbox: true });
-    expect(judge('untrusted', '', { argv: ['cp', 'a'] } as Call)).toMatchObject({
+    const judged = (...argv: string[]) => judge('untrusted', '', { argv });
+    expect(judged('/usr/bin/touch', 't')).toMatchObject({ kind: 'skip', bypassesSandbox: true });
+    expect(judged('cp', 'a')).toMatchObject({
       kind: 'ask',
       proposedRule: ['cp', 'a'],
     });

@@ -17,7 +17,7 @@ export type Requirement =
   | { readonly kind: 'forbid'; readonly cause: RejectionKind; readonly reason: string };
 
 /** Facts about a command that no rule knows. */
-export interface UnknownCommand {
+interface UnknownCommand {
   readonly isDangerous: boolean;
   /** There is something a command could escape from. */
   readonly isConfined: boolean;
@@ -26,7 +26,7 @@ export interface UnknownCommand {
 }
 
 /** What to do with a command that no rule knows. */
-export function judgeUnknown(policy: ApprovalPolicy, command: UnknownCommand): Decision {
+function judgeUnknown(policy: ApprovalPolicy, command: UnknownCommand): Decision {
   if (command.isDangerous) return policy === 'never' ? 'forbidden' : 'prompt';
   if (policy === 'never') return 'allow';
   if (policy === 'untrusted') return 'prompt';

@@ -1,18 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { escalated, scriptRequest } from '../../test/support/script-request.ts';
 import type { CommandRequest } from './command-request.ts';
 import { commandKey, SessionApprovals } from './session-approvals.ts';
 
-const request: CommandRequest = {
-  callId: 'call_1',
-  environmentId: 'box',
-  argv: ['/bin/bash', '-c', 'id -g'],
-  cwd: '/work',
-  tty: false,
-  sandboxPermissions: 'require_escalated',
+const request = scriptRequest('id -g', {
+  ...escalated,
   additionalPermissions: { network: { enabled: true }, file_system: { read: ['/a'], write: ['/b'] } },
-  confinement: { restrictsFiles: true, hasDeniedReads: false, managedNetwork: false, ownNetworkPolicy: false },
-};
+});
 const key = (change: Partial<CommandRequest>): string => commandKey({ ...request, ...change });
 
 describe('the key of an approval for the session', () => {

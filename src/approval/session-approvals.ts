@@ -19,6 +19,9 @@ export class SessionApprovals {
   }
 }
 
+/** A file is the same to the user whatever is done to it, by whichever tool. */
+export const fileKey = (environmentId: string, path: string): string => JSON.stringify(['file', environmentId, path]);
+
 /** Calls with equal keys are the same to the user. */
 export function commandKey(request: CommandRequest): string {
   const { environmentId, argv, cwd, tty, sandboxPermissions, additionalPermissions } = request;

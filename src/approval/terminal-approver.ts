@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import type { ApprovalAnswer, ApprovalDecision, ApprovalRequest, Approver } from './approver.ts';
+import { changeLines } from './change-lines.ts';
 import { presentable } from './presentable.ts';
 
 export interface TerminalApproverOptions {
@@ -64,13 +65,14 @@ interface Choice {
 /** Saying no is always possible, offered or not. */
 function choicesFor(request: ApprovalRequest): Choice[] {
   const rule = request.kind === 'command' ? request.proposedRule : undefined;
+  const same = request.kind === 'fileChange' ? 'these files' : 'exactly this';
   const always = request.kind === 'network' ? `${request.host}` : `commands that start with ${words(rule ?? [])}`;
   const table: readonly (Choice & { readonly isOffered: boolean })[] = [
     { words: ['y', 'yes'], decision: 'accept', label: 'y  yes, this once', isOffered: true },
     {
       words: ['s', 'session'],
       decision: 'acceptForSession',
-      label: 's  yes, and do not ask about exactly this again in this session',
+      label: `s  yes, and do not ask about ${same} again in this session`,
       isOffered: request.kind !== 'writeStdin',
     },
     {
@@ -108,6 +110,10 @@ function describe(request: ApprovalRequest): string[] {
   if (request.kind === 'writeStdin') {
     const title = 'Text is to be typed into a terminal outside the sandbox.';
     return [title, ...fact('text', request.input), ...fact('started in', request.cwd), ...facts];
+  }
+  if (request.kind === 'fileChange') {
+    const beyond = request.outside.length > 0 ? ' that the sandbox protects' : '';
+    return [`Files${beyond} are to be changed.`, ...changeLines(request.changes).map((line) => `  ${line}`), ...facts];
   }
   const leaves = request.sandboxPermissions === 'require_escalated' ? ' outside the sandbox' : '';
   const more = request.additionalPermissions && JSON.stringify(request.additionalPermissions);

@@ -1,12 +1,12 @@
 import * as z from 'zod/mini';
-import { applyPatch } from '../patch/index.ts';
+import type { UnifiedExec } from '../unified-exec/index.ts';
 import type { Tool, ToolDefinition } from './tool.ts';
-import { inputSchema, parseArguments, permissionArguments } from './tool-arguments.ts';
+import { changeSchema, justificationArgument, parseArguments } from './tool-arguments.ts';
 import { isDenial, type Workspace } from './workspace.ts';
 
 const name = 'apply_patch';
 
-const argumentsOf = z.object({ input: z.string(), ...permissionArguments });
+const argumentsOf = z.object({ input: z.string(), ...justificationArgument });
 
 const definition: ToolDefinition = {
   name,
@@ -23,7 +23,7 @@ const definition: ToolDefinition = {
 *** Delete File: path/of/old/file
 *** End Patch
 Give about three lines that stay before and after each change. Places in one file come in their order.`,
-  inputSchema: inputSchema({ input: { type: 'string', description: 'The whole patch.' } }, ['input']),
+  inputSchema: changeSchema({ input: { type: 'string', description: 'The whole patch.' } }, ['input']),
   outputSchema: {
     type: 'object',
     properties: {
@@ -41,23 +41,16 @@ Give about three lines that stay before and after each change. Places in one fil
   annotations: { title: 'Apply a patch', readOnlyHint: false, destructiveHint: true, openWorldHint: false },
 };
 
-export function applyPatchTool(workspace: Workspace): Tool {
+export function applyPatchTool(workspace: Workspace, unifiedExec: UnifiedExec): Tool {
   return {
     definition,
     async call(args, context) {
-      const { input, ...permissions } = parseArguments(name, argumentsOf, args);
-      const { text, success, files, failure } = await workspace.change(
-        {
-          what: 'cannot apply the patch',
-          argv: [name, input],
-          permissions,
-          run: ({ files, ...options }) =>
-            applyPatch(input, files, workspace.cwd, { ...options, turns: workspace.patches }),
-          isDenied: ({ failure }) => failure !== undefined && isDenial(failure),
-        },
-        context,
+      const { input, justification } = parseArguments(name, argumentsOf, args);
+      const { text, success, files, failure, rejection } = await workspace.explained('cannot apply the patch', () =>
+        unifiedExec.applyPatch(input, { justification }, context),
       );
-      if (failure && isDenial(failure)) return { text: `${text}\n${workspace.permitted}`, success };
+      const isForbidden = rejection === 'policy' || (failure && isDenial(failure));
+      if (isForbidden) return { text: `${text}\n${workspace.permitted}`, success };
       return { text, success, structured: { files: files.map(({ kind, path }) => ({ kind, path })) } };
     },
   };

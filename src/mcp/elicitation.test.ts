@@ -93,6 +93,31 @@ describe('a question as a form', () => {
       'Allow typing into a terminal outside the sandbox?\n\n"rm\\u0003\\n"\n\nIn /w',
       'Yes, this once',
     ],
+    [
+      {
+        ...common,
+        kind: 'fileChange',
+        command: 'apply_patch /w/a',
+        changes: [{ kind: 'add', path: '/w/a', diff: ['+x'] }],
+        outside: [],
+        availableDecisions: ['acceptForSession'],
+      },
+      'Allow these changes to files?\n\n  add /w/a\n      +x\n',
+      'Yes, and do not ask again in this session about these files',
+    ],
+    [
+      {
+        ...common,
+        kind: 'fileChange',
+        command: 'apply_patch /w/a',
+        changes: [{ kind: 'delete', path: '/w/a', diff: [] }],
+        outside: ['/w/a'],
+        reason: 'It is\nold.',
+        availableDecisions: ['decline'],
+      },
+      'Allow these changes to files, outside what the sandbox lets be written?\n\n  delete /w/a\n\nReason: It is\\nold.',
+      'No, go on without it',
+    ],
   ] as [ApprovalRequest, string, string][])('asks about $kind', (request, message, name) => {
     const form = approvalForm(request);
 

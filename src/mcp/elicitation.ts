@@ -1,4 +1,10 @@
-import { type ApprovalAnswer, type ApprovalDecision, type ApprovalRequest, presentable } from '../approval/index.ts';
+import {
+  type ApprovalAnswer,
+  type ApprovalDecision,
+  type ApprovalRequest,
+  changeLines,
+  presentable,
+} from '../approval/index.ts';
 import { joinWords } from '../rules/index.ts';
 
 /** A form with one choice, in the words of `elicitation/create`. */
@@ -61,6 +67,11 @@ function questionOf(request: ApprovalRequest): string {
       return `Allow this command?\n\n$ ${indented(request.command)}\n\nIn ${presentable(request.cwd)}${permissionsOf(request)}`;
     case 'writeStdin':
       return `Allow typing into a terminal outside the sandbox?\n\n${presentable(JSON.stringify(request.input))}\n\nIn ${presentable(request.cwd)}`;
+    case 'fileChange': {
+      const beyond = request.outside.length > 0 ? ', outside what the sandbox lets be written' : '';
+      const lines = changeLines(request.changes).map((line) => `  ${line}`);
+      return `Allow these changes to files${beyond}?\n\n${lines.join('\n')}\n`;
+    }
     case 'network':
       return `Allow a connection to ${presentable(request.host)}:${request.port} (${request.protocol})?${
         request.command === undefined ? '' : `\n\nFor: ${indented(request.command)}`
@@ -81,7 +92,7 @@ function titleOf(decision: ApprovalDecision, request: ApprovalRequest): string {
     case 'accept':
       return 'Yes, this once';
     case 'acceptForSession':
-      return 'Yes, and do not ask again in this session';
+      return `Yes, and do not ask again in this session${request.kind === 'fileChange' ? ' about these files' : ''}`;
     case 'acceptWithRule':
       return `Yes, and always from now on${ruleOf(request)}`;
     case 'denyWithRule':

@@ -3,7 +3,7 @@ import { listDirectory, MOST_DEPTH, MOST_ENTRIES } from './list-directory.ts';
 import type { Tool, ToolDefinition } from './tool.ts';
 import {
   countArgument,
-  inputSchema,
+  lookSchema,
   parseArguments,
   pathArgument,
   pathSchema,
@@ -23,7 +23,7 @@ const argumentsOf = z.object({
 const definition: ToolDefinition = {
   name,
   description: 'Lists a directory, and those in it down to a depth. Names of directories end with a slash.',
-  inputSchema: inputSchema(
+  inputSchema: lookSchema(
     {
       path: { ...pathSchema, description: `${pathSchema.description} The working directory unless given.` },
       depth: {

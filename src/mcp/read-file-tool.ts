@@ -4,7 +4,7 @@ import { MOST_LINES, readLines } from './read-lines.ts';
 import type { Tool, ToolDefinition } from './tool.ts';
 import {
   countArgument,
-  inputSchema,
+  lookSchema,
   parseArguments,
   pathArgument,
   pathSchema,
@@ -24,7 +24,7 @@ const argumentsOf = z.object({
 const definition: ToolDefinition = {
   name,
   description: 'Reads lines of a text file.',
-  inputSchema: inputSchema(
+  inputSchema: lookSchema(
     {
       path: pathSchema,
       offset: { type: 'number', description: 'First line to read, counted from 1. Default 1.' },

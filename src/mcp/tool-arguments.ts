@@ -2,10 +2,13 @@ import * as z from 'zod/mini';
 import { ExecError } from '../protocol/index.ts';
 import type { ObjectSchema, Schema } from './tool.ts';
 
+/** What a call that changes files tells the user, should the user be asked. */
+export const justificationArgument = { justification: z.optional(z.string()) };
+
 /** What a call wishes of the sandbox. */
 export const permissionArguments = {
   sandbox_permissions: z.optional(z.enum(['use_default', 'require_escalated'])),
-  justification: z.optional(z.string()),
+  ...justificationArgument,
 };
 
 export interface PermissionArguments {
@@ -27,18 +30,35 @@ export function parseArguments<T extends z.ZodMiniType>(tool: string, schema: T,
 
 export const pathSchema: Schema = { type: 'string', description: 'Absolute, or relative to the working directory.' };
 
-/** The schema of a file tool's arguments, as the model sees it. */
-export function inputSchema(properties: Record<string, Schema>, required: string[]): ObjectSchema {
-  const permissions: Record<string, Schema> = {
-    sandbox_permissions: {
-      type: 'string',
-      enum: ['use_default', 'require_escalated'],
-      description: 'Set to require_escalated to ask the user for access beyond the sandbox.',
+/** The arguments of a tool that looks at files, as the model sees them. */
+export function lookSchema(properties: Record<string, Schema>, required: string[]): ObjectSchema {
+  return objectSchema(
+    {
+      ...properties,
+      sandbox_permissions: {
+        type: 'string',
+        enum: ['use_default', 'require_escalated'],
+        description: 'Set to require_escalated to ask the user for access beyond the sandbox.',
+      },
+      justification: {
+        type: 'string',
+        description: 'With require_escalated only: the question to the user, in one sentence.',
+      },
     },
-    justification: {
-      type: 'string',
-      description: 'With require_escalated only: the question to the user, in one sentence.',
-    },
-  };
-  return { type: 'object', properties: { ...properties, ...permissions }, required, additionalProperties: false };
+    required,
+  );
 }
+
+/** The arguments of a tool that changes files: it asks the user by itself if it has to. */
+export function changeSchema(properties: Record<string, Schema>, required: string[]): ObjectSchema {
+  const description =
+    'For changes beyond the sandbox, about which the user is asked: why they are needed, in one sentence.';
+  return objectSchema({ ...properties, justification: { type: 'string', description } }, required);
+}
+
+const objectSchema = (properties: Record<string, Schema>, required: string[]): ObjectSchema => ({
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
+});

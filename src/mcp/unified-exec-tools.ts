@@ -62,9 +62,9 @@ export async function openUnifiedExecTools(options: UnifiedExecToolsOptions, ask
     tools: [
       ...commandTools(unifiedExec, longestWaitMs),
       readFileTool(workspace),
-      writeFileTool(workspace),
+      writeFileTool(workspace, unifiedExec),
       listDirTool(workspace),
-      applyPatchTool(workspace),
+      applyPatchTool(workspace, unifiedExec),
     ],
     [Symbol.asyncDispose]: () => unifiedExec[Symbol.asyncDispose](),
   };

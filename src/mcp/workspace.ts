@@ -1,6 +1,5 @@
 import { posix } from 'node:path';
-import { type ApprovalPolicy, Cancelled, type CommandRequest, type Orchestrator, Rejected } from '../approval/index.ts';
-import { Turnstile } from '../base/index.ts';
+import { type ApprovalPolicy, type CommandRequest, type Orchestrator, Rejected } from '../approval/index.ts';
 import { ExecError, type ExecutorFileSystem, type Sandbox } from '../protocol/index.ts';
 import type { ExecBackend, SandboxMode } from '../unified-exec/index.ts';
 import { confinementOf, describeMode, sandboxOf } from './sandbox-mode.ts';
@@ -16,31 +15,25 @@ export interface WorkspaceOptions {
   readonly orchestrator: Orchestrator;
 }
 
-/** What an action on files works with. */
+/** What a look at files works with. */
 export interface Access {
   readonly files: ExecutorFileSystem;
   readonly sandbox: Sandbox | undefined;
   readonly signal: AbortSignal;
 }
 
-interface Action<T> {
+interface Look<T> {
   /** Begins the error when it fails. */
   readonly what: string;
   /** The call as a command line, for rules and questions. */
   readonly argv: readonly string[];
   readonly permissions: PermissionArguments;
   run(access: Access): Promise<T>;
-  /** Whether the result tells of a refusal by the sandbox. */
-  isDenied?(result: T): boolean;
 }
-
-type Settled<T> = { readonly result: T } | { readonly failure: ExecError };
 
 /** The files of an environment, as far as its sandbox and its user permit. */
 export class Workspace {
   readonly #options: WorkspaceOptions;
-  /** Patches are written one at a time. */
-  readonly patches = new Turnstile();
 
   constructor(options: WorkspaceOptions) {
     this.#options = options;
@@ -50,14 +43,10 @@ export class Workspace {
     return this.#options.cwd;
   }
 
-  /** What may be touched, and how to get more. */
+  /** What may be touched without asking anybody. */
   get permitted(): string {
-    const { sandbox, policy, cwd } = this.#options;
-    const way =
-      policy === 'never'
-        ? 'The user cannot be asked for more (--approval never).'
-        : 'To ask the user for more, call again with sandbox_permissions "require_escalated" and a justification.';
-    return `In the ${sandbox} sandbox ${describeMode(sandbox, cwd)}. ${way}`;
+    const { sandbox, cwd } = this.#options;
+    return `In the ${sandbox} sandbox ${describeMode(sandbox, cwd)}.`;
   }
 
   resolve(path: string): string {
@@ -65,22 +54,39 @@ export class Workspace {
   }
 
   /** The sandbox decides; nobody is asked unless the call wants more than that. */
-  async look<T>(action: Action<T>, context: CallContext): Promise<T> {
-    if (action.permissions.sandbox_permissions === 'require_escalated') return this.change(action, context);
-    return this.#explained(action, async () => action.run(await this.#access(true, context)));
+  async look<T>(look: Look<T>, context: CallContext): Promise<T> {
+    const { what, permissions } = look;
+    if (permissions.sandbox_permissions === 'require_escalated') {
+      return this.explained(what, () => this.#escalate(look, context));
+    }
+    return this.explained(what, async () => look.run(await this.#access(true, context)), this.#wayOut);
   }
 
-  /** The rules and the user are heard first, and the user once more when the sandbox refuses. */
-  async change<T>(action: Action<T>, context: CallContext): Promise<T> {
-    return this.#explained(action, async () => {
-      const { value } = await this.#options.orchestrator.run(
-        this.#request(action, context),
-        async ({ sandboxed }) => attempt(action, await this.#access(sandboxed, context)),
-        { signal: context.signal },
-      );
-      if ('failure' in value) throw value.failure;
-      return value.result;
-    });
+  /** Names what failed, and what is permitted if the user was not the reason. */
+  async explained<T>(what: string, work: () => Promise<T>, wayOut = ''): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const failure = ExecError.from(error);
+      const isForbidden = error instanceof Rejected ? error.kind === 'policy' : isDenial(failure);
+      const hint = isForbidden ? `. ${this.permitted}${wayOut}` : '';
+      throw new ExecError(failure.kind, `${what}: ${failure.message}${hint}`);
+    }
+  }
+
+  get #wayOut(): string {
+    return this.#options.policy === 'never'
+      ? ' The user cannot be asked for more (--approval never).'
+      : ' To ask the user for more, call again with sandbox_permissions "require_escalated" and a justification.';
+  }
+
+  async #escalate<T>(look: Look<T>, context: CallContext): Promise<T> {
+    const { value } = await this.#options.orchestrator.run(
+      this.#request(look, context),
+      async ({ sandboxed }) => ({ kind: 'done', value: await look.run(await this.#access(sandboxed, context)) }),
+      { signal: context.signal },
+    );
+    return value;
   }
 
   async #access(sandboxed: boolean, { signal }: CallContext): Promise<Access> {
@@ -88,7 +94,7 @@ export class Workspace {
     return { files: await backend.fileSystem(), sandbox: sandboxed ? sandboxOf(sandbox, cwd) : undefined, signal };
   }
 
-  #request<T>({ argv, permissions }: Action<T>, { callId }: CallContext): CommandRequest {
+  #request<T>({ argv, permissions }: Look<T>, { callId }: CallContext): CommandRequest {
     const { environmentId, sandbox, cwd } = this.#options;
     return {
       callId,
@@ -101,26 +107,6 @@ export class Workspace {
       confinement: confinementOf(sandbox),
     };
   }
-
-  async #explained<T>({ what }: Action<T>, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      const failure = ExecError.from(error);
-      const isRefused = error instanceof Rejected || error instanceof Cancelled;
-      const hint = !isRefused && isDenial(failure) ? `. ${this.permitted}` : '';
-      throw new ExecError(failure.kind, `${what}: ${failure.message}${hint}`);
-    }
-  }
-}
-
-async function attempt<T>(action: Action<T>, access: Access): Promise<{ kind: 'done' | 'denied'; value: Settled<T> }> {
-  const value: Settled<T> = await action.run(access).then(
-    (result) => ({ result }),
-    (error: unknown) => ({ failure: ExecError.from(error) }),
-  );
-  const isDenied = 'failure' in value ? isDenial(value.failure) : action.isDenied?.(value.result);
-  return { kind: access.sandbox && isDenied ? 'denied' : 'done', value };
 }
 
 /** What the kernel says to those who want to leave a sandbox, among others. */

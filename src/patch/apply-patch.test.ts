@@ -6,6 +6,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +14,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Turnstile } from '../base/index.ts';
 import { LocalFileSystem } from '../files/index.ts';
-import { applyPatch, applyPatchCommand } from './index.ts';
+import { applyPatch } from './apply-patch.ts';
+import { applyPatchCommand, type PlannedChange } from './index.ts';
 
 describe('applying a patch', () => {
   let folder: string;
@@ -148,10 +150,66 @@ describe('applying a patch', () => {
     expect(names()).toEqual(['a.txt', 'b.txt', 'd', 'd/theirs']);
   });
 
+  it('asks with everything that would become of the files, before any of it does', async () => {
+    let asked: unknown;
+    const permit = async (changes: readonly PlannedChange[]) => {
+      untouched();
+      asked = changes;
+      throw new Error('no');
+    };
+    const lines = [
+      ...['*** Add File: new.txt', '+hello', '+', '*** Add File: b.txt', '+over'],
+      ...['*** Update File: a.txt', '*** Move to: x/c.txt', '@@ one', '-two', '+2', '*** Delete File: new.txt'],
+      ...['*** Update File: b.txt', '@@', ' over', '+more'],
+    ];
+    const text = ['*** Begin Patch', ...lines, '*** End Patch'].join('\n');
+
+    await expect(applyPatch(text, files, folder, { permit })).rejects.toThrow('no');
+    untouched();
+    expect(asked).toEqual([
+      { kind: 'add', path: join(folder, 'new.txt'), diff: ['+hello', '+'] },
+      { kind: 'update', path: join(folder, 'b.txt'), diff: ['+over'] },
+      {
+        kind: 'move',
+        path: join(folder, 'a.txt'),
+        movedTo: join(folder, 'x/c.txt'),
+        diff: ['@@ one', '-two', '+2'],
+      },
+      { kind: 'delete', path: join(folder, 'new.txt'), diff: [] },
+      { kind: 'update', path: join(folder, 'b.txt'), diff: ['@@', ' over', '+more'] },
+    ]);
+  });
+
+  it('asks about nothing that cannot be done', async () => {
+    const permit = async () => {
+      throw new Error('asked');
+    };
+    const text = '*** Begin Patch\n*** Add File: c\n+x\n*** Delete File: nope\n*** End Patch';
+
+    expect((await applyPatch(text, files, folder, { permit })).text).toContain('apply_patch verification failed');
+    untouched();
+  });
+
+  it('writes each file on the terms it was given', async () => {
+    symlinkSync('a.txt', join(folder, 'link'));
+    const permit = async () => (path: string) => ({ followSymlinks: !path.endsWith('link') });
+    const add = (...paths: string[]) =>
+      ['*** Begin Patch', ...paths.flatMap((path) => [`*** Add File: ${path}`, '+x']), '*** End Patch'].join('\n');
+
+    const outcome = await applyPatch(add('b.txt', 'd/e', 'link'), files, folder, { permit });
+
+    expect(outcome).toMatchObject({
+      success: false,
+      text: expect.stringContaining(`Failed to write file ${folder}/link`),
+    });
+    rmSync(join(folder, 'link'));
+    untouched();
+  });
+
   it('writes on top of what happened while somebody was asked, or not at all', async () => {
     const permit = async () => {
       writeFileSync(join(folder, 'a.txt'), 'zero\none\ntwo\n');
-      return undefined;
+      return () => ({});
     };
     const text = '*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Patch';
 

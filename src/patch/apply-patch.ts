@@ -1,11 +1,8 @@
-import { posix } from 'node:path';
-import type { Turnstile } from '../base/index.ts';
-import { ExecError, type ExecutorFileSystem, type FileOptions, type Sandbox } from '../protocol/index.ts';
+import type { ExecError, ExecutorFileSystem } from '../protocol/index.ts';
+import { type ChangeOptions, changeFiles } from './change-files.ts';
 import { CommitError } from './commit.ts';
 import { parsePatch } from './parser.ts';
 import { type FileChange, PatchError } from './patch.ts';
-import { StagedFiles } from './staged-files.ts';
-import { editText } from './text-edit.ts';
 
 export interface PatchOutcome {
   /** What the model is told. */
@@ -23,13 +20,6 @@ export interface PatchedFile {
   readonly path: string;
 }
 
-export interface PatchOptions extends FileOptions {
-  /** Asked when it is certain what would be touched: the sandbox to write in, that of the options unless given. */
-  readonly permit?: (paths: readonly string[]) => Promise<Sandbox | undefined>;
-  /** Patches that share one are written one after the other, each on top of those before it. */
-  readonly turns?: Turnstile;
-}
-
 /**
  * Applies a patch to files: all of it, or nothing and the reason. Paths are relative to `cwd`, which is absolute.
  * What the sandbox of the options forbids fails.
@@ -38,24 +28,21 @@ export async function applyPatch(
   text: string,
   files: ExecutorFileSystem,
   cwd: string,
-  options: PatchOptions = {},
+  options: ChangeOptions = {},
 ): Promise<PatchOutcome> {
   let startedAt = performance.now();
+  const { permit } = options;
+  const permitThenStart: ChangeOptions['permit'] = async (planned) => {
+    const access = await permit!(planned);
+    startedAt = performance.now(); // the user's time is not the tool's
+    return access;
+  };
   try {
     const { changes } = parsePatch(text);
     if (changes.length === 0) return refused('patch rejected: empty patch');
-    let { sandbox } = options;
-    if (options.permit) {
-      const rehearsal = new StagedFiles(files, options);
-      await stageAll(changes, rehearsal, cwd);
-      sandbox = await options.permit(rehearsal.paths);
-    }
-    using _turn = await options.turns?.enter(options.signal);
-    startedAt = performance.now();
-    const staged = new StagedFiles(files, options); // files may have changed while somebody was asked
-    const patched = await stageAll(changes, staged, cwd);
-    await staged.commit(sandbox);
-    return { text: answer(0, startedAt, summary(patched)), success: true, files: inOrder(patched) };
+    await changeFiles(changes, files, cwd, { ...options, ...(permit && { permit: permitThenStart }) });
+    const patched = inOrder(changes.map(patchedBy));
+    return { text: answer(0, startedAt, summary(patched)), success: true, files: patched };
   } catch (error) {
     if (error instanceof PatchError) {
       return refused(`apply_patch verification failed: ${error.message}`, error.cause);
@@ -65,37 +52,10 @@ export async function applyPatch(
   }
 }
 
-async function stageAll(changes: readonly FileChange[], staged: StagedFiles, cwd: string): Promise<PatchedFile[]> {
-  const patched: PatchedFile[] = [];
-  for (const change of changes) patched.push(await stage(change, staged, cwd));
-  return patched;
-}
-
-async function stage(change: FileChange, staged: StagedFiles, cwd: string): Promise<PatchedFile> {
-  const path = posix.resolve(cwd, change.path);
-  if (change.kind === 'add') {
-    await readable(staged.write(path, change.content), `Failed to write file ${path}`);
-    return { kind: 'A', path: change.path };
-  }
-  if (change.kind === 'delete') {
-    await readable(staged.remove(path), `Failed to read ${path}`);
-    return { kind: 'D', path: change.path };
-  }
-  const text = await readable(staged.read(path), `Failed to read file to update ${path}`);
-  const edited = editText(text, change.chunks, path);
-  const destination = posix.resolve(cwd, change.moveTo ?? change.path);
-  await readable(staged.write(destination, edited), `Failed to write file ${destination}`);
-  if (destination !== path) await staged.remove(path);
-  return { kind: 'M', path: change.moveTo ?? change.path };
-}
-
-async function readable<T>(result: Promise<T>, failure: string): Promise<T> {
-  try {
-    return await result;
-  } catch (error) {
-    const cause = ExecError.from(error);
-    throw new PatchError(`${failure}: ${cause.message}`, cause);
-  }
+/** Paths as the patch spells them. */
+function patchedBy(change: FileChange): PatchedFile {
+  if (change.kind === 'update') return { kind: 'M', path: change.moveTo ?? change.path };
+  return { kind: change.kind === 'add' ? 'A' : 'D', path: change.path };
 }
 
 const refused = (text: string, failure?: ExecError): PatchOutcome => ({
@@ -111,7 +71,7 @@ function answer(exitCode: number, startedAt: number, output: string): string {
 }
 
 const summary = (patched: readonly PatchedFile[]): string =>
-  ['Success. Updated the following files:', ...inOrder(patched).map(({ kind, path }) => `${kind} ${path}`)].join('\n');
+  ['Success. Updated the following files:', ...patched.map(({ kind, path }) => `${kind} ${path}`)].join('\n');
 
 /** Added ones first, deleted ones last. */
 const inOrder = (patched: readonly PatchedFile[]): PatchedFile[] =>

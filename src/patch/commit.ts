@@ -1,6 +1,9 @@
 import { posix } from 'node:path';
 import { encodeUtf8 } from '../base/index.ts';
-import { ExecError, type ExecutorFileSystem, PathUri, type Sandbox } from '../protocol/index.ts';
+import { ExecError, type ExecutorFileSystem, type PathOptions, PathUri } from '../protocol/index.ts';
+
+/** On which terms a file is written. */
+export type WriteAccess = (path: string) => Pick<PathOptions, 'sandbox' | 'followSymlinks'>;
 
 /** A file before and after a patch; absent means there is none. */
 export interface FileVersions {
@@ -25,12 +28,12 @@ export class CommitError extends Error {
 /** Writes and removes files, all or none of them. */
 export class Commit {
   readonly #files: ExecutorFileSystem;
-  readonly #options: { readonly sandbox?: Sandbox | undefined };
+  readonly #access: WriteAccess;
   readonly #undo: (() => Promise<void>)[] = [];
 
-  constructor(files: ExecutorFileSystem, sandbox: Sandbox | undefined) {
+  constructor(files: ExecutorFileSystem, access: WriteAccess) {
     this.#files = files;
-    this.#options = { sandbox };
+    this.#access = access;
   }
 
   async run(changes: ReadonlyMap<string, FileVersions>): Promise<void> {
@@ -51,9 +54,9 @@ export class Commit {
   }
 
   async #write(path: string, { before, after }: FileVersions): Promise<void> {
-    await this.#makeDirectory(posix.dirname(path));
+    await this.#makeDirectoryOf(path);
     try {
-      await this.#files.writeFile(PathUri.fromNative(path), encodeUtf8(after!), this.#options);
+      await this.#files.writeFile(PathUri.fromNative(path), encodeUtf8(after!), this.#access(path));
     } catch (error) {
       const now = await this.#read(path);
       if (!isEqual(now, before)) this.#undo.push(() => this.#restore(path, before)); // it was cut before it failed
@@ -63,24 +66,24 @@ export class Commit {
   }
 
   async #remove(path: string, { before }: FileVersions): Promise<void> {
-    await this.#files.remove(PathUri.fromNative(path), { ...this.#options, recursive: false, force: false });
+    await this.#files.remove(PathUri.fromNative(path), { ...this.#access(path), recursive: false, force: false });
     this.#undo.push(() => this.#restore(path, before));
   }
 
-  async #makeDirectory(directory: string): Promise<void> {
-    const missing = await this.#missing(directory);
+  async #makeDirectoryOf(path: string): Promise<void> {
+    const missing = await this.#missing(path);
     if (missing.length === 0) return;
-    await this.#files.createDirectory(PathUri.fromNative(directory), this.#options);
+    await this.#files.createDirectory(PathUri.fromNative(posix.dirname(path)), this.#access(path));
     this.#undo.push(async () => {
-      for (const made of missing) await this.#restore(made, undefined); // not what others have put there since
+      for (const made of missing) await this.#removeAgain(made, path); // not what others have put there since
     });
   }
 
   /** The directories to remove again, innermost first; making them tells about anything but their absence. */
-  async #missing(directory: string): Promise<string[]> {
+  async #missing(path: string): Promise<string[]> {
     const missing: string[] = [];
-    for (let at = directory; at !== '/'; at = posix.dirname(at)) {
-      const failure = await this.#files.getMetadata(PathUri.fromNative(at), this.#options).then(
+    for (let at = posix.dirname(path); at !== '/'; at = posix.dirname(at)) {
+      const failure = await this.#files.getMetadata(PathUri.fromNative(at), this.#access(path)).then(
         () => undefined,
         (error: unknown) => ExecError.from(error),
       );
@@ -91,13 +94,17 @@ export class Commit {
   }
 
   async #restore(path: string, before: Uint8Array | undefined): Promise<void> {
-    const uri = PathUri.fromNative(path);
-    if (before) await this.#files.writeFile(uri, before, this.#options);
-    else await this.#files.remove(uri, { ...this.#options, recursive: false });
+    if (before) await this.#files.writeFile(PathUri.fromNative(path), before, this.#access(path));
+    else await this.#removeAgain(path, path);
+  }
+
+  /** A file that was made, or a directory made for it. */
+  async #removeAgain(made: string, path: string): Promise<void> {
+    await this.#files.remove(PathUri.fromNative(made), { ...this.#access(path), recursive: false });
   }
 
   async #read(path: string): Promise<Uint8Array | undefined> {
-    return this.#files.readFile(PathUri.fromNative(path), this.#options).catch(() => undefined); // as before the patch
+    return this.#files.readFile(PathUri.fromNative(path), this.#access(path)).catch(() => undefined); // as before the patch
   }
 
   /** Newest first. One step that fails does not keep the others from being taken. */

@@ -1,4 +1,6 @@
-export { applyPatch, type PatchedFile, type PatchOptions, type PatchOutcome } from './apply-patch.ts';
+export type { PatchOutcome } from './apply-patch.ts';
+export { type ChangeOptions, changeFiles, type PlannedChange } from './change-files.ts';
+export { CommitError, type WriteAccess } from './commit.ts';
 export { parsePatch } from './parser.ts';
-export { type Chunk, type Edit, type FileChange, type Patch, PatchError } from './patch.ts';
+export { PatchError } from './patch.ts';
 export { applyPatchCommand, type PatchCommand, parsePatchCommand } from './patch-command.ts';

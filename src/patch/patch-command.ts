@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { ExecutorFileSystem } from '../protocol/index.ts';
-import { applyPatch, type PatchOptions, type PatchOutcome } from './apply-patch.ts';
+import { applyPatch, type PatchOutcome } from './apply-patch.ts';
+import type { ChangeOptions } from './change-files.ts';
 
 /** A command that stands for the patch tool. */
 export interface PatchCommand {
@@ -53,7 +54,7 @@ export async function applyPatchCommand(
   command: PatchCommand,
   files: ExecutorFileSystem,
   cwd: string,
-  options: PatchOptions = {},
+  options: ChangeOptions = {},
 ): Promise<PatchOutcome> {
   if (!command.isExplicit) return { text: IMPLICIT, success: false, files: [] };
   return applyPatch(command.text, files, posix.resolve(cwd, command.directory ?? '.'), options);

@@ -1,5 +1,5 @@
-import { ExecError, type ExecutorFileSystem, type FileOptions, PathUri, type Sandbox } from '../protocol/index.ts';
-import { Commit, type FileVersions } from './commit.ts';
+import { ExecError, type ExecutorFileSystem, type FileOptions, PathUri } from '../protocol/index.ts';
+import { Commit, type FileVersions, type WriteAccess } from './commit.ts';
 
 /** Files as they will be once everything is written. Nothing is touched before `commit`. */
 export class StagedFiles {
@@ -12,10 +12,6 @@ export class StagedFiles {
     this.#options = options;
   }
 
-  get paths(): string[] {
-    return [...this.#staged.keys()];
-  }
-
   /** The text of a file as staged so far. */
   async read(path: string): Promise<string> {
     const staged = this.#staged.get(path);
@@ -24,10 +20,12 @@ export class StagedFiles {
     return staged.after;
   }
 
-  /** What is there must be readable, or it could not be put back. */
-  async write(path: string, text: string): Promise<void> {
+  /** Whether the file is new. One that is there must be readable, or it could not be put back. */
+  async write(path: string, text: string): Promise<boolean> {
     const staged = this.#staged.get(path);
-    this.#staged.set(path, { before: staged ? staged.before : await this.#presentIfAny(path), after: text });
+    const before = staged ? staged.before : await this.#presentIfAny(path);
+    this.#staged.set(path, { before, after: text });
+    return (staged ? staged.after : before) === undefined;
   }
 
   /** Fails if there is no such file. */
@@ -38,9 +36,9 @@ export class StagedFiles {
   }
 
   /** Writes and removes everything, or puts back what it has done and throws. */
-  async commit(sandbox: Sandbox | undefined): Promise<void> {
+  async commit(access: WriteAccess): Promise<void> {
     this.#options.signal?.throwIfAborted(); // from here on it is too late: half a patch helps nobody
-    await new Commit(this.#files, sandbox).run(this.#staged);
+    await new Commit(this.#files, access).run(this.#staged);
   }
 
   async #presentIfAny(path: string): Promise<Uint8Array | undefined> {

@@ -11,6 +11,7 @@ export {
   eventLine,
   type TerminalInteraction,
 } from './exec-event.ts';
+export type { PermittedOutcome } from './file-changes.ts';
 export { type LocalBackendOptions, localBackend } from './local-backend.ts';
 export type { NetworkAnswer, NetworkQuestion, NetworkRequestListener } from './network-questions.ts';
 export { confinementOf, type EnvironmentSettings, sandboxFor } from './permissions.ts';
@@ -19,4 +20,4 @@ export { permissionsOf, type SandboxMode, sandboxModes } from './sandbox-mode.ts
 export type { ExecCommandArguments, WriteStdinArguments } from './tool-arguments.ts';
 export type { ToolResult } from './tool-result.ts';
 export { type ObjectSchema, resultSchema, type ToolDefinition } from './tool-schemas.ts';
-export { type SessionSummary, UnifiedExec, type UnifiedExecOptions } from './unified-exec.ts';
+export { type ChangeArguments, type SessionSummary, UnifiedExec, type UnifiedExecOptions } from './unified-exec.ts';

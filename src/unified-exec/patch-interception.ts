@@ -1,16 +1,7 @@
-import { Rejected } from '../approval/index.ts';
-import {
-  applyPatchCommand,
-  type PatchCommand,
-  PatchError,
-  type PatchOutcome,
-  parsePatch,
-  parsePatchCommand,
-} from '../patch/index.ts';
+import { type PatchCommand, PatchError, parsePatch, parsePatchCommand } from '../patch/index.ts';
 import type { CallContext, Conversation } from './call-context.ts';
 import type { CommandPlan } from './command-plan.ts';
-import { permitPatch } from './patch-permission.ts';
-import { sandboxFor } from './permissions.ts';
+import { applyPermittedPatch } from './file-changes.ts';
 import { responseText } from './response.ts';
 import type { ToolResult } from './tool-result.ts';
 import { cutMiddle, lineCount } from './truncation.ts';
@@ -24,7 +15,8 @@ export async function interceptPatch(
   const command = parsePatchCommand(plan.argv);
   if (!command || !isPatch(command)) return undefined;
   const { modelOutputTokens: modelTokens } = conversation;
-  const outcome = await apply(command, plan, conversation, context);
+  const call = { ...plan, tool: 'apply_patch', justification: plan.wishes.justification } as const;
+  const outcome = await applyPermittedPatch(command, call, conversation, context);
   const { success } = outcome;
   if (!success) return { text: outcome.text, success };
   const text = shortened(outcome.text, modelTokens);
@@ -34,24 +26,6 @@ export async function interceptPatch(
     success,
     structured: { wall_time_seconds: 0, output: text },
   };
-}
-
-async function apply(
-  command: PatchCommand,
-  plan: CommandPlan,
-  { orchestrator, patches: turns }: Conversation,
-  context: CallContext,
-): Promise<Pick<PatchOutcome, 'text' | 'success'>> {
-  const { backend, cwd, settings } = plan;
-  const permit = (paths: readonly string[]) => permitPatch({ text: command.text, paths, plan }, orchestrator, context);
-  const options = { sandbox: sandboxFor(settings, cwd), signal: context.signal, permit, turns };
-  try {
-    return await applyPatchCommand(command, await backend.fileSystem(), cwd, options);
-  } catch (error) {
-    if (!(error instanceof Rejected)) throw error;
-    const why = error.kind === 'user' ? ' by user' : `: ${error.message}`;
-    return { text: `patch rejected${why}`, success: false };
-  }
 }
 
 /** The list of files has the budget of a whole answer for itself; what is above it counts the lines that do not fit. */

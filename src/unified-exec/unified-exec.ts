@@ -2,13 +2,15 @@ import type { Orchestrator } from '../approval/index.ts';
 import { Turnstile } from '../base/index.ts';
 import type { EnvPolicy } from '../protocol/index.ts';
 import type { CallContext, Conversation } from './call-context.ts';
+import type { ChangeCall } from './change-permission.ts';
 import { defaultEnvPolicy } from './command-environment.ts';
-import { selectEnvironment } from './command-plan.ts';
+import { selectEnvironment, selectPlace } from './command-plan.ts';
 import { Endings } from './endings.ts';
 import type { Environments } from './environments.ts';
 import { EventStream } from './event-stream.ts';
 import { execCommand } from './exec-command.ts';
 import type { ExecEvent } from './exec-event.ts';
+import { applyPermittedPatch, type PermittedOutcome, writePermittedFile } from './file-changes.ts';
 import { ArgumentsError } from './json-cursor.ts';
 import { limits } from './limits.ts';
 import type { EnvironmentSettings } from './permissions.ts';
@@ -55,6 +57,12 @@ export interface SessionSummary {
   readonly cwd: string;
   readonly tty: boolean;
   readonly hasExited: boolean;
+}
+
+/** Where files are to be changed, and what to tell the user about it. */
+export interface ChangeArguments {
+  readonly environment_id?: string | undefined;
+  readonly justification?: string | undefined;
 }
 
 /** The two tools by which a model runs commands, and the commands that outlive their calls. */
@@ -116,6 +124,18 @@ export class UnifiedExec implements AsyncDisposable {
     return this.#answered(() => writeStdin(this.#conversation, args, context));
   }
 
+  /** Applies a patch on the same terms as one that comes as a command. */
+  async applyPatch(patch: string, args: ChangeArguments = {}, context: CallContext = {}): Promise<PermittedOutcome> {
+    const call = await this.#changeCall('apply_patch', args);
+    const command = { text: patch, directory: undefined, isExplicit: true };
+    return applyPermittedPatch(command, call, this.#conversation, context);
+  }
+
+  /** Writes a whole file on those terms. Rejects with an `ExecError`, `Rejected` or `Cancelled` if it could not. */
+  async writeFile(path: string, content: string, args: ChangeArguments = {}, context: CallContext = {}): Promise<void> {
+    await writePermittedFile(path, content, await this.#changeCall('write_file', args), this.#conversation, context);
+  }
+
   /** What happens from now on. A subscriber that falls far behind misses output events and is told how many. */
   events(signal?: AbortSignal): AsyncIterable<ExecEvent> {
     return this.#conversation.events.subscribe(signal);
@@ -154,6 +174,11 @@ export class UnifiedExec implements AsyncDisposable {
     await this.clean();
     await this.#conversation.endings.settle(limits.lastEventsMs);
     this.#conversation.events.end();
+  }
+
+  async #changeCall(tool: ChangeCall['tool'], { environment_id, justification }: ChangeArguments): Promise<ChangeCall> {
+    const place = await selectPlace(environment_id, this.#conversation);
+    return { ...place, cwd: place.settings.cwd, tool, justification };
   }
 
   async #answered(work: () => Promise<ToolResult>): Promise<ToolResult> {

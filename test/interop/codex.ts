@@ -4,6 +4,15 @@ export type SandboxMode = 'danger-full-access' | 'workspace-write' | 'read-only'
 
 export type Approval = 'never' | 'on-request' | 'untrusted' | { granular: Record<string, boolean> };
 
+/** Everything a granular policy can let through to the user. */
+export const everyQuestion = {
+  sandbox_approval: true,
+  rules: true,
+  skill_approval: true,
+  request_permissions: true,
+  mcp_elicitations: true,
+};
+
 /** How to start the real client, whichever of its two front ends. */
 export interface CodexOptions {
   readonly binary: string;

@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { everyQuestion } from './codex.ts';
 import { CodexAppServer } from './codex-app-server.ts';
 import { CodexExec } from './codex-exec.ts';
 import { Rig } from './rig.ts';
@@ -86,15 +87,7 @@ describe('the sandbox of the real client', () => {
   it('denies a write, which leads to a question and, accepted, to a retry outside of it', async () => {
     await using rig = await Rig.start(CodexAppServer, {
       sandbox: 'read-only',
-      approval: {
-        granular: {
-          sandbox_approval: true,
-          rules: true,
-          skill_approval: true,
-          request_permissions: true,
-          mcp_elicitations: true,
-        },
-      },
+      approval: { granular: everyQuestion },
       accepts: (command) => command.includes('good.txt'),
     });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { BothHands, type BothOptions } from './both-hands.ts';
-import type { Approval } from './codex.ts';
+import { type Approval, everyQuestion } from './codex.ts';
 import { CodexAppServer } from './codex-app-server.ts';
 import { open, play, run, type Scripts, type Step, type } from './tool-script.ts';
 import type { Message } from './wire-log.ts';
@@ -78,19 +78,12 @@ const grants: Scripts = {
   'a patch outside': [run(patch.replace('made.txt', '../outside/patched.txt'))],
 };
 
-const everything = {
-  sandbox_approval: true,
-  rules: true,
-  skill_approval: true,
-  request_permissions: true,
-  mcp_elicitations: true,
-};
 const policies: [name: string, approval: Approval, retries: boolean][] = [
   ['never', 'never', false],
   ['on request', 'on-request', false],
   ['untrusted', 'untrusted', true],
-  ['granular', { granular: everything }, true],
-  ['granular without sandbox approval', { granular: { ...everything, sandbox_approval: false } }, false],
+  ['granular', { granular: everyQuestion }, true],
+  ['granular without sandbox approval', { granular: { ...everyQuestion, sandbox_approval: false } }, false],
 ];
 
 /** What both models saw and what both users were asked. Calls that run side by side ask in any order. */
@@ -149,7 +142,7 @@ it.each(policies)(
 );
 
 describe('other than the real client', () => {
-  const approval = { granular: everything };
+  const approval = { granular: everyQuestion };
 
   it('our tools also retry a late denial, if the command has shown nothing else', async () => {
     const late = 'a late denial';

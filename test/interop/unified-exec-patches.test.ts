@@ -12,6 +12,8 @@ const scripts: Scripts = {
   'a patch that asks to leave the sandbox': [
     run(applying('*** Add File: c.txt', '+x'), { sandbox_permissions: 'require_escalated', justification: 'Please?' }),
   ],
+  'a patch beside the project': [run(applying('*** Add File: ../beside.txt', '+x'))],
+  'a patch of what is protected in the project': [run(applying('*** Add File: .codex/d.txt', '+x'))],
 };
 
 /** How long a patch takes is told too. */
@@ -24,6 +26,10 @@ describe.each([
   ['on-request', 'read-only', false],
   ['untrusted', 'read-only', true],
   ['untrusted', 'danger-full-access', false],
+  ['never', 'workspace-write', true],
+  ['on-request', 'workspace-write', true],
+  ['on-request', 'workspace-write', false],
+  ['untrusted', 'workspace-write', true],
 ] as const)('patches under %s, %s, with a user who says %s', (approval, sandbox, accepts) => {
   it('are asked about and answered as by the real client', async () => {
     await using hands = await BothHands.open(CodexAppServer, { approval, sandbox, accepts: () => accepts });

@@ -92,18 +92,11 @@ describe.each(eras)('approval by an MCP client of %s', (era) => {
     await using user = await desk.open(['--approval', granular], { era, answer: choose('accept') });
 
     const command = await user.exec(`echo command > ${path}; cat ${path}`);
-    const patch = await user.call('apply_patch', {
-      input: `*** Begin Patch\n*** Update File: ${path}\n@@\n-command\n+patch\n*** End Patch`,
-    });
-    const file = await user.call('write_file', { path: `${path}2`, content: 'file\n' });
 
     expect(command.structured).toMatchObject({ exit_code: 0, output: 'command\n' });
-    expect(patch.isError).toBe(false);
-    expect(file.isError).toBe(false);
-    expect([readFileSync(path, 'utf8'), readFileSync(`${path}2`, 'utf8')]).toEqual(['patch\n', 'file\n']);
-    expect(user.questions.map(({ message }) => message)).toEqual(
-      Array.from({ length: 3 }, () => expect.stringContaining('Reason: command failed; retry without sandbox?')),
-    );
+    expect(user.questions.map(({ message }) => message)).toEqual([
+      expect.stringContaining('Reason: command failed; retry without sandbox?'),
+    ]);
   });
 
   it.each([
@@ -143,7 +136,7 @@ describe.each(eras)('approval by an MCP client of %s', (era) => {
     await using user = await desk.open(['--approval', 'never'], { era, answer: choose('accept') });
 
     const command = await user.exec('true', escalated);
-    const file = await user.call('write_file', { path: join(desk.outside, 'made'), content: '' });
+    const file = await user.call('read_file', { path: '/proc/self/environ' });
 
     expect(command).toMatchObject({ isError: true, text: expect.stringContaining('approval policy is Never') });
     expect(file).toMatchObject({ isError: true, text: expect.stringContaining('The user cannot be asked for more') });

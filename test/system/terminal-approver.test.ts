@@ -64,6 +64,16 @@ const network: ApprovalRequest = {
   availableDecisions: ['accept', 'acceptForSession', 'acceptWithRule', 'denyWithRule', 'decline', 'cancel'],
 };
 
+const change: ApprovalRequest = {
+  ...base,
+  kind: 'fileChange',
+  reason: 'may I',
+  command: 'apply_patch /etc/hosts',
+  changes: [{ kind: 'update', path: '/etc/hosts', diff: ['@@', '+127.0.0.1 \x1b[31mhere'] }],
+  outside: ['/etc/hosts'],
+  availableDecisions: ['accept', 'acceptForSession', 'decline', 'cancel'],
+};
+
 const prompt = 'Your answer: ';
 
 /** The program in a terminal of its own. */
@@ -122,6 +132,18 @@ describe('a question at the terminal', () => {
     expect(terminal.screen).toContain('always allow commands that start with "deploy"');
     expect(terminal.screen).not.toContain('hunter2');
     expect(terminal.screen).not.toContain('\x1b[31m');
+  });
+
+  it('shows the files that change and what is written, and offers no rule', async () => {
+    await using terminal = new Terminal(change);
+    await terminal.type('a\r');
+    await terminal.type('s\r', 2);
+
+    expect(await terminal.answers()).toEqual([{ decision: 'acceptForSession' }]);
+    expect(terminal.screen).toContain('Files that the sandbox protects are to be changed.');
+    expect(terminal.screen).toContain('  update /etc/hosts\r\n      @@\r\n      +127.0.0.1 \\e[31mhere\r\n');
+    expect(terminal.screen).toContain('may I');
+    expect(terminal.screen).toContain('do not ask about these files again in this session');
   });
 
   it.each([

@@ -10,6 +10,7 @@ import {
   Cancelled,
   callbackApprover,
   Orchestrator,
+  parseApprovalPolicy,
 } from '../../src/approval/index.ts';
 import type { PermissionProfile } from '../../src/protocol/index.ts';
 import { RulesStore } from '../../src/rules/index.ts';
@@ -26,15 +27,7 @@ const readOnly: PermissionProfile = {
   network: 'restricted',
 };
 
-const granular: ApprovalPolicy = {
-  granular: {
-    sandbox_approval: true,
-    rules: true,
-    skill_approval: true,
-    request_permissions: true,
-    mcp_elicitations: true,
-  },
-};
+const granular = parseApprovalPolicy('granular:sandbox_approval,rules');
 
 /** Somebody who always answers the same, and remembers the questions. */
 class User {

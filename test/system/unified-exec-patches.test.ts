@@ -95,8 +95,14 @@ describe('a patch instead of a command', () => {
 
     expect((await box.run(patch)).text).toContain(`A ${join(outside, name)}`);
     expect(readFileSync(join(outside, name), 'utf8')).toBe('x\n');
-    expect(questions).toMatchObject([{ kind: 'command', sandboxPermissions: 'require_escalated' }]);
-    expect(questions[0]).toMatchObject({ argv: ['apply_patch', expect.stringContaining(outside)] });
+    expect(questions).toMatchObject([
+      {
+        kind: 'fileChange',
+        command: `apply_patch ${join(outside, name)}`,
+        changes: [{ kind: 'add', path: join(outside, name), diff: ['+x'] }],
+        outside: [join(outside, name)],
+      },
+    ]);
   });
 
   it('is asked about before what it asks for on top counts', async () => {

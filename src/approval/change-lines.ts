@@ -1,0 +1,29 @@
+import { joinWords } from '../rules/index.ts';
+import type { ChangedFile } from './approver.ts';
+import { presentable, visible } from './presentable.ts';
+
+/** Enough to see what a change is about; nobody reads more before they decide. */
+const MOST_LINES = 60;
+const LONGEST_LINE = 200;
+
+/**
+ * Changes to files as lines to be shown: the name of every file, and below it as much as there is room for of what is
+ * written. What is written is indented further and begins with a sign, so it cannot be taken for the name of a file.
+ */
+export function changeLines(changes: readonly ChangedFile[]): string[] {
+  let room = MOST_LINES;
+  return changes.flatMap(({ kind, path, movedTo, diff }) => {
+    const shown = diff.slice(0, room);
+    room -= shown.length;
+    const left = diff.length - shown.length;
+    return [
+      `${kind} ${named(path)}${movedTo === undefined ? '' : ` to ${named(movedTo)}`}`,
+      ...shown.map((line) => `    ${presentable(shortened(line))}`),
+      ...(left === 0 ? [] : [`    (${left} more ${left === 1 ? 'line' : 'lines'})`]),
+    ];
+  });
+}
+
+const named = (path: string): string => visible(joinWords([path]));
+
+const shortened = (line: string): string => (line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line);

@@ -1,0 +1,24 @@
+import type { CommandRequest, Confinement } from '../../src/approval/index.ts';
+
+/** Files can be read and not written, and nothing else is in the way. */
+export const readOnly: Confinement = {
+  restrictsFiles: true,
+  hasDeniedReads: false,
+  managedNetwork: false,
+  ownNetworkPolicy: false,
+};
+
+/** A call that wants to run a script. */
+export const scriptRequest = (script: string, change: Partial<CommandRequest> = {}): CommandRequest => ({
+  callId: 'call_1',
+  environmentId: 'box',
+  argv: ['/bin/bash', '-c', script],
+  cwd: '/work',
+  tty: false,
+  sandboxPermissions: 'use_default',
+  confinement: readOnly,
+  ...change,
+});
+
+/** What a call says that would rather run outside the sandbox. */
+export const escalated = { sandboxPermissions: 'require_escalated', justification: 'may I' } as const;
