@@ -7,64 +7,59 @@
 
 #include "fs-engine.h"
 
-static int write_all(int fd, const uint8_t *bytes, size_t length)
+/* How much was written; less than all of it only with errno set. */
+static size_t write_all(int fd, const uint8_t *bytes, size_t length)
 {
-    while (length > 0) {
-        ssize_t count = write(fd, bytes, length);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return -errno;
-        bytes += count;
-        length -= (size_t)count;
+    size_t done = 0;
+    while (done < length) {
+        ssize_t count = write(fd, bytes + done, length - done);
+        if (count < 0 && errno != EINTR)
+            break;
+        done += count > 0 ? (size_t)count : 0;
     }
-    return 0;
+    return done;
 }
 
-/* Without following links the file is looked at before it loses its content. */
-static int empty_regular(int fd)
+/*
+ * Writes over what is there and cuts off the rest, instead of giving up the blocks first to ask for them again: some
+ * filesystems hurry to write a file that was emptied to the disk. 0 or a negative errno.
+ */
+static int replace_content(int fd, const struct stat *status, const uint8_t *bytes, size_t length)
 {
-    struct stat status;
-    if (fstat(fd, &status) < 0)
-        return -errno;
-    if (!S_ISREG(status.st_mode))
-        return -EINVAL;
-    return status.st_size > 0 && ftruncate(fd, 0) < 0 ? -errno : 0;
+    size_t written = write_all(fd, bytes, length);
+    int outcome = written < length ? -errno : 0;
+    bool longer = status->st_size > (off_t)written || written == 0; /* empty again is still changed */
+    if (S_ISREG(status->st_mode) && longer && ftruncate(fd, (off_t)written) < 0 && outcome == 0)
+        outcome = -errno;
+    return outcome;
 }
 
 /* What is written at once must be little, and so must be what it replaces: giving up blocks takes time. */
 #define AT_ONCE_LIMIT (16 * 1024)
 #define REPLACED_LIMIT (1024 * 1024)
 
-static bool replaces_little(int fd)
-{
-    struct stat status;
-    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= REPLACED_LIMIT;
-}
-
 void fs_write_file(const struct fs_request *request, struct fs_answer *answer)
 {
     bool at_once = request->flags & FS_AT_ONCE;
-    bool careful = request->flags & FS_NO_FOLLOW || at_once;
     if (at_once && (request->payload_length > AT_ONCE_LIMIT || !fs_writes_promptly(request->path)))
         return fs_fail_errno(answer, EAGAIN);
-    int flags = O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | (careful ? 0 : O_TRUNC) | (at_once ? O_NOFOLLOW : 0);
-    int fd = fs_open_path(request, request->path, flags, 0666);
+    int fd = fs_open_path(request, request->path, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | (at_once ? O_NOFOLLOW : 0), 0666);
     if (fd == -ELOOP && at_once)
         return fs_fail_errno(answer, EAGAIN); /* a link may lead anywhere */
     if (fd < 0)
         return fs_fail_errno(answer, -fd);
-    if (at_once && !replaces_little(fd)) {
-        close(fd);
-        return fs_fail_errno(answer, EAGAIN);
-    }
-    int outcome = careful ? empty_regular(fd) : 0;
-    bool regular = outcome != -EINVAL;
-    if (outcome == 0)
-        outcome = write_all(fd, request->payload, request->payload_length);
+    struct stat status;
+    int outcome = fstat(fd, &status) < 0 ? -errno : 0;
+    bool regular = outcome == 0 && S_ISREG(status.st_mode);
+    bool hesitates = at_once && !(regular && status.st_size <= REPLACED_LIMIT);
+    bool refused = outcome == 0 && !regular && request->flags & FS_NO_FOLLOW;
+    if (outcome == 0 && !hesitates && !refused)
+        outcome = replace_content(fd, &status, request->payload, request->payload_length);
     if (close(fd) < 0 && outcome == 0 && errno != EINTR)
         outcome = -errno; /* some filesystems tell of a full disk only here */
-    if (!regular)
+    if (hesitates)
+        fs_fail_errno(answer, EAGAIN);
+    else if (refused)
         fs_fail_text(answer, FS_INVALID, "path is not a regular file");
     else if (outcome < 0)
         fs_fail_errno(answer, -outcome);

@@ -11,6 +11,7 @@ import {
   statSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -35,6 +36,30 @@ describe('files', () => {
       expect(readFileSync(shelf.at('any')).equals(content)).toBe(true);
       expect((await shelf.read('any')).equals(content)).toBe(true);
     }
+  });
+
+  it.each([
+    [3_000_000, 2_000_000],
+    [3_000_000, 100],
+    [2_000, 1_999],
+    [2_000, 3_000_000],
+    [2_000_000, 0],
+  ])('of %i bytes hold nothing of them after %i others were written', async (before, after) => {
+    writeFileSync(shelf.at('rewritten'), randomBytes(before));
+    const content = randomBytes(after);
+
+    await shelf.write('rewritten', content);
+
+    expect(readFileSync(shelf.at('rewritten')).equals(content)).toBe(true);
+  });
+
+  it('that stay empty when they are written are written all the same', async () => {
+    writeFileSync(shelf.at('empty'), '');
+    utimesSync(shelf.at('empty'), 1, 1);
+
+    await shelf.write('empty', '');
+
+    expect(statSync(shelf.at('empty')).mtimeMs).toBeGreaterThan(1000);
   });
 
   it('are found by names that are no UTF-8', async () => {
