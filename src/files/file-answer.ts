@@ -1,4 +1,4 @@
-import { ANSWER_ROOM_BEFORE, osErrorText, releaseAnswer } from '../os/index.ts';
+import { ANSWER_ROOM_BEFORE, isWorthReleasing, osErrorText, release } from '../os/index.ts';
 import { type ErrorKind, ExecError } from '../protocol/index.ts';
 
 /** The JSON text of a result inside a buffer, with the room of an answer's head before it and some more behind. */
@@ -61,12 +61,7 @@ export function resultText(result: unknown): ResultText {
 export const parseResult = ({ buffer, start, end }: ResultText): unknown =>
   JSON.parse(buffer.toString('utf8', start, end));
 
-/** Gives back the memory of a large result, left to the garbage collector otherwise; nobody may use it any more. */
-export function releaseResult({ buffer }: ResultText): void {
-  const isWhole = buffer.length === buffer.buffer.byteLength; // and not a piece of a shared pool
-  if (isWhole && buffer.length >= WORTH_RELEASING) releaseAnswer(buffer);
-}
+/** Nobody may use the result any more. */
+export const releaseResult = ({ buffer }: ResultText): void => release(buffer);
 
-export const isLarge = ({ start, end }: ResultText): boolean => end - start >= WORTH_RELEASING;
-
-const WORTH_RELEASING = 256 * 1024;
+export const isLarge = ({ start, end }: ResultText): boolean => isWorthReleasing(end - start);

@@ -1,17 +1,21 @@
 import type { Socket } from 'node:net';
 
+/** Copies bytes without their mask: `length` of them, to `offset` of the target. */
+export type Unmask = (source: Uint8Array, key: Uint8Array, target: Uint8Array, offset: number, length: number) => void;
+
 /**
- * Has the payload of a large frame arrive in one piece. It comes in dozens; putting them together as they come, while
- * each is still in the processor's cache and the next on its way, is cheaper than doing so at the end. Nothing but the
- * cuts between pieces changes, so whoever reads frames from the socket need not know.
+ * Has the payload of a large frame arrive in one piece, and unmasked. It comes in dozens; putting them together as they
+ * come, while each is still in the processor's cache and the next on its way, is cheaper than doing so at the end. What
+ * comes out are the same frames, with other cuts between pieces and some with a mask of zeros, so whoever reads them from
+ * the socket need not know.
  */
-export function gatherFrames(socket: Socket): void {
+export function gatherFrames(socket: Socket, unmask: Unmask): void {
   // Who has sent something before the handshake was over is in the middle of a frame, nobody knows where.
   if (socket.readableLength > 0) return;
   const push = socket.push.bind(socket);
   const gatherer = new FrameGatherer((piece) => {
     roomy = push(piece);
-  });
+  }, unmask);
   let roomy = true;
   socket.push = (chunk: Buffer | null) => {
     roomy = true;
@@ -23,6 +27,7 @@ export function gatherFrames(socket: Socket): void {
 
 export class FrameGatherer {
   readonly #pass: (piece: Buffer) => void;
+  readonly #unmask: Unmask;
   /** The header that is being read: at most 14 bytes, of which so many are there. */
   readonly #header = Buffer.alloc(LONGEST_HEADER);
   #headerBytes = 0;
@@ -30,9 +35,12 @@ export class FrameGatherer {
   #small = 0;
   #large: Buffer | undefined;
   #filled = 0;
+  /** The key of the mask that the large frame has, twice, so that any turn of it is a part. */
+  readonly #key = Buffer.alloc(2 * KEY_BYTES);
 
-  constructor(pass: (piece: Buffer) => void) {
+  constructor(pass: (piece: Buffer) => void, unmask: Unmask) {
     this.#pass = pass;
+    this.#unmask = unmask;
   }
 
   add(chunk: Buffer): void {
@@ -49,14 +57,15 @@ export class FrameGatherer {
         this.#header[this.#headerBytes++] = chunk[at++]!;
         const length = this.#payloadLength();
         if (length === undefined) continue;
-        this.#headerBytes = 0;
         if (length >= LARGE_BYTES && length <= LARGEST_BYTES) {
+          this.#takeKey(chunk, at);
           this.#pass(chunk.subarray(passed, at));
           this.#large = Buffer.allocUnsafeSlow(length);
           passed = at;
         } else {
           this.#small = length;
         }
+        this.#headerBytes = 0;
       }
     }
     if (passed === 0) this.#pass(chunk);
@@ -70,7 +79,9 @@ export class FrameGatherer {
   }
 
   #fill(large: Buffer, chunk: Buffer, at: number): number {
-    const taken = chunk.copy(large, this.#filled, at);
+    const taken = Math.min(chunk.length - at, large.length - this.#filled);
+    const turn = this.#filled % KEY_BYTES;
+    this.#unmask(chunk.subarray(at), this.#key.subarray(turn, turn + KEY_BYTES), large, this.#filled, taken);
     this.#filled += taken;
     if (this.#filled === large.length) {
       this.#large = undefined;
@@ -80,19 +91,29 @@ export class FrameGatherer {
     return taken;
   }
 
+  /** Keeps the key of the header that ends here and puts zeros in its place, unless some of it has been passed on. */
+  #takeKey(chunk: Buffer, end: number): void {
+    this.#key.fill(0);
+    const isMasked = (this.#header[1]! & MASKED) !== 0;
+    if (!isMasked || end < KEY_BYTES) return;
+    for (const at of [0, KEY_BYTES]) chunk.copy(this.#key, at, end - KEY_BYTES, end);
+    chunk.fill(0, end - KEY_BYTES, end);
+  }
+
   /** Known once the header is complete. */
   #payloadLength(): number | undefined {
     const [header, have] = [this.#header, this.#headerBytes];
     if (have < 2) return undefined;
     const short = header[1]! & 0x7f;
     const lengthBytes = short === 127 ? 8 : short === 126 ? 2 : 0;
-    if (have < 2 + lengthBytes + (header[1]! & MASKED ? 4 : 0)) return undefined;
+    if (have < 2 + lengthBytes + (header[1]! & MASKED ? KEY_BYTES : 0)) return undefined;
     if (lengthBytes === 0) return short;
     return lengthBytes === 2 ? header.readUInt16BE(2) : Number(header.readBigUInt64BE(2));
   }
 }
 
 const MASKED = 0x80;
+const KEY_BYTES = 4;
 const LONGEST_HEADER = 14;
 /** Smaller ones come in one or two pieces anyway. */
 const LARGE_BYTES = 128 * 1024;

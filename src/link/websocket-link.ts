@@ -4,14 +4,14 @@ import { Changes, deferred } from '../base/index.ts';
 import { limits } from '../protocol/index.ts';
 import type { Link, Receiver } from '../rpc/index.ts';
 import { Delivery } from './delivery.ts';
-import { gatherFrames } from './frame-gatherer.ts';
+import { gatherFrames, type Unmask } from './frame-gatherer.ts';
 import { FrameWriter } from './frame-writer.ts';
 
 export interface WebSocketLinkOptions {
   /** Where messages come from, for error texts. */
   readonly peer: string;
-  /** On the server's side the socket below, for writing frames without the detour. */
-  readonly socket?: Socket;
+  /** On the server's side the socket below, for writing frames and reading large ones without the detour. */
+  readonly below?: { readonly socket: Socket; readonly unmask: Unmask };
   /** Ping this often and give up on a peer that left two pings unanswered. */
   readonly pingIntervalMs?: number;
 }
@@ -32,9 +32,9 @@ export class WebSocketLink implements Link {
   constructor(ws: WebSocket, options: WebSocketLinkOptions) {
     this.source = `websocket JSON-RPC message from exec-server websocket ${options.peer}`;
     this.#ws = ws;
-    this.#socket = options.socket;
-    this.#frames = options.socket && new FrameWriter(options.socket, this.#written);
-    if (options.socket) gatherFrames(options.socket);
+    this.#socket = options.below?.socket;
+    this.#frames = this.#socket && new FrameWriter(this.#socket, this.#written);
+    if (options.below) gatherFrames(options.below.socket, options.below.unmask);
     this.#delivery = new Delivery((number) => {
       this.#frames?.flush();
       ws.ping(`probe ${number}`);

@@ -13,8 +13,3 @@ export function fileAnswer(request: Buffer, payload?: Uint8Array): Buffer {
 export function fileAnswerLater(request: Buffer, payload?: Uint8Array): Promise<Buffer> {
   return addon().fileAnswerLater(request, payload);
 }
-
-/** Frees the memory of an answer at once, which is then empty; nothing may still be reading it. */
-export function releaseAnswer(answer: Buffer): void {
-  addon().release(answer.buffer);
-}

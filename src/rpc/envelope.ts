@@ -14,7 +14,7 @@ export type Message =
 /** Text that is no message; the reason goes back to whoever sent it. */
 export class MalformedMessage extends Error {}
 
-/** Decodes strict base64 from a part of a message; throws on anything else. */
+/** Decodes strict base64 from a part of a message, of which nothing else is read after that; throws on anything else. */
 export type PayloadDecoder = (bytes: Uint8Array, start: number, end: number) => Uint8Array;
 
 export function parseMessage(bytes: Uint8Array, decodePayload: PayloadDecoder = decodePortable): Message {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import { WebSocketLink } from '../link/index.ts';
+import { mask } from '../os/index.ts';
 import { limits } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
 
@@ -23,6 +24,7 @@ export function acceptWebSocket(
 ): void {
   sockets.handleUpgrade(request, socket, head, (ws) => {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
-    take(new WebSocketLink(ws, { peer, socket, pingIntervalMs: limits.pingIntervalMs }));
+    const below = { socket, unmask: mask }; // masking twice is none
+    take(new WebSocketLink(ws, { peer, below, pingIntervalMs: limits.pingIntervalMs }));
   });
 }

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/index.ts';
 import { FileService } from '../files/index.ts';
 import { HttpClient } from '../network/index.ts';
-import { decodeBase64Part } from '../os/index.ts';
+import { decodeBase64Part, release } from '../os/index.ts';
 import { isProtectedVariable } from '../process/index.ts';
 import {
   decode,
@@ -86,7 +86,7 @@ export class Connection implements Service {
       .then(() => Promise.all([files[Symbol.asyncDispose](), http[Symbol.asyncDispose]()]));
     const peer = new Peer(link, this, {
       concurrentRequests: options.config.concurrentRequests,
-      decodePayload: decodeBase64Part,
+      decodePayload: takePayload,
     });
     setMaxListeners(0, peer.ended); // every parked request listens
   }
@@ -156,6 +156,13 @@ export class Connection implements Service {
     this.#options.sessions.release(this.#handshake.session, this.#options.resumable);
     this.#handshake = { phase: 'new' };
   }
+}
+
+/** What is large comes in one piece and is used up by this, so that the next one can have its memory. */
+function takePayload(message: Uint8Array, start: number, end: number): Uint8Array {
+  const payload = decodeBase64Part(message, start, end);
+  release(message);
+  return payload;
 }
 
 function notImplemented(method: string): ExecError {

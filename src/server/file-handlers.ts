@@ -1,4 +1,5 @@
 import { type FileService, isLarge, type ResultText, releaseResult } from '../files/index.ts';
+import { release } from '../os/index.ts';
 import type { FileMethod, Params } from '../protocol/index.ts';
 import { EncodedResult } from '../rpc/index.ts';
 import type { Handlers } from './handlers.ts';
@@ -8,9 +9,13 @@ export function fileHandlers(files: FileService): Handlers {
     <M extends FileMethod>(method: M) =>
     (params: Params<M>) =>
       encoded(files.answer(method, params));
+  const writing =
+    <M extends 'fs/writeFile' | 'fs/writeBlock'>(method: M, payloadOf: (params: Params<M>) => Uint8Array) =>
+    (params: Params<M>) =>
+      using(payloadOf(params), encoded(files.answer(method, params)));
   return {
     'fs/readFile': answering('fs/readFile'),
-    'fs/writeFile': answering('fs/writeFile'),
+    'fs/writeFile': writing('fs/writeFile', ({ dataBase64 }) => dataBase64),
     'fs/createDirectory': answering('fs/createDirectory'),
     'fs/getMetadata': answering('fs/getMetadata'),
     'fs/canonicalize': answering('fs/canonicalize'),
@@ -20,10 +25,17 @@ export function fileHandlers(files: FileService): Handlers {
     'fs/copy': answering('fs/copy'),
     'fs/open': answering('fs/open'),
     'fs/readBlock': answering('fs/readBlock'),
-    'fs/writeBlock': answering('fs/writeBlock'),
+    'fs/writeBlock': writing('fs/writeBlock', ({ chunk }) => chunk),
     'fs/close': answering('fs/close'),
     'fs/watchMissing': answering('fs/watchMissing'),
   };
+}
+
+/** What was to be written has been decoded for this alone. */
+function using<T>(payload: Uint8Array, result: T | Promise<T>): T | Promise<T> {
+  if (result instanceof Promise) return result.finally(() => release(payload));
+  release(payload);
+  return result;
 }
 
 function encoded(result: ResultText | Promise<ResultText>): EncodedResult | Promise<EncodedResult> {
