@@ -2,6 +2,7 @@ import { hardenProcess, nativeStatus } from '../os/index.ts';
 import { DEFAULT_LISTEN_URL, parseListenUrl, serve } from '../server/index.ts';
 import { describeOptions, parseOptions } from './arguments.ts';
 import { authOptions, readAuth } from './auth-options.ts';
+import { optimizeSooner } from './optimizer.ts';
 import { checkRemoteValues, type RemoteValues, remoteOptions } from './remote-options.ts';
 import { readSettings, settingOptions } from './settings.ts';
 import { stderrLogger } from './stderr-logger.ts';
@@ -57,6 +58,7 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
       allowUnauthenticated: values['allow-unauthenticated'] === true,
       log,
       announce: (url) => process.stdout.write(`${url}\n`),
+      loaded: optimizeSooner,
     },
     stop.signal,
   );

@@ -14,6 +14,8 @@ export interface ServeOptions {
   readonly log: Logger;
   /** Called with the URL once clients can connect. */
   readonly announce: (url: string) => void;
+  /** Called when what serves clients has been loaded. */
+  readonly loaded?: () => void;
 }
 
 /** Serves until the signal aborts or, on stdio, the input ends; then everything that was started is ended. */
@@ -28,6 +30,7 @@ async function serveStdio(options: ServeOptions, signal: AbortSignal): Promise<v
   await using point = await openConnectionPoint(options);
   const link = new StdioLink(process.stdin, process.stdout);
   point.connect(link, { resumable: false });
+  options.loaded?.();
   await Promise.race([link.closed, aborted(signal)]);
   link.close();
 }
@@ -59,7 +62,8 @@ async function serveWebSocket(
     }),
   );
   options.announce(listener.url);
-  await ready();
+  await Promise.all([ready(), import('./accept-websocket.ts')]);
+  options.loaded?.();
   await aborted(signal);
 }
 
