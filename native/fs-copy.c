@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "fs-crew.h"
 #include "fs-directory.h"
 #include "fs-engine.h"
 
@@ -92,7 +93,8 @@ static int copy_file(int from_directory, const char *from_name, int to_directory
     return outcome;
 }
 
-static int copy_link(int from_directory, const char *from_name, int to_directory, const char *to_name)
+/* Not a part of its caller, which calls itself: the buffer would be there once a level. */
+__attribute__((noinline)) static int copy_link(int from_directory, const char *from_name, int to_directory, const char *to_name)
 {
     char target[PATH_MAX];
     ssize_t length = readlinkat(from_directory, from_name, target, sizeof target - 1);
@@ -102,30 +104,57 @@ static int copy_link(int from_directory, const char *from_name, int to_directory
     return symlinkat(target, to_directory, to_name) < 0 ? -errno : 0;
 }
 
+/* One directory on its way to another. */
+struct transfer {
+    int from;
+    int to;
+    unsigned depth;
+};
+
 static int copy_tree(int from, int to_directory, const char *to_name, unsigned depth);
 
-static int copy_entry(int from, const struct directory_entry *entry, int to, unsigned depth)
+static int copy_subdirectory(void *context, const char *name)
 {
-    unsigned type = directory_type(from, entry, false);
-    if (S_ISREG(type))
-        return copy_file(from, entry->name, to, entry->name);
-    if (S_ISLNK(type))
-        return copy_link(from, entry->name, to, entry->name);
-    if (!S_ISDIR(type))
-        return 0; /* devices and the like stay behind */
-    int fd = openat(from, entry->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const struct transfer *transfer = context;
+    int fd = openat(transfer->from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    int outcome = copy_tree(fd, to, entry->name, depth + 1);
+    int outcome = copy_tree(fd, transfer->to, name, transfer->depth + 1);
     close(fd);
     return outcome;
 }
 
-static int copy_tree(int from, int to_directory, const char *to_name, unsigned depth)
+/* The directories in the topmost one are left to the crew, if there is one. */
+static int copy_entries(struct transfer *transfer, struct crew *crew)
 {
     struct directory_reader reader;
     const struct directory_entry *entry;
     int failure = 0;
+    if (!directory_start(&reader, transfer->from))
+        return -ENOMEM;
+    while (failure == 0 && (entry = directory_next(&reader, &failure)) != NULL) {
+        unsigned type = directory_type(transfer->from, entry, false);
+        if (S_ISREG(type))
+            failure = copy_file(transfer->from, entry->name, transfer->to, entry->name);
+        else if (S_ISLNK(type))
+            failure = copy_link(transfer->from, entry->name, transfer->to, entry->name);
+        else if (S_ISDIR(type)) /* devices and the like stay behind */
+            failure = crew ? crew_add(crew, entry->name) : copy_subdirectory(transfer, entry->name);
+    }
+    directory_finish(&reader);
+    return failure;
+}
+
+static int copy_side_by_side(struct transfer *transfer)
+{
+    struct crew crew = {.work = copy_subdirectory, .context = transfer};
+    int failure = copy_entries(transfer, &crew);
+    int last = crew_finish(&crew);
+    return failure < 0 ? failure : last;
+}
+
+static int copy_tree(int from, int to_directory, const char *to_name, unsigned depth)
+{
     if (depth > DEPTH_LIMIT)
         return -ENAMETOOLONG;
     /* The first one may lie below directories that have to be made as well. */
@@ -136,13 +165,10 @@ static int copy_tree(int from, int to_directory, const char *to_name, unsigned d
     int to = openat(to_directory, to_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (to < 0)
         return errno == ENOTDIR ? -EEXIST : -errno;
-    if (!directory_start(&reader, from))
-        failure = -ENOMEM;
-    while (failure == 0 && (entry = directory_next(&reader, &failure)) != NULL)
-        failure = copy_entry(from, entry, to, depth);
-    directory_finish(&reader);
+    struct transfer transfer = {.from = from, .to = to, .depth = depth};
+    int outcome = depth == 0 ? copy_side_by_side(&transfer) : copy_entries(&transfer, NULL);
     close(to);
-    return failure;
+    return outcome;
 }
 
 /* The nearest directory that is there, going up from a path that may not be. */

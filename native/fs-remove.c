@@ -2,28 +2,32 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "fs-crew.h"
 #include "fs-directory.h"
 #include "fs-engine.h"
 
 /* Deeper directories are moved up instead of entered, so that descriptors and stack suffice for any depth. */
-#define DEPTH_LIMIT 128
+#define DEPTH_LIMIT 32
 
 struct removal {
     int top;
-    unsigned moved;
+    atomic_uint moved;
+    /* For the directories in the topmost one. */
+    struct crew crew;
 };
 
-static int empty(struct removal *removal, int fd, unsigned depth);
+static int empty(struct removal *removal, int parent, const char *name, int fd, unsigned depth);
 
 /* Moves a directory next to the topmost ones, where another round finds it. */
 static int move_up(struct removal *removal, int fd, const char *name)
 {
     char refuge[48];
-    snprintf(refuge, sizeof refuge, ".removing-%d-%u", getpid(), removal->moved++);
+    snprintf(refuge, sizeof refuge, ".removing-%d-%u", getpid(), atomic_fetch_add(&removal->moved, 1));
     return renameat(fd, name, removal->top, refuge) < 0 ? -errno : 0;
 }
 
@@ -32,55 +36,60 @@ static int remove_directory(struct removal *removal, int parent, const char *nam
     if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
         return 0;
     if (errno != ENOTEMPTY && errno != EEXIST)
-        return -errno;
+        return -errno; /* where something is mounted nothing has been touched yet */
     if (depth >= DEPTH_LIMIT)
         return move_up(removal, parent, name);
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;
-    if (removal->top < 0)
+    if (depth == 0)
         removal->top = fd;
-    int outcome = empty(removal, fd, depth + 1);
-    if (removal->top == fd)
-        removal->top = -1;
+    int outcome = empty(removal, parent, name, fd, depth + 1);
     close(fd);
-    if (outcome == 0 && unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
-        outcome = -errno;
     return outcome;
 }
 
-static int remove_entry(struct removal *removal, int fd, const struct directory_entry *entry, unsigned depth)
+static int remove_below_top(void *context, const char *name)
 {
-    if (S_ISDIR(directory_type(fd, entry, false)))
-        return remove_directory(removal, fd, entry->name, depth);
-    return unlinkat(fd, entry->name, 0) < 0 && errno != ENOENT ? -errno : 0;
+    struct removal *removal = context;
+    return remove_directory(removal, removal->top, name, 1);
 }
 
-/* Removes everything in a directory. Reads it again until nothing is left: some filesystems skip while entries go. */
-static int empty(struct removal *removal, int fd, unsigned depth)
+/* Removes what one reading of a directory finds. */
+static int sweep(struct removal *removal, struct directory_reader *reader, int fd, unsigned depth)
 {
-    struct directory_reader reader;
     const struct directory_entry *entry;
     int failure = 0;
-    bool found = true;
+    while (failure == 0 && (entry = directory_next(reader, &failure)) != NULL) {
+        if (!S_ISDIR(directory_type(fd, entry, false)))
+            failure = unlinkat(fd, entry->name, 0) < 0 && errno != ENOENT ? -errno : 0;
+        else if (fd == removal->top)
+            failure = crew_add(&removal->crew, entry->name);
+        else
+            failure = remove_directory(removal, fd, entry->name, depth);
+    }
+    int last = fd == removal->top ? crew_finish(&removal->crew) : 0;
+    return failure < 0 ? failure : last;
+}
+
+/* Removes a directory with all that is in it. Reads it again while something is left: some filesystems skip while entries go. */
+static int empty(struct removal *removal, int parent, const char *name, int fd, unsigned depth)
+{
+    struct directory_reader reader;
     if (!directory_start(&reader, fd))
         return -ENOMEM;
-    while (found && failure == 0) {
-        found = false;
-        while (failure == 0 && (entry = directory_next(&reader, &failure)) != NULL) {
-            found = true;
-            failure = remove_entry(removal, fd, entry, depth);
-        }
-        if (found && lseek(fd, 0, SEEK_SET) < 0)
-            failure = -errno;
+    int outcome = sweep(removal, &reader, fd, depth);
+    while (outcome == 0 && unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT) {
+        bool is_left = errno == ENOTEMPTY || errno == EEXIST;
+        outcome = is_left && lseek(fd, 0, SEEK_SET) == 0 ? sweep(removal, &reader, fd, depth) : -errno;
     }
     directory_finish(&reader);
-    return failure;
+    return outcome;
 }
 
 static int remove_at(int parent, const char *name, bool recursive)
 {
-    struct removal removal = {.top = -1};
+    struct removal removal = {.top = -1, .crew = {.work = remove_below_top, .context = &removal}};
     if (unlinkat(parent, name, 0) == 0)
         return 0;
     if (errno != EISDIR && errno != EPERM) /* POSIX has EPERM for directories */

@@ -15,6 +15,7 @@ const filesystem = [
   'base64-decode',
   'fs-answer',
   'fs-copy',
+  'fs-crew',
   'fs-directory',
   'fs-engine',
   'fs-open',

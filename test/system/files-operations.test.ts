@@ -188,13 +188,30 @@ describe('directories', () => {
   it('are removed however deep they are, with few descriptors', async () => {
     await using frugal = await Shelf.open();
     execFileSync('prlimit', ['--pid', String(frugal.server.pid), '--nofile=400']);
-    await frugal.call('fs/createDirectory', { path: frugal.uri('deep') });
     // Deeper than any path is long: made from inside.
-    execFileSync('perl', ['-e', 'for (1 .. 3000) { mkdir "d" and chdir "d" or die } open F, ">", "f"'], {
-      cwd: frugal.at('deep'),
-    });
+    const descend = 'for (1 .. $ARGV[0]) { mkdir "d" and chdir "d" or die } open F, ">", "f"';
+    for (const [n, depth] of [3000, ...Array.from({ length: 40 }, () => 150)].entries()) {
+      mkdirSync(frugal.at(`deep/${n}`), { recursive: true });
+      execFileSync('perl', ['-e', descend, String(depth)], { cwd: frugal.at(`deep/${n}`) });
+    }
     await frugal.call('fs/remove', { path: frugal.uri('deep') });
     expect(existsSync(frugal.at('deep'))).toBe(false);
+  });
+
+  it('in any number of directories are copied and removed completely', async () => {
+    const names = Array.from({ length: 1800 }, (_, n) => `many-directories/${n % 3 === 0 ? 'a/' : ''}${n}`);
+    for (const name of names) {
+      mkdirSync(shelf.at(name), { recursive: true });
+      writeFileSync(shelf.at(name, 'file'), name);
+    }
+    const copyOf = (name: string) => shelf.at(name.replace('many-directories', 'copied-directories'), 'file');
+
+    const [path, destinationPath] = [shelf.uri('many-directories'), shelf.uri('copied-directories')];
+    await shelf.call('fs/copy', { sourcePath: path, destinationPath, recursive: true });
+    await shelf.call('fs/remove', { path });
+
+    expect(existsSync(shelf.at('many-directories'))).toBe(false);
+    expect(names.map((name) => readFileSync(copyOf(name), 'utf8'))).toEqual(names);
   });
 
   it('behind a link stay when the link is removed', async () => {

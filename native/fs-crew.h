@@ -1,0 +1,25 @@
+/* Several threads for the directories of one directory, each of which has a lock of its own in the kernel. */
+#ifndef EXEC_FS_CREW_H
+#define EXEC_FS_CREW_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#define CREW_NAMES 1024
+
+struct crew {
+    /* Called with any of the names on any thread; 0 or a negative errno, after which no more are begun. */
+    int (*work)(void *context, const char *name);
+    void *context;
+    char *names[CREW_NAMES];
+    size_t count;
+    atomic_size_t next;
+    atomic_int failure;
+};
+
+/* Keeps a name for the crew, which sets to work whenever it has enough; 0 or a negative errno. */
+int crew_add(struct crew *crew, const char *name);
+/* Returns when all names are done with: 0, or the negative errno of one that failed. */
+int crew_finish(struct crew *crew);
+
+#endif
