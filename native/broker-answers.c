@@ -54,15 +54,21 @@ void session_deny(struct broker *broker, struct session *session, const char *re
     session_end(broker, session);
 }
 
-static struct session *asked(struct broker *broker, uint64_t id)
+static struct session *in_state(struct broker *broker, uint64_t id, enum session_state state)
 {
     struct session *session = session_find(broker, id);
-    return session != NULL && session->state == SESSION_ASKED ? session : NULL;
+    return session != NULL && session->state == state ? session : NULL;
+}
+
+static struct session *asked(struct broker *broker, uint64_t id)
+{
+    return in_state(broker, id, SESSION_ASKED);
 }
 
 void answer_run(struct broker *broker, uint64_t id)
 {
-    struct session *session = asked(broker, id);
+    struct session *glimpsed = in_state(broker, id, SESSION_GLIMPSED);
+    struct session *session = glimpsed != NULL ? glimpsed : asked(broker, id);
     if (session == NULL)
         return;
     if (session->caller != NULL) {
@@ -71,6 +77,13 @@ void answer_run(struct broker *broker, uint64_t id)
     }
     send_text(session, "{\"action\":\"Run\"}");
     session_end(broker, session);
+}
+
+void answer_look(struct broker *broker, uint64_t id)
+{
+    struct session *session = in_state(broker, id, SESSION_GLIMPSED);
+    if (session != NULL)
+        caller_look(broker, session);
 }
 
 void answer_deny(struct broker *broker, uint64_t id, const char *reason, size_t length)

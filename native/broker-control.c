@@ -1,11 +1,11 @@
 /* The conversation with Node: lines of words, some followed by a block. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "broker.h"
@@ -24,24 +24,22 @@ static void end(struct broker *broker, const char *why)
     broker->ending = true;
 }
 
+bool is_waiting(const struct broker *broker)
+{
+    return broker->sent < broker->unsent.length;
+}
+
 static void flush(struct broker *broker)
 {
-    if (broker->reports.fd < 0)
-        broker->sent = broker->unsent.length;
-    while (broker->sent < broker->unsent.length) {
+    while (is_waiting(broker)) {
         ssize_t count =
-            write_retrying(REPORTS, broker->unsent.start + broker->sent, broker->unsent.length - broker->sent);
+            write_retrying(CONTROL, broker->unsent.start + broker->sent, broker->unsent.length - broker->sent);
         if (count < 0)
             break; /* full: goes on when there is room; broken: the orders end as well */
         broker->sent += (size_t)count;
     }
-    bool rest = broker->sent < broker->unsent.length;
-    if (!rest)
+    if (!is_waiting(broker))
         broker->sent = broker->unsent.length = 0;
-    if (rest != broker->reports_wait)
-        watch_change(&broker->reports, rest ? EPOLLOUT : 0);
-    broker->reports_wait = rest;
-    hold_guests(broker);
 }
 
 bool is_congested(const struct broker *broker)
@@ -103,6 +101,12 @@ static bool obey_run(struct broker *broker, struct order *order)
     return true;
 }
 
+static bool obey_look(struct broker *broker, struct order *order)
+{
+    answer_look(broker, order->number);
+    return true;
+}
+
 static bool obey_deny(struct broker *broker, struct order *order)
 {
     answer_deny(broker, order->number, order->block.start, order->block.length);
@@ -145,7 +149,7 @@ static const struct {
 } orders[] = {
     {"shell", false, true, obey_shell},      {"run", true, false, obey_run},   {"deny", true, true, obey_deny},
     {"escalate", true, true, obey_escalate}, {"signal", true, false, obey_signal}, {"kill", false, false, obey_kill},
-    {"leave", false, false, obey_leave},
+    {"leave", false, false, obey_leave},     {"look", true, false, obey_look},
 };
 
 /* A number and what ends it. */
@@ -213,17 +217,12 @@ static bool obey_next(struct broker *broker)
     return !broker->ending;
 }
 
-void reports_ready(struct broker *broker, struct watch *watch, uint32_t events)
+void control_ready(struct broker *broker, struct watch *watch, uint32_t events)
 {
-    if ((events & EPOLLERR) != 0)
-        watch_close(watch); /* nobody reads any more */
-    else
+    if ((events & POLLOUT) != 0)
         flush(broker);
-}
-
-void orders_ready(struct broker *broker, struct watch *watch, uint32_t events)
-{
-    (void)events;
+    if ((events & ~POLLOUT) == 0)
+        return;
     char *room = bytes_reserve(&broker->received, READ_STEP);
     ssize_t count = room != NULL ? read_retrying(watch->fd, room, READ_STEP) : 0;
     if (count < 0 && errno == EAGAIN)

@@ -53,18 +53,19 @@ static int watch_process(struct broker *broker, struct caller *caller, pid_t pro
     return 0;
 }
 
-static struct session *add_session(struct broker *broker, const struct seccomp_notif *notification, const struct wanted *wanted)
+static struct session *add_session(struct broker *broker, const struct seccomp_notif *notification)
 {
-    struct session *session = session_add(broker, wanted->process);
+    struct session *session = session_add(broker, (pid_t)notification->pid);
     struct caller *caller = session != NULL ? calloc(1, sizeof *caller) : NULL;
-    if (caller == NULL)
-        return session;
-    session->caller = caller;
-    session->state = SESSION_ASKED;
+    if (caller == NULL) {
+        if (session != NULL)
+            session_end(broker, session);
+        return NULL;
+    }
     *caller = (struct caller){.process.fd = -1, .session = session, .notification = notification->id,
-                              .thread = (pid_t)notification->pid, .planted_stub = -1,
-                              .device = wanted->device, .inode = wanted->inode};
-    watch_process(broker, caller, wanted->process);
+                              .thread = (pid_t)notification->pid, .data = notification->data, .planted_stub = -1};
+    session->caller = caller;
+    session->state = SESSION_GLIMPSED;
     return session;
 }
 
@@ -85,12 +86,14 @@ static void remember_denial(struct broker *broker, const struct caller *caller)
                                              .until = now_ms() + DENIAL_LASTS_MS};
 }
 
+/* Whether the thread was denied this file, or without one, any. */
 static bool was_denied(const struct broker *broker, pid_t thread, const struct wanted *wanted)
 {
     for (size_t i = 0; i < sizeof broker->denials / sizeof *broker->denials; i++) {
         const struct denial *denial = &broker->denials[i];
-        if (wanted->device != 0 && denial->thread == thread && denial->device == wanted->device &&
-            denial->inode == wanted->inode && denial->until > now_ms())
+        bool is_it = wanted == NULL ||
+                     (wanted->device != 0 && denial->device == wanted->device && denial->inode == wanted->inode);
+        if (denial->thread == thread && is_it && denial->until > now_ms())
             return true;
     }
     return false;
@@ -126,57 +129,90 @@ static bool is_stub(const struct broker *broker, const struct seccomp_notif *not
     return is_file;
 }
 
+static void refuse(struct broker *broker, struct session *session, int error)
+{
+    respond(broker, session->caller->notification, error);
+    session_end(broker, session);
+}
+
 /* A caller whose arguments cannot be read is refused, unless the kernel will not be able to either. */
-static void ask(struct broker *broker, const struct seccomp_notif *notification, struct wanted *wanted)
+static void ask(struct broker *broker, struct session *session, struct wanted *wanted)
 {
     static const char unreadable[] = "the arguments cannot be read", too_many[] = "too many concurrent executions";
+    struct caller *caller = session->caller;
     struct bytes block = {0};
-    caller_status((pid_t)notification->pid, wanted);
-    int outcome = caller_command((pid_t)notification->pid, &notification->data, wanted, &block), error = errno;
-    struct session *session = NULL;
-    if (!is_there(broker, notification->id)) {
-        bytes_free(&block);
-        return;
-    }
-    if (outcome < 0 && (error == EFAULT || error == E2BIG))
-        respond(broker, notification->id, error);
-    else if ((session = add_session(broker, notification, wanted)) == NULL || session->caller == NULL)
-        respond(broker, notification->id, ENOMEM);
+    caller_status(caller->thread, wanted);
+    int outcome = caller_command(caller->thread, &caller->data, wanted, &block), error = errno;
+    session->asker = wanted->process;
+    session->state = SESSION_ASKED;
+    caller->device = wanted->device;
+    caller->inode = wanted->inode;
+    if (!is_there(broker, caller->notification))
+        session_end(broker, session);
+    else if (outcome < 0 && (error == EFAULT || error == E2BIG))
+        refuse(broker, session, error);
     else if (outcome < 0)
         session_deny(broker, session, unreadable, strlen(unreadable));
     else if (!session_may_ask(broker, session, block.length))
         session_deny(broker, session, too_many, strlen(too_many));
-    else
+    else {
+        watch_process(broker, caller, wanted->process);
         tell_block(broker, block.start, block.length, "asked %llu %ld kernel", (unsigned long long)session->id,
                    (long)session->asker);
+    }
     bytes_free(&block);
+}
+
+void caller_look(struct broker *broker, struct session *session)
+{
+    const struct caller *caller = session->caller;
+    struct wanted wanted;
+    int error = 0;
+    if (caller_wanted(caller->thread, &caller->data, &wanted) < 0)
+        error = errno == EFAULT || errno == EBADF ? errno : EPERM;
+    else
+        error = caller_lookup(caller->thread, &wanted); /* programs search PATH by trying */
+    if (error == 0 && was_denied(broker, caller->thread, &wanted))
+        error = EPERM;
+    if (error != 0)
+        refuse(broker, session, error);
+    else
+        ask(broker, session, &wanted);
+    wanted_free(&wanted);
+}
+
+/*
+ * Tells Node what can be had without /proc, whose entries cost more to make and unmake than the rest of an exec's
+ * interception. False where the words do not say what they mean: of relative paths, or after a denial.
+ */
+static bool glimpse(struct broker *broker, struct session *session)
+{
+    const struct caller *caller = session->caller;
+    struct bytes words = {0};
+    bool enough = !was_denied(broker, caller->thread, NULL) && caller_words(caller->thread, &caller->data, &words) &&
+                  *words.start == '/' && is_there(broker, caller->notification) &&
+                  session_may_ask(broker, session, words.length);
+    if (enough)
+        tell_block(broker, words.start, words.length, "glimpsed %llu", (unsigned long long)session->id);
+    bytes_free(&words);
+    return enough;
 }
 
 static void consider(struct broker *broker, const struct seccomp_notif *notification)
 {
-    if (is_launch(broker, notification) || is_stub(broker, notification)) {
+    struct session *session;
+    if (is_launch(broker, notification) || is_stub(broker, notification))
         respond(broker, notification->id, 0);
-        return;
-    }
-    struct wanted wanted;
-    int error = 0;
-    if (caller_wanted((pid_t)notification->pid, &notification->data, &wanted) < 0)
-        error = errno == EFAULT || errno == EBADF ? errno : EPERM;
-    else
-        error = caller_lookup((pid_t)notification->pid, &wanted); /* programs search PATH by trying */
-    if (error == 0 && was_denied(broker, (pid_t)notification->pid, &wanted))
-        error = EPERM;
-    if (error != 0)
-        respond(broker, notification->id, error);
-    else
-        ask(broker, notification, &wanted);
-    wanted_free(&wanted);
+    else if ((session = add_session(broker, notification)) == NULL)
+        respond(broker, notification->id, ENOMEM);
+    else if (!glimpse(broker, session))
+        caller_look(broker, session);
 }
 
 void listener_ready(struct broker *broker, struct watch *watch, uint32_t events)
 {
     if ((events & EPOLLIN) == 0) {
-        watch_close(watch); /* nobody carries the filter any more */
+        close_open(&watch->fd); /* nobody carries the filter any more */
         return;
     }
     union {

@@ -13,6 +13,7 @@ struct caller {
     struct session *session;
     uint64_t notification;
     pid_t thread;
+    struct seccomp_data data; /* of its call */
     int planted_stub; /* the number of the stub's file in it, or -1 */
     dev_t device;     /* of the file it wants to execute */
     ino_t inode;
@@ -31,6 +32,8 @@ struct wanted {
 
 /* The path argument alone; the caller frees it. */
 char *caller_path(pid_t thread, const struct seccomp_data *data);
+/* The strings of the path and of the arguments; false when they cannot be read. */
+bool caller_words(pid_t thread, const struct seccomp_data *data, struct bytes *words);
 /* 0, or -1 with errno. */
 int caller_wanted(pid_t thread, const struct seccomp_data *data, struct wanted *wanted);
 void wanted_free(struct wanted *wanted);

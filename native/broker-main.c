@@ -2,7 +2,7 @@
  * usage: exec-broker
  *
  * Starts one shell, answers for the programs it wants to execute what Node decides, and starts those that are to run
- * elsewhere. Orders come on standard input, reports go to standard output. When the orders end, so does everything.
+ * elsewhere. Orders come and reports go on descriptor 3, a stream socket. When the orders end, so does everything.
  *
  * Exit codes: 0 told to end, or the orders ended; 1 anything else.
  */
@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,17 +37,12 @@ long now_ms(void)
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static int watch_add_to(int set, struct watch *watch, int fd, uint32_t events)
+int watch_add(struct broker *broker, struct watch *watch, int fd, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.ptr = watch};
     watch->fd = fd;
-    watch->set = set;
-    return epoll_ctl(set, EPOLL_CTL_ADD, fd, &event);
-}
-
-int watch_add(struct broker *broker, struct watch *watch, int fd, uint32_t events)
-{
-    return watch_add_to(broker->guests.fd, watch, fd, events);
+    watch->set = broker->guests.fd;
+    return epoll_ctl(watch->set, EPOLL_CTL_ADD, fd, &event);
 }
 
 void watch_change(struct watch *watch, uint32_t events)
@@ -63,30 +59,15 @@ void watch_close(struct watch *watch)
     close_open(&watch->fd);
 }
 
-void hold_guests(struct broker *broker)
-{
-    bool wait = is_congested(broker);
-    if (wait != broker->guests_wait)
-        watch_change(&broker->guests, wait ? 0 : EPOLLIN);
-    broker->guests_wait = wait;
-}
-
 /* One event at a time: what it does may end what a second one is about. */
-static int wait_for_one(struct broker *broker, int set, int timeout)
+static void guests_ready(struct broker *broker, struct watch *guests, uint32_t events)
 {
     struct epoll_event event;
-    int count = epoll_wait(set, &event, 1, timeout);
-    if (count > 0) {
-        struct watch *watch = event.data.ptr;
-        watch->ready(broker, watch, event.events);
-    }
-    return count;
-}
-
-static void guests_ready(struct broker *broker, struct watch *watch, uint32_t events)
-{
     (void)events;
-    wait_for_one(broker, watch->fd, 0);
+    if (epoll_wait(guests->fd, &event, 1, 0) <= 0)
+        return;
+    struct watch *watch = event.data.ptr;
+    watch->ready(broker, watch, event.events);
 }
 
 static int raise_file_limit(struct broker *broker)
@@ -120,31 +101,19 @@ static int prepare(struct broker *broker)
         signal(ignored[i], SIG_IGN);
     setsid(); /* fails when it already leads a session, which is as good */
     prctl(PR_SET_PDEATHSIG, 0); /* the end of the orders says it too, and leaves time to end the rest */
-    if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0 || sigprocmask(SIG_SETMASK, &caught, NULL) < 0 ||
+    if (close_range(CONTROL, ~0U, CLOSE_RANGE_CLOEXEC) < 0 || sigprocmask(SIG_SETMASK, &caught, NULL) < 0 ||
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 || raise_file_limit(broker) < 0)
         return -1;
     broker->stub = open_stub();
-    broker->epoll = epoll_create1(EPOLL_CLOEXEC);
-    int signals = signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK);
-    int guests = epoll_create1(EPOLL_CLOEXEC);
-    if (broker->stub < 0 || broker->epoll < 0 || guests < 0 || signals < 0 || fcntl(ORDERS, F_SETFL, O_NONBLOCK) < 0 ||
-        fcntl(REPORTS, F_SETFL, O_NONBLOCK) < 0)
-        return -1;
-    broker->guests.ready = guests_ready;
-    broker->orders.ready = orders_ready;
-    broker->reports.ready = reports_ready;
-    broker->signals.ready = signals_ready;
-    if (watch_add_to(broker->epoll, &broker->guests, guests, EPOLLIN) < 0 ||
-        watch_add_to(broker->epoll, &broker->orders, ORDERS, EPOLLIN) < 0 ||
-        watch_add_to(broker->epoll, &broker->reports, REPORTS, 0) < 0 ||
-        watch_add_to(broker->epoll, &broker->signals, signals, EPOLLIN) < 0)
-        return -1;
-    return 0;
+    broker->control = (struct watch){.fd = CONTROL, .ready = control_ready};
+    broker->signals = (struct watch){.fd = signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK), .ready = signals_ready};
+    broker->guests = (struct watch){.fd = epoll_create1(EPOLL_CLOEXEC), .ready = guests_ready};
+    return broker->stub < 0 || broker->signals.fd < 0 || broker->guests.fd < 0 ? -1 : fcntl(CONTROL, F_SETFL, O_NONBLOCK);
 }
 
 static int timeout_of(const struct broker *broker)
 {
-    if (broker->due_count > 0 && !broker->guests_wait)
+    if (broker->due_count > 0 && !is_congested(broker))
         return 0;
     long deadline = sessions_next_deadline(broker);
     if (deadline == 0)
@@ -153,10 +122,27 @@ static int timeout_of(const struct broker *broker)
     return left > 0 ? (int)left : 0;
 }
 
+/* How many were ready. */
+static int wait_for_some(struct broker *broker)
+{
+    struct watch *watches[] = {&broker->control, &broker->signals, &broker->listener, &broker->guests};
+    struct pollfd ready[sizeof watches / sizeof *watches];
+    size_t heard = is_congested(broker) ? 2 : 4;
+    for (size_t i = 0; i < heard; i++)
+        ready[i] = (struct pollfd){.fd = watches[i]->fd, .events = POLLIN};
+    if (is_waiting(broker))
+        ready[0].events |= POLLOUT;
+    int count = poll(ready, heard, timeout_of(broker));
+    for (size_t i = 0; count > 0 && i < heard && !broker->ending; i++)
+        if (ready[i].revents != 0)
+            watches[i]->ready(broker, watches[i], (uint32_t)ready[i].revents);
+    return count;
+}
+
 static int loop(struct broker *broker)
 {
     while (!broker->ending) {
-        int count = wait_for_one(broker, broker->epoll, timeout_of(broker));
+        int count = wait_for_some(broker);
         if (count < 0 && errno != EINTR)
             return -1;
         if (count == 0)
@@ -168,8 +154,7 @@ static int loop(struct broker *broker)
 
 int main(void)
 {
-    struct broker broker = {
-        .signals.fd = -1, .handshake.fd = -1, .listener.fd = -1, .outputs = {{.watch.fd = -1}, {.watch.fd = -1}}, .stub = -1};
+    struct broker broker = {.handshake.fd = -1, .listener.fd = -1, .outputs = {{.watch.fd = -1}, {.watch.fd = -1}}};
     if (prepare(&broker) < 0)
         return complain("cannot start");
     tell(&broker, "ready");

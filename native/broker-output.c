@@ -45,20 +45,27 @@ static bool read_once(struct broker *broker, struct output *output)
     return count > 0;
 }
 
+/* Whether there may be bytes of which no event will tell: pipes that a program has enlarged hold more than one packet. */
+static bool has_silent_bytes(int fd)
+{
+    int left;
+    return ioctl(fd, FIONREAD, &left) == 0 && left > 0 && fcntl(fd, F_GETPIPE_SZ) > ONE_PACKET;
+}
+
+/*
+ * A hang-up comes once, with bytes or without. Otherwise nothing is read ahead of its event: the event would come later, and
+ * make a place in line for bytes that are written after those of the other pipe.
+ */
 static void output_ready(struct broker *broker, struct watch *watch, uint32_t events)
 {
     struct output *output = (struct output *)watch;
-    int left;
-    if (!read_once(broker, output))
-        return;
-    /* A hang-up comes once, with bytes or without; larger pipes, made so by a program, may hold more than one packet. */
-    if ((events & EPOLLHUP) != 0 || (ioctl(watch->fd, FIONREAD, &left) == 0 && left > 0))
+    if (read_once(broker, output) && ((events & EPOLLHUP) != 0 || has_silent_bytes(watch->fd)))
         mark_due(broker, output);
 }
 
 void output_read_due(struct broker *broker)
 {
-    if (broker->due_count == 0 || broker->guests_wait)
+    if (broker->due_count == 0 || is_congested(broker))
         return;
     struct output *output = &broker->outputs[broker->due[0]];
     broker->due[0] = broker->due[1];

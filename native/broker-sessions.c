@@ -41,10 +41,11 @@ struct session *session_add(struct broker *broker, pid_t asker)
 
 bool session_may_ask(struct broker *broker, struct session *session, size_t length)
 {
-    if (session->surplus || broker->asked_bytes + length > MOST_ASKED_BYTES)
+    size_t others = broker->asked_bytes - session->asked;
+    if (session->surplus || others + length > MOST_ASKED_BYTES)
         return false;
     session->asked = length;
-    broker->asked_bytes += length;
+    broker->asked_bytes = others + length;
     return true;
 }
 

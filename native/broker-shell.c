@@ -90,9 +90,7 @@ static const char *await_start(struct broker *broker, int report, int channel)
     int listener = channel >= 0 ? receive_listener(channel) : -1;
     if (listener < 0)
         return start_outcome(report);
-    broker->listener.ready = listener_ready;
-    if (watch_add(broker, &broker->listener, listener, EPOLLIN) < 0)
-        return "listener";
+    broker->listener = (struct watch){.fd = listener, .ready = listener_ready};
     for (;;) {
         struct pollfd ready[] = {{.fd = report, .events = POLLIN}, {.fd = listener, .events = POLLIN}};
         if (poll(ready, 2, -1) < 0 && errno != EINTR)

@@ -12,9 +12,8 @@
 
 #include "bytes.h"
 
-#define ORDERS 0  /* from Node */
-#define REPORTS 1 /* to Node */
-#define FIRST_INHERITED 3
+#define CONTROL 3 /* orders from Node, and reports to it */
+#define FIRST_INHERITED 4
 #define LARGEST_FRAME (64u << 20)
 #define MOST_DESCRIPTORS 64
 
@@ -31,7 +30,7 @@ struct denial {
 /* Something to wait for. */
 struct watch {
     int fd;
-    int set; /* the epoll it is in */
+    int set; /* the epoll it is in, if any */
     void (*ready)(struct broker *broker, struct watch *watch, uint32_t events);
 };
 
@@ -41,11 +40,9 @@ struct output {
 };
 
 struct broker {
-    int epoll;           /* what must always be heard: Node, signals, and the guests as a whole */
-    struct watch guests; /* an epoll of its own: all that may add to the reports, so that it can wait */
-    bool guests_wait;
-    bool reports_wait; /* for room */
-    struct watch orders, reports, signals, handshake, listener;
+    struct watch control, signals; /* must always be heard */
+    struct watch listener, guests; /* what may add to the reports, so that it can wait; an epoll for all but the listener */
+    struct watch handshake;
     struct output outputs[2];
     struct bytes received, unsent;
     size_t sent; /* of the unsent bytes */
@@ -70,17 +67,15 @@ struct broker {
 int watch_add(struct broker *broker, struct watch *watch, int fd, uint32_t events);
 void watch_change(struct watch *watch, uint32_t events);
 void watch_close(struct watch *watch);
-/* Lets the guests wait while Node is behind. */
-void hold_guests(struct broker *broker);
 long now_ms(void);
 
 /* broker-control.c: lines to Node. */
 __attribute__((format(printf, 2, 3))) void tell(struct broker *broker, const char *format, ...);
 __attribute__((format(printf, 4, 5))) void tell_block(struct broker *broker, const void *block, size_t length,
                                                       const char *format, ...);
-void orders_ready(struct broker *broker, struct watch *watch, uint32_t events);
-void reports_ready(struct broker *broker, struct watch *watch, uint32_t events);
-/* Whether so much waits for Node that no output should be added. */
+void control_ready(struct broker *broker, struct watch *watch, uint32_t events);
+/* Whether reports wait for room, and whether they are so many that none should be added. */
+bool is_waiting(const struct broker *broker);
 bool is_congested(const struct broker *broker);
 
 /* broker-output.c */
@@ -131,7 +126,7 @@ void command_free(struct command *command);
 bool shell_start(struct broker *broker, struct bytes *block);
 
 /* broker-sessions.c */
-enum session_state { SESSION_OPENING, SESSION_ASKED, SESSION_HANDING, SESSION_RUNNING };
+enum session_state { SESSION_OPENING, SESSION_GLIMPSED, SESSION_ASKED, SESSION_HANDING, SESSION_RUNNING };
 
 struct session {
     struct watch stream; /* first member */
@@ -165,6 +160,7 @@ long sessions_next_deadline(const struct broker *broker);
 
 /* broker-answers.c */
 void answer_run(struct broker *broker, uint64_t id);
+void answer_look(struct broker *broker, uint64_t id);
 void answer_deny(struct broker *broker, uint64_t id, const char *reason, size_t length);
 void answer_escalate(struct broker *broker, uint64_t id, struct bytes *block);
 void session_send(struct session *session, const struct bytes *json);
@@ -189,6 +185,7 @@ unsigned children_kill(struct broker *broker, bool spare_detached);
 /* broker-kernel.c: execs the kernel asks about. */
 void listener_ready(struct broker *broker, struct watch *watch, uint32_t events);
 void caller_run(struct broker *broker, struct session *session);
+void caller_look(struct broker *broker, struct session *session);
 void caller_deny(struct broker *broker, struct session *session, const char *reason, size_t length);
 void caller_escalate(struct broker *broker, struct session *session);
 void caller_free(struct session *session);

@@ -1,6 +1,7 @@
-/* Descriptors that come from another process: socketPair() and receiveDescriptors(fd). */
+/* Descriptors that come from another process: socketPair(stream) and receiveDescriptors(fd). */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -79,10 +80,13 @@ napi_value receive_descriptors(napi_env env, napi_callback_info info)
 
 napi_value socket_pair(napi_env env, napi_callback_info info)
 {
-    (void)info;
+    size_t count = 1;
     int ends[2];
-    napi_value list, number;
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+    bool stream;
+    napi_value argument, list, number;
+    TRY(env, napi_get_cb_info(env, info, &count, &argument, NULL, NULL));
+    TRY(env, napi_get_value_bool(env, argument, &stream));
+    if (socketpair(AF_UNIX, (stream ? SOCK_STREAM : SOCK_SEQPACKET) | SOCK_CLOEXEC, 0, ends) < 0)
         return addon_throw(env, "socketpair");
     TRY(env, napi_create_array_with_length(env, 2, &list));
     for (uint32_t i = 0; i < 2; i++) {

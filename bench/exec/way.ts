@@ -63,7 +63,13 @@ async function runAsked(
   { by, wrapper = '', answer }: NonNullable<Way['interception']>,
   signal: AbortSignal,
 ): Promise<Ran> {
-  await using broker = Broker.start({ mark: freshMark() });
+  let asked = 0;
+  const passes = (): boolean => {
+    if (answer !== 'run') return false;
+    asked += 1;
+    return true;
+  };
+  await using broker = Broker.start({ mark: freshMark(), passes });
   const kill = () => void broker.kill();
   signal.addEventListener('abort', kill);
   const byWrapper = by === 'wrapper';
@@ -80,7 +86,6 @@ async function runAsked(
       : environment,
   });
   let stdout = '';
-  let asked = 0;
   let open = 2;
   for await (const event of broker.events()) {
     if (event.type === 'output' && event.stream === 'stdout') stdout += event.bytes;

@@ -2,10 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { commandBlock, order, type Report, ReportReader, shellBlock } from './broker-protocol.ts';
 
-/** What a reader makes of bytes that arrive in these pieces. */
+/** What a reader makes of bytes that arrive in these pieces, all in the same place. */
 function readAll(pieces: readonly Buffer[]): Report[] {
   const reader = new ReportReader();
-  return pieces.flatMap((piece) => [...reader.push(piece)]);
+  const room = Buffer.alloc(Math.max(0, ...pieces.map(({ length }) => length)));
+  return pieces.flatMap((piece) => {
+    const reports = reader.push(room.subarray(0, piece.copy(room)));
+    room.fill(0x2e);
+    return reports;
+  });
 }
 
 function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
@@ -30,6 +35,18 @@ const written: fc.Arbitrary<readonly [Buffer, Report]> = fc.oneof(
     .map(([number, pid, via, block]): readonly [Buffer, Report] => [
       order(['asked', number, pid, via], block),
       { type: 'asked', id: number, pid, via, block },
+    ]),
+  fc
+    .tuple(
+      id,
+      fc.array(
+        fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\0', '')),
+        { minLength: 1 },
+      ),
+    )
+    .map(([number, [path, ...argv]]): readonly [Buffer, Report] => [
+      order(['glimpsed', number], Buffer.from([path, ...argv].map((text) => `${text}\0`).join(''))),
+      { type: 'glimpsed', id: number, path: path!, argv },
     ]),
   id.map((number): readonly [Buffer, Report] => [order(['gone', number]), { type: 'gone', id: number }]),
   id.map((code): readonly [Buffer, Report] => [order(['exited', code]), { type: 'exited', status: { code } }]),

@@ -15,6 +15,7 @@ export type Report =
       readonly via: 'wrapper' | 'kernel';
       readonly block: Buffer;
     }
+  | { readonly type: 'glimpsed'; readonly id: number; readonly path: string; readonly argv: readonly string[] }
   | { readonly type: 'gone'; readonly id: number }
   | { readonly type: 'running'; readonly id: number; readonly pid: number }
   | { readonly type: 'unstarted'; readonly id: number; readonly step: string; readonly errno: number }
@@ -31,37 +32,61 @@ const NEWLINE = 0x0a;
 
 /** Cuts what the broker writes into reports, however the bytes arrive. */
 export class ReportReader {
+  /** Copies of what has come of a report that is not complete. */
   #pieces: Buffer[] = [];
   #length = 0;
   /** Bytes needed before it is worth looking again. */
   #wanted = 1;
 
-  *push(bytes: Buffer): Generator<Report> {
-    this.#pieces.push(bytes);
+  /** The reports that are complete now. The bytes may be overwritten afterwards. */
+  push(bytes: Buffer): Report[] {
+    const reports: Report[] = [];
+    let rest = this.#joined(bytes);
+    while (rest !== undefined && rest.length >= this.#wanted) rest = this.#next(rest, reports);
+    if (rest !== undefined && rest.length > 0) this.#keep(rest);
+    return reports;
+  }
+
+  /** With what came before; undefined as long as that is no use. */
+  #joined(bytes: Buffer): Buffer | undefined {
+    if (this.#length === 0) return bytes;
+    this.#keep(bytes);
+    if (this.#length < this.#wanted) return undefined;
+    const joined = Buffer.concat(this.#pieces, this.#length);
+    this.#pieces = [];
+    this.#length = 0;
+    return joined;
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#pieces.push(Buffer.from(bytes));
     this.#length += bytes.length;
-    while (this.#length >= this.#wanted) {
-      const received = this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces, this.#length);
-      this.#pieces = [received];
-      const end = received.subarray(0, LONGEST_LINE).indexOf(NEWLINE);
-      if (end < 0) {
-        if (received.length >= LONGEST_LINE) throw new Error('the broker has written a line that is too long');
-        this.#wanted = received.length + 1;
-        return;
-      }
-      const words = received.toString('latin1', 0, end).split(' ');
-      const blockLength = hasBlock.has(words[0]!) ? number(words.pop(), LARGEST_BLOCK) : 0;
-      const whole = end + 1 + blockLength;
-      this.#wanted = whole;
-      if (received.length < whole) return;
-      this.#pieces = [received.subarray(whole)];
-      this.#length = received.length - whole;
-      this.#wanted = 1;
-      yield report(words, received.subarray(end + 1, whole));
+  }
+
+  /** Takes one report, if it is whole; what is left. */
+  #next(received: Buffer, reports: Report[]): Buffer {
+    const end = received.indexOf(NEWLINE);
+    if (end >= LONGEST_LINE || (end < 0 && received.length >= LONGEST_LINE)) {
+      throw new Error('the broker has written a line that is too long');
     }
+    if (end < 0) {
+      this.#wanted = received.length + 1;
+      return received;
+    }
+    const words = received.toString('latin1', 0, end).split(' ');
+    const blockLength = hasBlock.has(words[0]!) ? number(words.pop(), LARGEST_BLOCK) : 0;
+    const whole = end + 1 + blockLength;
+    if (received.length < whole) {
+      this.#wanted = whole;
+      return received;
+    }
+    this.#wanted = 1;
+    reports.push(report(words, received.subarray(end + 1, whole)));
+    return received.subarray(whole);
   }
 }
 
-const hasBlock = new Set(['output', 'asked']);
+const hasBlock = new Set(['output', 'asked', 'glimpsed']);
 
 function number(word: string | undefined, most = Number.MAX_SAFE_INTEGER): number {
   const value = Number(word);
@@ -90,14 +115,22 @@ function report(words: readonly string[], block: Buffer): Report {
     case 'failed':
       return { type, step: first ?? '', errno: number(second) };
     case 'output':
-      return { type, stream: stream(first), bytes: block };
+      return { type, stream: stream(first), bytes: Buffer.from(block) };
     case 'ended':
       return { type, stream: stream(first) };
     case 'exited':
     case 'killed':
       return { type: 'exited', status: ending(type, first) };
     case 'asked':
-      return { type, id: number(first), pid: number(second), via: third === 'kernel' ? 'kernel' : 'wrapper', block };
+      return {
+        type,
+        id: number(first),
+        pid: number(second),
+        via: third === 'kernel' ? 'kernel' : 'wrapper',
+        block: Buffer.from(block),
+      };
+    case 'glimpsed':
+      return glimpsed(number(first), block.toString().split('\0'));
     case 'gone':
       return { type, id: number(first) };
     case 'running':
@@ -113,6 +146,11 @@ function report(words: readonly string[], block: Buffer): Report {
     default:
       throw unknown(words.join(' '));
   }
+}
+
+/** Every string is ended by NUL, so that nothing follows the last. */
+function glimpsed(id: number, strings: readonly string[]): Report {
+  return { type: 'glimpsed', id, path: strings[0]!, argv: strings.slice(1, -1) };
 }
 
 /** The shell of a call, or the launcher of its sandbox. */

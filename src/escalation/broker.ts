@@ -1,6 +1,8 @@
+import { closeSync } from 'node:fs';
 import { constants } from 'node:os';
-import { type Logger, silentLogger } from '../base/index.ts';
-import { type Child, type ChildEvent, decodeBase64Part, nativeFile, spawn } from '../os/index.ts';
+import { type Deferred, deferred, type Logger, silentLogger } from '../base/index.ts';
+import { type Child, decodeBase64Part, nativeFile, spawn, streamPair } from '../os/index.ts';
+import { BrokerChannel } from './broker-channel.ts';
 import {
   commandBlock,
   type FileIdentity,
@@ -15,15 +17,17 @@ import { type ExecRequest, execRequest } from './exec-request.ts';
 
 /** What a broker reports, with requests to execute already understood. */
 export type BrokerEvent =
-  | Exclude<Report, { type: 'ready' | 'asked' }>
+  | Exclude<Report, { type: 'ready' | 'asked' | 'glimpsed' }>
   | { readonly type: 'asked'; readonly request: ExecRequest };
 
 export interface BrokerOptions {
   /** Family mark of the broker and everything it starts. */
   readonly mark: bigint;
-  /** Become the descriptors from 3 on, of the broker and then of its shell. */
+  /** Become the descriptors from 3 on of its shell. */
   readonly inherit?: readonly (number | Uint8Array)[];
   readonly log?: Logger;
+  /** Whether an absolute path may run where it is with these arguments, whatever else is to know; if not, it is asked about. */
+  readonly passes?: (path: string, argv: readonly string[]) => boolean;
   /** Another program than the one built here. */
   readonly program?: string;
 }
@@ -34,20 +38,44 @@ export interface BrokerOptions {
  */
 export class Broker implements AsyncDisposable {
   readonly #child: Child;
+  readonly #channel: BrokerChannel;
   readonly #log: Logger;
+  readonly #passes: (path: string, argv: readonly string[]) => boolean;
   readonly #reader = new ReportReader();
-  #complaint = '';
+  readonly #complaint: Promise<string>;
+  #events: BrokerEvent[] = [];
+  #held = 0;
+  #news: Deferred<void> = deferred();
+  #failure: Error | undefined;
+  #closed = false;
   #leaving = false;
   #stuck = false;
 
-  private constructor(child: Child, log: Logger) {
+  private constructor(child: Child, channel: number, log: Logger, passes: BrokerOptions['passes'] = () => false) {
     this.#child = child;
+    this.#channel = new BrokerChannel(channel, (bytes) => this.#take(bytes));
     this.#log = log;
+    this.#passes = passes;
+    this.#complaint = complaintOf(child);
+    void this.#channel.closed.then(() => {
+      this.#closed = true;
+      this.#news.resolve();
+    });
   }
 
-  static start({ mark, inherit = [], log = silentLogger, program = nativeFile('exec-broker') }: BrokerOptions): Broker {
-    const io = { type: 'pipe', stdin: 'open' } as const;
-    return new Broker(spawn({ argv: [program], cwd: '/', env: {}, io, mark, inherit }), log);
+  static start({ mark, inherit = [], log = silentLogger, passes, program }: BrokerOptions): Broker {
+    const io = { type: 'pipe', stdin: 'closed' } as const;
+    const argv = [program ?? nativeFile('exec-broker')];
+    const [own, other] = streamPair();
+    try {
+      const child = spawn({ argv, cwd: '/', env: {}, io, mark, inherit: [other, ...inherit] });
+      return new Broker(child, own, log, passes);
+    } catch (error) {
+      closeSync(own);
+      throw error;
+    } finally {
+      closeSync(other);
+    }
   }
 
   get pid(): number {
@@ -56,13 +84,17 @@ export class Broker implements AsyncDisposable {
 
   /** Every event, once, in order; ends with the broker. */
   async *events(): AsyncGenerator<BrokerEvent> {
-    for await (const event of this.#child.events) {
-      for (const report of this.#reports(event)) {
-        const understood = this.#understood(report);
-        if (understood !== undefined) yield understood;
-      }
+    while (!this.#closed || this.#events.length > 0) {
+      yield* this.#events.splice(0);
+      if (this.#events.length > 0 || this.#closed) continue;
+      this.#news = deferred();
+      if (this.#held >= MOST_HELD) this.#channel.resume();
+      this.#held = 0;
+      await this.#news.promise;
     }
-    if (this.#complaint !== '') this.#log.warn('broker.complained', { text: this.#complaint });
+    if (this.#failure) throw this.#failure;
+    const complaint = await this.#complaint;
+    if (complaint !== '') this.#log.warn('broker.complained', { text: complaint });
   }
 
   shell(start: ShellStart): Promise<void> {
@@ -103,7 +135,7 @@ export class Broker implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#leaving) return;
     this.#leaving = true;
-    this.#child.stdin?.end();
+    this.#channel.end();
     this.#child.closeOutputs();
     await this.#end(); // it has killed the rest, unless it was killed itself
     await this.#child[Symbol.asyncDispose]();
@@ -121,22 +153,50 @@ export class Broker implements AsyncDisposable {
     }, PATIENCE_MS);
     await this.#child.exited;
     clearTimeout(patience);
+    this.#channel.close();
   }
 
-  async #order(bytes: Buffer): Promise<void> {
-    await this.#child.stdin?.write(bytes).catch(() => undefined); // the end of its events says that it has ended
+  #order(bytes: Buffer): Promise<void> {
+    return this.#channel.write(bytes);
   }
 
-  *#reports(event: ChildEvent): Generator<Report> {
-    if (event.type !== 'output') return;
-    const { buffer, start, end } = event.chunk;
-    const bytes = decodeBase64Part(buffer, start, end) as Buffer;
-    if (event.stream === 'stdout') yield* this.#reader.push(bytes);
-    else if (this.#complaint.length < LONGEST_COMPLAINT) this.#complaint += bytes.toString();
+  /** Whether more may come at once. */
+  #take(bytes: Buffer): boolean {
+    try {
+      for (const report of this.#reader.push(bytes)) {
+        if (report.type === 'glimpsed') this.#glance(report);
+        else this.#keep(report);
+      }
+    } catch (error) {
+      this.#failure ??= error as Error;
+      this.#channel.close();
+    }
+    return this.#held < MOST_HELD;
+  }
+
+  /** Most execs end here. */
+  #glance({ id, path, argv }: Extract<Report, { type: 'glimpsed' }>): void {
+    this.#channel.post(`${this.#mayPass(path, argv) ? 'run' : 'look'} ${id}\n`);
+  }
+
+  #mayPass(path: string, argv: readonly string[]): boolean {
+    try {
+      return this.#passes(path, argv);
+    } catch {
+      return false; // it is asked about, where failures are seen to
+    }
+  }
+
+  #keep(report: Report): void {
+    const event = this.#understood(report);
+    if (event === undefined) return;
+    this.#held += EVENT_SIZE + ('bytes' in report ? report.bytes.length : 'block' in report ? report.block.length : 0);
+    this.#events.push(event);
+    this.#news.resolve();
   }
 
   #understood(report: Report): BrokerEvent | undefined {
-    if (report.type === 'ready') return undefined;
+    if (report.type === 'ready' || report.type === 'glimpsed') return undefined;
     if (report.type !== 'asked') return report;
     const request = execRequest(report);
     if (request !== undefined) {
@@ -148,6 +208,21 @@ export class Broker implements AsyncDisposable {
   }
 }
 
+/** Bytes of events that wait to be taken, above which nothing is read. */
+const MOST_HELD = 1024 * 1024;
+/** What an event takes besides its bytes. */
+const EVENT_SIZE = 256;
 const LONGEST_COMPLAINT = 4096;
 /** It takes up to two seconds to kill what does not want to die. */
 const PATIENCE_MS = 4000;
+
+/** What it has to say for itself, once it has ended. */
+async function complaintOf(child: Child): Promise<string> {
+  let complaint = '';
+  for await (const event of child.events) {
+    if (event.type !== 'output' || complaint.length >= LONGEST_COMPLAINT) continue;
+    const { buffer, start, end } = event.chunk;
+    complaint += decodeBase64Part(buffer, start, end);
+  }
+  return complaint;
+}

@@ -60,6 +60,14 @@ export class Gatekeeper {
     return this.#denials;
   }
 
+  /** Whether an absolute path runs where it is with these arguments, whatever else there is to know. */
+  passes(path: string, argv: readonly string[]): boolean {
+    if (!this.#begun) return false;
+    const { gate } = this.#options;
+    const { decision, byRule } = judge(gate.rules, posix.resolve(path), argv.slice(1), gate);
+    return decision === 'allow' && !byRule;
+  }
+
   async answer(request: ExecRequest): Promise<void> {
     if (!this.#begun && request.argv[1] === this.#options.beginning) {
       this.#begun = true;

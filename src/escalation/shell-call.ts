@@ -68,7 +68,12 @@ export class ShellCall {
   private constructor(options: ShellCallOptions) {
     const { launch, gate, mark, timeoutMs, ask, log } = options;
     this.#options = options;
-    this.#broker = Broker.start({ mark, inherit: launch.confined.command.inherit ?? [], log });
+    this.#broker = Broker.start({
+      mark,
+      inherit: launch.confined.command.inherit ?? [],
+      log,
+      passes: (path, argv) => this.#gatekeeper.passes(path, argv),
+    });
     this.#timer = new PausableTimer(timeoutMs, () => this.#end.resolve('timedOut'));
     this.#gatekeeper = new Gatekeeper({
       gate,

@@ -14,8 +14,8 @@ export type Batch = readonly (number | Buffer)[];
 export interface Addon {
   /** The name of the first system call this kernel lacks, or an empty string. */
   probe(): string;
-  /** Two connected descriptors. */
-  socketPair(): [number, number];
+  /** Two connected descriptors, for a stream of bytes or for messages. */
+  socketPair(stream: boolean): [number, number];
   /** Closes the descriptor after one message; resolves with the descriptors that came with it. */
   receiveDescriptors(fd: number): Promise<number[]>;
   /** Hardens the whole process; 0 or an error number. One inherited descriptor may be kept. */

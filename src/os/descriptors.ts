@@ -1,6 +1,11 @@
 import { closeSync } from 'node:fs';
 import { addon } from './addon.ts';
 
+/** Two ends of a stream of bytes, of which a child may inherit one. */
+export function streamPair(): [own: number, other: number] {
+  return addon().socketPair(true);
+}
+
 /** A way for a child to hand descriptors to this process, once. */
 export class DescriptorChannel implements Disposable {
   /** What the child inherits. */
@@ -9,7 +14,7 @@ export class DescriptorChannel implements Disposable {
   #childEndOpen = true;
 
   constructor() {
-    const [own, child] = addon().socketPair();
+    const [own, child] = addon().socketPair(false);
     this.#ownEnd = own;
     this.childEnd = child;
   }

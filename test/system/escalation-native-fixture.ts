@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import {
   Broker,
   type BrokerEvent,
+  type BrokerOptions,
   type Ending,
   type ExactCommand,
   type ExecRequest,
@@ -26,6 +27,8 @@ export type Answer = 'run' | 'escalate' | 'ignore' | { readonly deny: string } |
 export interface CallOptions extends Partial<ShellStart> {
   /** What to answer; everything runs unless said otherwise. */
   readonly decide?: (request: ExecRequest) => Answer | Promise<Answer>;
+  /** What is not even asked about. */
+  readonly passes?: BrokerOptions['passes'];
   readonly env?: Readonly<Record<string, string>>;
   readonly wrapper?: string;
   /** The sandbox to be in. */
@@ -75,7 +78,7 @@ export class Call implements AsyncDisposable {
     this.#confined = options.policy && confine(plain, options.policy, { kept: SOCKET });
     const command = this.#confined?.command ?? plain;
     const { inherit = [] } = this.#confined?.command ?? {};
-    this.broker = Broker.start({ mark: freshMark(), inherit });
+    this.broker = Broker.start({ mark: freshMark(), inherit, ...(options.passes && { passes: options.passes }) });
     void this.broker.shell({
       intercept,
       ...(intercept === 'all' ? {} : { socket: SOCKET }),

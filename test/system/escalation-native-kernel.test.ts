@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { byName, Call, type CallOptions, call, directory, workspace } from './escalation-native-fixture.ts';
@@ -39,6 +39,47 @@ describe('with the kernel asking', () => {
 
     expect(stdout).toBe('');
     expect(requests.map(({ file }) => file)).toEqual(['/usr/bin/python3', '/usr/bin/true']);
+  });
+
+  it('what passes by its path and arguments runs unasked', async () => {
+    const seen: string[] = [];
+    const passes = (path: string, argv: readonly string[]): boolean => {
+      seen.push([path, ...argv].join(' '));
+      return argv[1] !== 'asked';
+    };
+    const script = `cd /bin; /bin/echo one; /bin/echo asked; ./echo here; /bin/sh -c '/nowhere; /bin/echo $0' ü; python3 -c 'import os; os.execvp("true", [])'`;
+    const { stdout, stderr, requests } = await call(script, { ...all, passes, env: { PATH: '/usr/bin' } });
+
+    expect(stdout).toBe('one\nasked\nhere\nü\n');
+    expect(stderr).toMatch(/nowhere.*not found/);
+    expect(seen.slice(0, 5)).toEqual([
+      '/bin/echo /bin/echo one',
+      '/bin/echo /bin/echo asked',
+      '/bin/sh /bin/sh -c /nowhere; /bin/echo $0 ü',
+      '/nowhere /nowhere',
+      '/bin/echo /bin/echo ü',
+    ]);
+    expect(requests.map(({ file, argv }) => [file, argv[1]])).toEqual([
+      ['/bin/echo', 'asked'],
+      ['./echo', 'here'],
+    ]);
+  });
+
+  it('after a denial the same file does not pass under another name', async () => {
+    await using place = await directory();
+    await symlink('/bin/true', join(place.path, 'true'));
+    const search = `import os
+for path in "/bin/true", "${place.path}/true":
+    try: os.execv(path, ["true"])
+    except OSError as error: print(error.strerror)`;
+    const { stdout, requests } = await call(`python3 -c '${search}'`, {
+      ...all,
+      passes: (path) => path !== '/bin/true',
+      decide: byName({ true: { deny: 'no' } }),
+    });
+
+    expect(stdout).toBe('Operation not permitted\nOperation not permitted\n');
+    expect(requests.map(({ file }) => file)).toEqual(['/bin/true']);
   });
 
   it('a request tells all there is to know', async () => {

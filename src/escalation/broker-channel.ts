@@ -1,0 +1,48 @@
+import { Socket } from 'node:net';
+
+/** What is read at once. */
+const READ_BYTES = 64 * 1024;
+
+/** The bytes to and from a broker, on this thread: a word to another one costs more than all that is done with a short report. */
+export class BrokerChannel {
+  /** Settles when nothing more can come. */
+  readonly closed: Promise<void>;
+  readonly #socket: Socket;
+
+  /** Bytes are only there until `take` returns; when it returns false nothing is read before `resume`. */
+  constructor(fd: number, take: (bytes: Buffer) => boolean) {
+    const callback = (length: number, buffer: Uint8Array): boolean => take((buffer as Buffer).subarray(0, length));
+    this.#socket = new Socket({
+      fd,
+      readable: true,
+      writable: true,
+      onread: { buffer: Buffer.allocUnsafeSlow(READ_BYTES), callback },
+    });
+    this.#socket.on('error', () => undefined); // its end says as much
+    this.closed = new Promise((resolve) => this.#socket.once('close', () => resolve()));
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  /** Resolves when the bytes are written, or cannot be. */
+  write(bytes: Buffer): Promise<void> {
+    if (!this.#socket.writable) return Promise.resolve();
+    return new Promise((resolve) => this.#socket.write(bytes, () => resolve()));
+  }
+
+  /** Writes a few bytes which nobody waits for. */
+  post(text: string): void {
+    if (this.#socket.writable) this.#socket.write(text, 'latin1');
+  }
+
+  /** Says that no more will be written. */
+  end(): void {
+    this.#socket.end();
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}
