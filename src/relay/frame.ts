@@ -1,4 +1,6 @@
-import { bytes, encodeFields, type Field, FieldReader, message, text, uint32 } from './protobuf.ts';
+import { concatBytes } from '../base/index.ts';
+import { frameLength } from './frame-transport.ts';
+import { bytes, delimiter, encodeFields, type Field, FieldReader, message, text, uint32 } from './protobuf.ts';
 import { RelayError } from './relay-error.ts';
 
 export type RelayBody =
@@ -53,19 +55,17 @@ export function encodeFrame(frame: RelayFrame): Uint8Array {
   return encodeFields(fields);
 }
 
-/** A data frame around a payload in parts, which are copied once. */
+/** A data frame around a payload in parts, which are not copied: what goes before them, and the parts. */
 export function encodeDataFrame(
   head: Pick<RelayFrame, 'streamId' | 'ack' | 'ackBits'>,
   seq: number,
   payload: readonly Uint8Array[],
-): Uint8Array {
-  return encodeFields([
-    uint32(1, VERSION),
-    text(2, head.streamId),
-    uint32(3, head.ack ?? 0),
-    uint32(4, head.ackBits ?? 0),
-    message(5, uint32(1, seq), uint32(3, 1), bytes(4, ...payload)),
-  ]);
+): Uint8Array[] {
+  const { streamId, ack = 0, ackBits = 0 } = head;
+  const length = frameLength(payload);
+  const outer = encodeFields([uint32(1, VERSION), text(2, streamId), uint32(3, ack), uint32(4, ackBits)]);
+  const inner = concatBytes([encodeFields([uint32(1, seq), uint32(3, 1)]), delimiter(4, length)]);
+  return [concatBytes([outer, delimiter(5, inner.length + length), inner]), ...payload];
 }
 
 const optionalText = (no: number, value: string): Field => (value === '' ? message(no) : text(no, value));

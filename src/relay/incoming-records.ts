@@ -15,6 +15,9 @@ export type Overflow = 'hold' | 'pause' | 'refuse';
 
 export interface IncomingRecordsOptions {
   readonly opener: RecordOpener;
+  /** Plaintext of one record. */
+  readonly recordBytes: number;
+  /** Records that wait for another. */
   readonly limitBytes: number;
   overflow(): Overflow;
   /** Called when records that were held have been taken. */
@@ -43,7 +46,7 @@ export class IncomingRecords {
 
   /** Throws a `RelayError` for what ends the stream. */
   take(seq: number, record: Uint8Array): 'expected' | 'early' | 'duplicate' {
-    if (record.length > limits.recordBytes + TAG_BYTES) throw new RelayError('record is too long');
+    if (record.length > this.#options.recordBytes + TAG_BYTES) throw new RelayError('record is too long');
     const isNext = seq === this.window.next;
     if (!this.window.add(seq, record)) return 'duplicate';
     this.#decrypt();

@@ -14,7 +14,7 @@ export {
   type RelayFrame,
   readEnvelope,
 } from './frame.ts';
-export type { FrameReceiver, FrameTransport } from './frame-transport.ts';
+export { type FrameReceiver, type FrameTransport, frameLength, type SealedFrame } from './frame-transport.ts';
 export { type HandshakeContext, InitiatorHandshake, ResponderHandshake, type Session } from './handshake.ts';
 export { type HarnessStreamOptions, openHarnessStream } from './harness-stream.ts';
 export {

@@ -2,6 +2,8 @@
 export const limits = {
   /** Plaintext of one record; a receiver refuses more. */
   recordBytes: 61_440,
+  /** The same between two ends that acknowledge deliveries: what still fits in one message of a rendezvous. */
+  largeRecordBytes: 240 * 1024,
   /** One application message. */
   messageBytes: 64 * 1024 * 1024,
   /** How far ahead of the next record another may arrive, and how much may wait for it. */

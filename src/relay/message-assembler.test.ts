@@ -41,7 +41,7 @@ describe('messages in records', () => {
     const bytes = Buffer.alloc(length, 'x');
     const outgoing = new OutgoingMessage(bytes, undefined);
     const records: Buffer[] = [];
-    while (outgoing.left > 0) records.push(Buffer.concat(outgoing.nextRecord()));
+    while (outgoing.left > 0) records.push(Buffer.concat(outgoing.nextRecord(61_440)));
     const assembler = new MessageAssembler();
 
     expect(records.map((record) => record.length)).toEqual(sizes);
@@ -50,6 +50,6 @@ describe('messages in records', () => {
   });
 
   it('may be text, which is sent as UTF-8', () => {
-    expect(Buffer.concat(new OutgoingMessage('ü', undefined).nextRecord()).toString('hex')).toBe('00000002c3bc');
+    expect(Buffer.concat(new OutgoingMessage('ü', undefined).nextRecord(6)).toString('hex')).toBe('00000002c3bc');
   });
 });

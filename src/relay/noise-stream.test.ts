@@ -39,8 +39,36 @@ describe('a stream without acknowledgements', () => {
   });
 });
 
+describe('a message of 200 kB', () => {
+  it.each([
+    ['four records without acknowledgements', { reliable: false }, 4],
+    ['four while nobody has agreed to them', { reliable: true, isAgreed: false }, 4],
+    ['one with acknowledgements', { reliable: true }, 1],
+  ])('takes %s', async (_, options, records) => {
+    const pair = new StreamPair(options);
+    const [message] = messages(1, 200_000);
+
+    sendAll(pair.harness, [message!]);
+    await settled();
+
+    expect(sentBy(pair.harness).filter((frame) => frame.startsWith('data'))).toHaveLength(records);
+    expect(pair.environment.received.map((one) => one.equals(message!))).toEqual([true]);
+  });
+
+  it('is taken as one record by who has offered acknowledgements and not heard of the agreement', async () => {
+    const pair = new StreamPair({ reliable: true, isAgreed: false });
+    const [message] = messages(1, 200_000);
+
+    sendAll(pair.environment, [message!]);
+    await settled();
+
+    expect([sentBy(pair.environment), pair.harness.ended]).toEqual([['data 0'], []]);
+    expect(pair.harness.received.map((one) => one.equals(message!))).toEqual([true]);
+  });
+});
+
 describe('a stream with acknowledgements', () => {
-  it('acknowledges after 20 ms, after 32 records, or after 256 KiB', async () => {
+  it('acknowledges after 20 ms, after 32 records, or after 512 KiB', async () => {
     const pair = new StreamPair({ reliable: true });
 
     sendAll(pair.harness, messages(31));
@@ -49,10 +77,10 @@ describe('a stream with acknowledgements', () => {
     await pair.clock.advance(1);
     sendAll(pair.harness, messages(32));
     await settled();
-    sendAll(pair.harness, messages(5, 60_000));
+    sendAll(pair.harness, messages(9, 60_000));
     await settled();
 
-    expect(sentBy(pair.environment)).toEqual(['ack ack 30', 'ack ack 62', 'ack ack 67']);
+    expect(sentBy(pair.environment)).toEqual(['ack ack 30', 'ack ack 62', 'ack ack 71']);
   });
 
   it('acknowledges along with data', async () => {

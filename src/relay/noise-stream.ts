@@ -65,6 +65,7 @@ export class NoiseStream implements Link {
     });
     this.#incoming = new IncomingRecords({
       opener: session.opener,
+      recordBytes: reliability === 'none' ? limits.recordBytes : limits.largeRecordBytes,
       limitBytes: reliability === 'none' ? limits.reorderBytes : limits.windowBytes,
       overflow: () => this.#overflow(),
       onAdvanced: () => this.#reliability?.acknowledge(),

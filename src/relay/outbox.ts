@@ -20,10 +20,10 @@ export class Outbox {
   }
 
   /** The plaintext of the next record, and of the message it completes who wants to know of its delivery. */
-  nextRecord(): { readonly plaintext: Uint8Array[]; readonly onDelivered: (() => void) | undefined } {
+  nextRecord(most: number): { readonly plaintext: Uint8Array[]; readonly onDelivered: (() => void) | undefined } {
     const message = this.#messages[0]!;
     const before = message.left;
-    const plaintext = message.nextRecord();
+    const plaintext = message.nextRecord(most);
     this.#bytes -= before - message.left;
     if (message.left === 0) this.#messages.shift();
     if (this.#hasRoom) this.#room.notify();

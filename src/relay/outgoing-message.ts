@@ -1,5 +1,4 @@
 import { encodeUtf8 } from '../base/index.ts';
-import { limits } from './limits.ts';
 import { lengthPrefix, requireMessageLength } from './message-assembler.ts';
 
 /** A message being cut into records, one at a time, when there is room for the next. */
@@ -20,11 +19,11 @@ export class OutgoingMessage {
     return this.#bytes.length - this.#at;
   }
 
-  /** The plaintext of the next record. */
-  nextRecord(): Uint8Array[] {
+  /** The plaintext of the next record, of so many bytes at most. */
+  nextRecord(most: number): Uint8Array[] {
     const parts: Uint8Array[] = this.#begun ? [] : [lengthPrefix(this.#bytes.length)];
     this.#begun = true;
-    const end = Math.min(this.#bytes.length, this.#at + limits.recordBytes - (parts[0]?.length ?? 0));
+    const end = Math.min(this.#bytes.length, this.#at + most - (parts[0]?.length ?? 0));
     parts.push(this.#bytes.subarray(this.#at, end));
     this.#at = end;
     return parts;

@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts';
 import { encodeDataFrame, encodeFrame, type RelayBody } from './frame.ts';
-import type { FrameTransport } from './frame-transport.ts';
+import type { FrameTransport, SealedFrame } from './frame-transport.ts';
+import { limits } from './limits.ts';
 import { Outbox } from './outbox.ts';
 import type { RecordSealer } from './record-cipher.ts';
 import type { RelayError } from './relay-error.ts';
@@ -25,7 +26,7 @@ export class OutgoingRecords {
   readonly #outbox = new Outbox();
   readonly #deliveries: { readonly seq: number; readonly onDelivered: () => void }[] = [];
   /** Frames to be sent again; no more than are under way. */
-  readonly #repeats = new Set<Uint8Array>();
+  readonly #repeats = new Set<SealedFrame>();
   #sent: SendWindow | undefined;
   /** The connection there is at the moment. */
   transport: FrameTransport | undefined;
@@ -62,7 +63,7 @@ export class OutgoingRecords {
   }
 
   /** Sends frames again, as soon as there is room. */
-  resend(frames: readonly Uint8Array[]): void {
+  resend(frames: readonly SealedFrame[]): void {
     for (const frame of frames) this.#repeats.add(frame);
     this.pump();
   }
@@ -112,7 +113,8 @@ export class OutgoingRecords {
 
   #sendRecord(transport: FrameTransport): void {
     const { sealer, streamId, clock } = this.#options;
-    const { plaintext, onDelivered } = this.#outbox.nextRecord();
+    const most = this.reliability ? limits.largeRecordBytes : limits.recordBytes;
+    const { plaintext, onDelivered } = this.#outbox.nextRecord(most);
     const { seq } = sealer;
     const head = { streamId, ...this.reliability?.acknowledgement };
     const frame = encodeDataFrame(head, seq, sealer.seal(plaintext));

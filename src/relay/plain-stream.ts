@@ -44,7 +44,7 @@ export class PlainStream implements Link {
     const payload = typeof message === 'string' ? encodeUtf8(message) : message;
     requireMessageLength(payload.length);
     const { streamId, transport } = this.#options;
-    const frame = encodeDataFrame({ streamId }, this.#seq, [payload]);
+    const frame = concatBytes(encodeDataFrame({ streamId }, this.#seq, [payload]));
     this.#seq = (this.#seq + 1) >>> 0; // nothing depends on it here, so it may come round
     return transport.send(frame, onDelivered);
   }

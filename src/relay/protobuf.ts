@@ -24,6 +24,14 @@ export function encodeFields(fields: readonly Field[]): Uint8Array {
   return target;
 }
 
+/** What stands before the content of a field. */
+export function delimiter(no: number, length: number): Uint8Array {
+  const target = Buffer.allocUnsafe(1 + varintSize(length));
+  target[0] = (no << 3) | DELIMITED;
+  writeVarint(target, 1, length);
+  return target;
+}
+
 function sizeOf(fields: readonly Field[]): number {
   let size = 0;
   for (const field of fields) size += fieldSize(field);

@@ -1,12 +1,13 @@
 import type { Clock } from './clock.ts';
 import type { RelayBody, RelayFrame } from './frame.ts';
+import type { SealedFrame } from './frame-transport.ts';
 import type { RelayError } from './relay-error.ts';
 import type { ReorderWindow } from './reorder-window.ts';
 import type { SendWindow } from './send-window.ts';
 
 /** An acknowledgement of its own is due after so much, or so long. */
 const ACK_FRAMES = 32;
-const ACK_BYTES = 256 * 1024;
+const ACK_BYTES = 512 * 1024;
 const ACK_MS = 20;
 const HEARTBEAT_MS = 10_000;
 const MISSED_HEARTBEATS = 3;
@@ -20,7 +21,7 @@ export interface ReliabilityOptions {
   /** Sends a frame without data; may do nothing while there is no connection. */
   send(body: RelayBody): void;
   /** Sends data frames again. */
-  resend(frames: readonly Uint8Array[]): void;
+  resend(frames: readonly SealedFrame[]): void;
   /** Called when the peer is not there any more. */
   onSilence(): void;
   /** Called when the peer breaks the rules. */
@@ -53,7 +54,7 @@ export class Reliability {
   }
 
   /** Notes a data frame that has just been sent, with the acknowledgement of the moment in it. */
-  frameSent(seq: number, frame: Uint8Array): void {
+  frameSent(seq: number, frame: SealedFrame): void {
     const now = this.#options.clock.now();
     this.#options.sent.sent(seq, frame, now);
     this.#lastSent = now;

@@ -1,9 +1,11 @@
+import { frameLength, type SealedFrame } from './frame-transport.ts';
 import { limits } from './limits.ts';
 import { RelayError } from './relay-error.ts';
 
 interface SentFrame {
   readonly seq: number;
-  readonly frame: Uint8Array;
+  readonly frame: SealedFrame;
+  readonly bytes: number;
   sentAt: number;
   /** How often it was sent. */
   times: number;
@@ -36,7 +38,7 @@ export class SendWindow {
   #vain = 0;
 
   get hasRoom(): boolean {
-    return this.#frames.length < limits.windowFrames && this.#bytes < limits.windowBytes - limits.recordBytes;
+    return this.#frames.length < limits.windowFrames && this.#bytes < limits.windowBytes - limits.largeRecordBytes;
   }
 
   get isEmpty(): boolean {
@@ -53,15 +55,16 @@ export class SendWindow {
     return this.isEmpty ? undefined : this.#waitingSince + this.#waitMs;
   }
 
-  sent(seq: number, frame: Uint8Array, now: number): void {
+  sent(seq: number, frame: SealedFrame, now: number): void {
+    const bytes = frameLength(frame);
     if (this.isEmpty) this.#restart(now);
-    this.#frames.push({ seq, frame, sentAt: now, times: 1, held: false, hurried: false });
-    this.#bytes += frame.length;
+    this.#frames.push({ seq, frame, bytes, sentAt: now, times: 1, held: false, hurried: false });
+    this.#bytes += bytes;
     this.#nextSeq = seq + 1;
   }
 
   /** Notes what the peer has, up to `next` and by the bits after it; gives what is evidently missing there. */
-  acknowledged(next: number, bits: number, now: number): Uint8Array[] {
+  acknowledged(next: number, bits: number, now: number): SealedFrame[] {
     if (next > this.#nextSeq) throw new RelayError('the peer acknowledges what was never sent');
     if (next > this.base) this.#forget(next, now);
     let overtakers = 0;
@@ -78,7 +81,7 @@ export class SendWindow {
   }
 
   /** What to send again because its time is up. */
-  overdue(now: number): Uint8Array[] {
+  overdue(now: number): SealedFrame[] {
     const [oldest] = this.#frames;
     if (!oldest || now < this.dueAt!) return [];
     const isHopeless = !oldest.held && now - this.#stuckSince >= HOPELESS_MS;
@@ -90,7 +93,7 @@ export class SendWindow {
   }
 
   /** Everything the peer does not have, for a new connection. */
-  all(now: number): Uint8Array[] {
+  all(now: number): SealedFrame[] {
     this.#restart(now);
     return this.#again(
       this.#frames.filter(({ held }) => !held),
@@ -101,7 +104,7 @@ export class SendWindow {
   #forget(next: number, now: number): void {
     const count = this.#frames.findIndex(({ seq }) => seq >= next);
     const done = this.#frames.splice(0, count < 0 ? this.#frames.length : count);
-    for (const { frame } of done) this.#bytes -= frame.length;
+    for (const { bytes } of done) this.#bytes -= bytes;
     const last = done.at(-1)!;
     // Of a frame sent twice nobody knows which copy was acknowledged, and one that was held has waited for others.
     if (last.times === 1 && !last.held) this.#measured(now - last.sentAt);
@@ -119,7 +122,7 @@ export class SendWindow {
     this.#vain = 0;
   }
 
-  #again(entries: readonly SentFrame[], now: number): Uint8Array[] {
+  #again(entries: readonly SentFrame[], now: number): SealedFrame[] {
     return entries.map((entry) => {
       entry.sentAt = now;
       entry.times++;

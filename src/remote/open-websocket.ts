@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
 
 export interface OpenWebSocketOptions {
@@ -19,13 +20,13 @@ export class UpgradeRefused extends Error {
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
- * Opens a websocket and has it taken before anything is read from it: messages may come along with the answer. The
- * address can be a secret, so no error shows it.
+ * Opens a websocket and has it taken, with the socket below it, before anything is read from it: messages may come along
+ * with the answer. The address can be a secret, so no error shows it.
  */
 export function openWebSocket<T>(
   url: string,
   options: OpenWebSocketOptions,
-  take: (ws: WebSocket) => T,
+  take: (ws: WebSocket, socket: Socket) => T,
   signal: AbortSignal,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -38,8 +39,10 @@ export function openWebSocket<T>(
     const stop = (): void => ws.terminate();
     const settled = (): void => signal.removeEventListener('abort', stop);
     signal.addEventListener('abort', stop);
+    let socket: Socket;
     ws.once('upgrade', (response) => {
-      response.socket.setNoDelay(true);
+      socket = response.socket;
+      socket.setNoDelay(true);
     });
     ws.once('unexpected-response', (request, response) => {
       settled();
@@ -48,7 +51,7 @@ export function openWebSocket<T>(
     });
     ws.once('open', () => {
       settled();
-      resolve(take(ws));
+      resolve(take(ws, socket));
     });
     ws.on('error', (error) => {
       settled();

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
@@ -102,6 +103,32 @@ describe('a socket to a rendezvous', () => {
     await expect.poll(() => delivered).toEqual([1, 2]);
   });
 
+  it('sends frames in parts as messages like others, in order, however long', async () => {
+    const { socket, peer } = await connect();
+    socket.open(() => {});
+    const lengths = [3, 125, 126, 8191, 8192, 65_535, 65_536, 262_144];
+    const sent = lengths.flatMap((length) => [randomBytes(length), Buffer.from(`after ${length}`)]);
+    const received: Buffer[] = [];
+    const isBinary = new Set<boolean>();
+    peer.on('message', (data, binary) => {
+      received.push(data as Buffer);
+      isBinary.add(binary);
+    });
+
+    for (const [at, whole] of sent.entries()) {
+      const parts = [whole.subarray(0, 1), whole.subarray(1, 2), whole.subarray(2)];
+      void socket.send(at % 2 === 0 ? parts : whole);
+    }
+    const delivered = deferred();
+    void socket.send([Buffer.from('the '), Buffer.from('last')], delivered.resolve);
+    socket.probe();
+    await delivered.promise;
+
+    expect(received.map((data) => data.length)).toEqual([...sent.map(({ length }) => length), 8]);
+    expect(Buffer.concat(received).equals(Buffer.concat([...sent, Buffer.from('the last')]))).toBe(true);
+    expect([...isBinary]).toEqual([true]);
+  });
+
   it('does not believe a pong to a question it never asked', async () => {
     const { socket, peer } = await connect();
     socket.open(() => {});
@@ -115,16 +142,26 @@ describe('a socket to a rendezvous', () => {
     expect(delivered).toEqual([]);
   });
 
-  it('makes senders wait while much is under way, and lets them go when the connection ends', async () => {
+  it.each([
+    ['whole', new Uint8Array(200_000)],
+    ['in parts', [new Uint8Array(50), new Uint8Array(200_000), new Uint8Array(16)]],
+  ])('makes senders of frames %s wait until the peer reads on, or the connection ends', async (_, frame) => {
     const { socket, peer } = await connect();
-    peer.pause();
-    const send = (): void | Promise<void> => socket.send(new Uint8Array(200_000));
-    let waiting = send();
-    for (let sent = 1; !waiting && sent < 2000; sent++) waiting = send();
-    expect(waiting).toBeInstanceOf(Promise);
+    const fill = (): Promise<void> => {
+      peer.pause();
+      for (let sent = 0; sent < 2000; sent++) {
+        const waiting = socket.send(frame);
+        if (waiting) return waiting;
+      }
+      throw new Error('nobody has to wait');
+    };
 
+    const first = fill();
+    peer.resume();
+    await first;
+    const second = fill();
     peer.terminate();
-    await waiting;
+    await second;
     await socket.closed;
 
     expect(socket.send(new Uint8Array(1))).toBeUndefined();

@@ -1,9 +1,11 @@
+import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { Changes, deferred } from '../base/index.ts';
 import { Delivery } from '../link/index.ts';
-import type { FrameReceiver, FrameTransport } from '../relay/index.ts';
+import { type FrameReceiver, type FrameTransport, frameLength, type SealedFrame } from '../relay/index.ts';
 import { KeepAlive } from './keep-alive.ts';
 import { openWebSocket } from './open-websocket.ts';
+import { writeSealedFrame } from './sealed-frame-writer.ts';
 
 export interface RendezvousSocketOptions {
   readonly headers?: Readonly<Record<string, string>>;
@@ -23,7 +25,7 @@ export function openRendezvousSocket(
   options: RendezvousSocketOptions,
   signal: AbortSignal,
 ): Promise<RendezvousSocket> {
-  const take = (ws: WebSocket): RendezvousSocket => new RendezvousSocket(ws, options);
+  const take = (ws: WebSocket, socket: Socket): RendezvousSocket => new RendezvousSocket(ws, socket, options);
   return openWebSocket(url, { maxPayload: MESSAGE_BYTES, ...options }, take, signal);
 }
 
@@ -32,14 +34,16 @@ export class RendezvousSocket implements FrameTransport {
   readonly #closed = deferred();
   readonly closed = this.#closed.promise;
   readonly #ws: WebSocket;
+  readonly #socket: Socket;
   readonly #room = new Changes();
   readonly #onText: RendezvousSocketOptions['onText'];
   readonly #delivery: Delivery;
   readonly #alive: KeepAlive;
   #closeCode: number | undefined;
 
-  constructor(ws: WebSocket, { onText }: RendezvousSocketOptions) {
+  constructor(ws: WebSocket, socket: Socket, { onText }: RendezvousSocketOptions) {
     this.#ws = ws;
+    this.#socket = socket;
     this.#onText = onText;
     ws.pause(); // until there is somebody to take the frames
     this.#delivery = new Delivery((number) => ws.ping(`probe ${number}`));
@@ -93,11 +97,13 @@ export class RendezvousSocket implements FrameTransport {
     ws.resume();
   }
 
-  send(frame: Uint8Array, onDelivered?: () => void): void | Promise<void> {
+  send(frame: Uint8Array | SealedFrame, onDelivered?: () => void): void | Promise<void> {
     const ws = this.#ws;
     if (ws.readyState !== ws.OPEN) return;
-    ws.send(frame, AS_BINARY, this.#written);
-    this.#delivery.sent(frame.length, onDelivered);
+    const length = frameLength(frame);
+    if (frame instanceof Uint8Array) ws.send(frame, AS_BINARY, this.#written);
+    else writeSealedFrame(this.#socket, frame, length, this.#written);
+    this.#delivery.sent(length, onDelivered);
     if (ws.bufferedAmount > OUTBOX_BYTES) return this.#roomAgain();
   }
 

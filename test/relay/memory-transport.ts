@@ -1,4 +1,4 @@
-import type { FrameReceiver, FrameTransport } from '../../src/relay/index.ts';
+import type { FrameReceiver, FrameTransport, SealedFrame } from '../../src/relay/index.ts';
 
 /** What a network does with a frame: passes it on, or several, or none, now or later. */
 export type Carrier = (frame: Uint8Array, deliver: (frame: Uint8Array) => void) => void;
@@ -49,8 +49,9 @@ export class MemoryTransport implements FrameTransport {
     this.#drain();
   }
 
-  send(frame: Uint8Array, onDelivered?: () => void): void | Promise<void> {
+  send(parts: Uint8Array | SealedFrame, onDelivered?: () => void): void | Promise<void> {
     if (this.#isOver) return;
+    const frame = parts instanceof Uint8Array ? parts : Buffer.concat(parts);
     this.sent.push(frame);
     if (onDelivered) this.#unconfirmed.push(onDelivered);
     this.#carry(frame, (arrived) => this.other.#arrive(arrived));
