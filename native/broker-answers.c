@@ -79,6 +79,13 @@ void answer_run(struct broker *broker, uint64_t id)
     session_end(broker, session);
 }
 
+void answer_pass(struct broker *broker, uint64_t id)
+{
+    struct session *session = in_state(broker, id, SESSION_GLIMPSED);
+    if (session != NULL)
+        caller_pass(broker, session);
+}
+
 void answer_look(struct broker *broker, uint64_t id)
 {
     struct session *session = in_state(broker, id, SESSION_GLIMPSED);

@@ -101,6 +101,12 @@ static bool obey_run(struct broker *broker, struct order *order)
     return true;
 }
 
+static bool obey_pass(struct broker *broker, struct order *order)
+{
+    answer_pass(broker, order->number);
+    return true;
+}
+
 static bool obey_look(struct broker *broker, struct order *order)
 {
     answer_look(broker, order->number);
@@ -149,7 +155,7 @@ static const struct {
 } orders[] = {
     {"shell", false, true, obey_shell},      {"run", true, false, obey_run},   {"deny", true, true, obey_deny},
     {"escalate", true, true, obey_escalate}, {"signal", true, false, obey_signal}, {"kill", false, false, obey_kill},
-    {"leave", false, false, obey_leave},     {"look", true, false, obey_look},
+    {"leave", false, false, obey_leave},     {"look", true, false, obey_look}, {"pass", true, false, obey_pass},
 };
 
 /* A number and what ends it. */

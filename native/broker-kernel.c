@@ -72,6 +72,7 @@ static struct session *add_session(struct broker *broker, const struct seccomp_n
 void caller_free(struct session *session)
 {
     watch_close(&session->caller->process);
+    free(session->caller->glimpsed);
     free(session->caller);
     session->caller = NULL;
 }
@@ -187,21 +188,34 @@ void caller_look(struct broker *broker, struct session *session)
  */
 static bool glimpse(struct broker *broker, struct session *session)
 {
-    const struct caller *caller = session->caller;
+    struct caller *caller = session->caller;
     struct bytes words = {0};
     bool enough = !was_denied(broker, caller->thread, NULL) && caller_words(caller->thread, &caller->data, &words) &&
                   *words.start == '/' && is_there(broker, caller->notification) &&
                   session_may_ask(broker, session, words.length);
-    if (enough)
+    if (enough) {
+        caller->glimpsed = strdup(words.start);
         tell_block(broker, words.start, words.length, "glimpsed %llu", (unsigned long long)session->id);
+    }
     bytes_free(&words);
     return enough;
+}
+
+/* Whether Node need not hear of it: it has let the program run before, whatever its arguments. */
+static bool is_known(const struct broker *broker, const struct seccomp_notif *notification)
+{
+    if (broker->pass_count == 0 || was_denied(broker, (pid_t)notification->pid, NULL))
+        return false;
+    char *path = caller_path((pid_t)notification->pid, &notification->data);
+    bool known = path != NULL && pass_is_known(broker, path);
+    free(path);
+    return known;
 }
 
 static void consider(struct broker *broker, const struct seccomp_notif *notification)
 {
     struct session *session;
-    if (is_launch(broker, notification) || is_stub(broker, notification))
+    if (is_launch(broker, notification) || is_stub(broker, notification) || is_known(broker, notification))
         respond(broker, notification->id, 0);
     else if ((session = add_session(broker, notification)) == NULL)
         respond(broker, notification->id, ENOMEM);
@@ -228,6 +242,12 @@ void caller_run(struct broker *broker, struct session *session)
 {
     respond(broker, session->caller->notification, 0);
     session_end(broker, session);
+}
+
+void caller_pass(struct broker *broker, struct session *session)
+{
+    pass_remember(broker, session->caller);
+    caller_run(broker, session);
 }
 
 static void print_denial(struct broker *broker, const struct session *session, const char *reason, size_t length)

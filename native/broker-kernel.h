@@ -17,6 +17,7 @@ struct caller {
     int planted_stub; /* the number of the stub's file in it, or -1 */
     dev_t device;     /* of the file it wants to execute */
     ino_t inode;
+    char *glimpsed; /* the path Node was told of, or NULL */
 };
 
 /* broker-caller.c: what it wants to execute. */
@@ -43,6 +44,10 @@ void caller_status(pid_t thread, struct wanted *wanted);
 int caller_command(pid_t thread, const struct seccomp_data *data, const struct wanted *wanted, struct bytes *block);
 /* Finds out which file it is: the error with which the kernel would find nothing to execute there, or 0. */
 int caller_lookup(pid_t thread, struct wanted *wanted);
+
+/* broker-passes.c */
+void pass_remember(struct broker *broker, const struct caller *caller);
+bool pass_is_known(const struct broker *broker, const char *path);
 
 /* broker-redirect.c: NULL, or the step that failed with errno set; answered says whether the caller already has EPERM then. */
 const char *caller_redirect(int listener, int stub, struct caller *caller, int stream, bool *answered);

@@ -58,6 +58,8 @@ struct broker {
     struct rlimit files; /* the limit of open files to give to children */
     struct denial denials[32]; /* the latest, in a ring */
     unsigned denial_count;
+    char *passes[128]; /* programs that run unasked, in a ring */
+    unsigned pass_count;
     int stub; /* the program that takes the place of escalated callers */
     bool ending;
 };
@@ -160,6 +162,7 @@ long sessions_next_deadline(const struct broker *broker);
 
 /* broker-answers.c */
 void answer_run(struct broker *broker, uint64_t id);
+void answer_pass(struct broker *broker, uint64_t id);
 void answer_look(struct broker *broker, uint64_t id);
 void answer_deny(struct broker *broker, uint64_t id, const char *reason, size_t length);
 void answer_escalate(struct broker *broker, uint64_t id, struct bytes *block);
@@ -185,6 +188,7 @@ unsigned children_kill(struct broker *broker, bool spare_detached);
 /* broker-kernel.c: execs the kernel asks about. */
 void listener_ready(struct broker *broker, struct watch *watch, uint32_t events);
 void caller_run(struct broker *broker, struct session *session);
+void caller_pass(struct broker *broker, struct session *session);
 void caller_look(struct broker *broker, struct session *session);
 void caller_deny(struct broker *broker, struct session *session, const char *reason, size_t length);
 void caller_escalate(struct broker *broker, struct session *session);

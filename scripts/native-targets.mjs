@@ -60,6 +60,7 @@ const broker = [
   'broker-redirect',
   'broker-main',
   'broker-output',
+  'broker-passes',
   'broker-sessions',
   'broker-shell',
   'broker-start',

@@ -22,6 +22,7 @@ function waysOf(wrapper: string, reference: string): Way[] {
       interception: { by: 'wrapper', wrapper, answer } as const,
     })),
     { name: "Codex's wrapper, run", interception: { by: 'wrapper', wrapper: reference, answer: 'run' } },
+    { name: 'kernel, run, program known', interception: { by: 'kernel', answer: 'pass' } },
     ...answers.map((answer) => ({ name: `kernel, ${answer}`, interception: { by: 'kernel', answer } as const })),
   ];
 }

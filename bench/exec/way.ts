@@ -1,4 +1,4 @@
-import { Broker, type BrokerEvent } from '../../src/escalation/index.ts';
+import { Broker, type BrokerEvent, type Passage } from '../../src/escalation/index.ts';
 import { type Child, decodeBase64Part, familyMark, spawn } from '../../src/os/index.ts';
 
 /** One way to start programs from a shell. */
@@ -8,7 +8,8 @@ export interface Way {
   readonly interception?: {
     readonly by: 'wrapper' | 'kernel';
     readonly wrapper?: string;
-    readonly answer: 'run' | 'escalate' | 'deny';
+    /** `pass` lets a program run and all others like it. */
+    readonly answer: 'run' | 'pass' | 'escalate' | 'deny';
   };
 }
 
@@ -64,10 +65,10 @@ async function runAsked(
   signal: AbortSignal,
 ): Promise<Ran> {
   let asked = 0;
-  const passes = (): boolean => {
-    if (answer !== 'run') return false;
+  const passes = (): Passage => {
+    if (answer !== 'run' && answer !== 'pass') return 'no';
     asked += 1;
-    return true;
+    return answer === 'pass' ? 'always' : 'once';
   };
   await using broker = Broker.start({ mark: freshMark(), passes });
   const kill = () => void broker.kill();
@@ -105,10 +106,11 @@ async function runAsked(
 function reply(
   broker: Broker,
   { request }: Extract<BrokerEvent, { type: 'asked' }>,
-  answer: 'run' | 'escalate' | 'deny',
+  answer: NonNullable<Way['interception']>['answer'],
 ): Promise<void> {
   switch (answer) {
     case 'run':
+    case 'pass':
       return broker.run(request.id);
     case 'escalate':
       return broker.escalate(request.id, request.exact);

@@ -20,14 +20,20 @@ export type BrokerEvent =
   | Exclude<Report, { type: 'ready' | 'asked' | 'glimpsed' }>
   | { readonly type: 'asked'; readonly request: ExecRequest };
 
+/**
+ * Whether an exec runs where it is: `always` stands for every exec of the path with any arguments, about which the broker
+ * does not ask again; `no` has it asked about in full.
+ */
+export type Passage = 'always' | 'once' | 'no';
+
 export interface BrokerOptions {
   /** Family mark of the broker and everything it starts. */
   readonly mark: bigint;
   /** Become the descriptors from 3 on of its shell. */
   readonly inherit?: readonly (number | Uint8Array)[];
   readonly log?: Logger;
-  /** Whether an absolute path may run where it is with these arguments, whatever else is to know; if not, it is asked about. */
-  readonly passes?: (path: string, argv: readonly string[]) => boolean;
+  /** What becomes of an absolute path with these arguments, whatever else is to know. */
+  readonly passes?: (path: string, argv: readonly string[]) => Passage;
   /** Another program than the one built here. */
   readonly program?: string;
 }
@@ -40,7 +46,7 @@ export class Broker implements AsyncDisposable {
   readonly #child: Child;
   readonly #channel: BrokerChannel;
   readonly #log: Logger;
-  readonly #passes: (path: string, argv: readonly string[]) => boolean;
+  readonly #passes: (path: string, argv: readonly string[]) => Passage;
   readonly #reader = new ReportReader();
   readonly #complaint: Promise<string>;
   #events: BrokerEvent[] = [];
@@ -51,7 +57,7 @@ export class Broker implements AsyncDisposable {
   #leaving = false;
   #stuck = false;
 
-  private constructor(child: Child, channel: number, log: Logger, passes: BrokerOptions['passes'] = () => false) {
+  private constructor(child: Child, channel: number, log: Logger, passes: BrokerOptions['passes'] = () => 'no') {
     this.#child = child;
     this.#channel = new BrokerChannel(channel, (bytes) => this.#take(bytes));
     this.#log = log;
@@ -176,14 +182,14 @@ export class Broker implements AsyncDisposable {
 
   /** Most execs end here. */
   #glance({ id, path, argv }: Extract<Report, { type: 'glimpsed' }>): void {
-    this.#channel.post(`${this.#mayPass(path, argv) ? 'run' : 'look'} ${id}\n`);
+    this.#channel.post(`${orders[this.#passage(path, argv)]} ${id}\n`);
   }
 
-  #mayPass(path: string, argv: readonly string[]): boolean {
+  #passage(path: string, argv: readonly string[]): Passage {
     try {
       return this.#passes(path, argv);
     } catch {
-      return false; // it is asked about, where failures are seen to
+      return 'no'; // it is asked about, where failures are seen to
     }
   }
 
@@ -207,6 +213,8 @@ export class Broker implements AsyncDisposable {
     return { type: 'noted', text: `request ${report.id} cannot be understood` };
   }
 }
+
+const orders = { always: 'pass', once: 'run', no: 'look' } as const;
 
 /** Bytes of events that wait to be taken, above which nothing is read. */
 const MOST_HELD = 1024 * 1024;

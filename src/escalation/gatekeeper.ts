@@ -1,10 +1,10 @@
 import { posix } from 'node:path';
 import type { Logger } from '../base/index.ts';
 import type { Policy as Rules } from '../rules/index.ts';
-import type { Broker } from './broker.ts';
+import type { Broker, Passage } from './broker.ts';
 import { escalatedEnvironment, withoutInterception } from './escalated-environment.ts';
 import type { ExecRequest } from './exec-request.ts';
-import { type Judgement, judge } from './judgement.ts';
+import { type Judgement, judge, passage } from './judgement.ts';
 import { type Ask, question, type Reply } from './question.ts';
 import { type Trust, trustIn } from './trust.ts';
 import type { Places } from './writable-places.ts';
@@ -61,11 +61,10 @@ export class Gatekeeper {
   }
 
   /** Whether an absolute path runs where it is with these arguments, whatever else there is to know. */
-  passes(path: string, argv: readonly string[]): boolean {
-    if (!this.#begun) return false;
+  passes(path: string, argv: readonly string[]): Passage {
+    if (!this.#begun) return 'no';
     const { gate } = this.#options;
-    const { decision, byRule } = judge(gate.rules, posix.resolve(path), argv.slice(1), gate);
-    return decision === 'allow' && !byRule;
+    return passage(gate.rules, posix.resolve(path), argv.slice(1), gate);
   }
 
   async answer(request: ExecRequest): Promise<void> {

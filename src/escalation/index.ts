@@ -1,4 +1,4 @@
-export { Broker, type BrokerEvent, type BrokerOptions } from './broker.ts';
+export { Broker, type BrokerEvent, type BrokerOptions, type Passage } from './broker.ts';
 export type { Ending, FileIdentity, ShellStart } from './broker-protocol.ts';
 export type { ExactCommand, Limit, LimitAmount } from './exact-command.ts';
 export type { ExecRequest } from './exec-request.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadPolicy } from '../rules/index.ts';
-import { judge } from './judgement.ts';
+import { judge, passage } from './judgement.ts';
 
 const policy = loadPolicy([
   {
@@ -41,5 +41,18 @@ describe('a program that is to be executed', () => {
   it('is known by its path alone when paths are preserved', () => {
     expect(judge(policy, '/usr/bin/ls', [], paths)).toMatchObject({ decision: 'allow', byRule: false });
     expect(judge(policy, '/opt/tool', [], paths)).toMatchObject({ byRule: true, namesPath: true });
+  });
+
+  it.each([
+    ['/usr/bin/cat', ['x'], 'always'],
+    ['/usr/bin/ls', [], 'no'],
+    ['/opt/tool', [], 'no'],
+    ['/work/make', [], 'once'],
+    ['/usr/bin/git', ['log'], 'no'],
+    ['/usr/bin/rm', ['x'], 'once'],
+    ['/usr/bin/rm', ['-f', 'x'], 'no'],
+    ['/bin/sh', ['-c', 'ls'], 'once'],
+  ])('%s %j passes inside: %s', (path, args, expected) => {
+    expect(passage(policy, path, args, names)).toBe(expected);
   });
 });

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
-import { type Decision, isDangerous, type Policy, type RuleMatch } from '../rules/index.ts';
+import { type Decision, isDangerous, isHarmless, type Policy, type RuleMatch } from '../rules/index.ts';
+import type { Passage } from './broker.ts';
 
 /** What the rules say about a program that is to be executed. */
 export interface Judgement {
@@ -34,6 +35,13 @@ export function judge(policy: Policy, path: string, args: readonly string[], opt
     namesPath: deciding.some((match) => isNamed(policy, match, path)),
     justification: mostSpecific(deciding)?.justification,
   };
+}
+
+/** Whether a program runs inside without further ado; rules hold for a whole call, so that `always` stands for all of it. */
+export function passage(policy: Policy, path: string, args: readonly string[], options: JudgeOptions): Passage {
+  if (!policy.mentions(path) && isHarmless(path)) return 'always';
+  const { decision, byRule } = judge(policy, path, args, options);
+  return decision === 'allow' && !byRule ? 'once' : 'no';
 }
 
 function isNamed(policy: Policy, { matchedPrefix, resolvedProgram }: RuleMatch, path: string): boolean {

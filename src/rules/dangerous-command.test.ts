@@ -1,5 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isDangerous } from './dangerous-command.ts';
+import { isDangerous, isHarmless } from './dangerous-command.ts';
 
 const inShell = (script: string) => isDangerous(['bash', '-lc', script]);
 
@@ -43,5 +44,29 @@ describe('a dangerous command', () => {
 
   it.each(['rm x', "echo 'rm -f x'", 'echo rm -f', 'ls # rm -f x', 'echo "rm -f"'])('is not in %s', (script) => {
     expect(inShell(script)).toBe(false);
+  });
+});
+
+describe('a harmless program', () => {
+  const words = fc.constantFrom('rm', '-f', '-c', '-lc', 'sudo', 'env', 'sh', 'bash', 'trap', 'ls', 'rm -f x', '--');
+  const programs = fc.constantFrom('rm', 'sudo', 'env', 'trap', 'bash', 'zsh', 'sh', 'ls', 'cat', 'rmdir', 'dash', '');
+
+  it('is dangerous with no arguments whatever', () => {
+    fc.assert(
+      fc.property(
+        programs,
+        fc.constantFrom('', '/bin/', './'),
+        fc.array(words, { maxLength: 4 }),
+        (name, place, args) => {
+          if (isHarmless(`${place}${name}`)) expect(isDangerous([`${place}${name}`, ...args])).toBe(false);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('is any but those that remove, or hide others', () => {
+    expect(['/bin/ls', 'git', '/usr/bin/python3'].map(isHarmless)).toEqual([true, true, true]);
+    expect(['/bin/rm', 'sudo', '/usr/bin/env', 'trap', 'sh'].map(isHarmless)).toEqual(Array(5).fill(false));
   });
 });

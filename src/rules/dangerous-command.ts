@@ -4,22 +4,34 @@ import { commandsIn } from './script-commands.ts';
 /** Commands nested deeper than this count as dangerous: nobody hides a harmless one so well. */
 const DEEPEST = 8;
 
-const SHELLS = ['bash', 'zsh', 'sh'];
+type Judge = (args: readonly string[], depth: number) => boolean;
+
+const inScript = (script: string | undefined, depth: number): boolean =>
+  script !== undefined && commandsIn(script).some((inner) => isDangerous(inner, depth + 1));
+const shell: Judge = ([flag, script], depth) => (flag === '-c' || flag === '-lc') && inScript(script, depth);
+
+/** The programs that can be dangerous: forced removal, and what hides other commands. */
+const judges: ReadonlyMap<string, Judge> = new Map<string, Judge>([
+  ['rm', isForced],
+  ['sudo', (args, depth) => isDangerous(args, depth + 1)],
+  ['env', (args, depth) => isDangerous(withoutEnvironment(args), depth + 1)],
+  ['trap', ([script], depth) => inScript(script, depth)],
+  ['bash', shell],
+  ['zsh', shell],
+  ['sh', shell],
+]);
 
 /** Whether a command that no rule knows should be asked about: forced removal, also behind `sudo`, `env` or a shell. */
 export function isDangerous(command: readonly string[], depth = 0): boolean {
   if (depth > DEEPEST) return true;
-  const [program, ...rest] = command;
+  const [program, ...args] = command;
   if (program === undefined) return false;
-  const inScript = (script: string): boolean => commandsIn(script).some((inner) => isDangerous(inner, depth + 1));
-  const name = basename(program);
-  if (name === 'rm') return isForced(rest);
-  if (name === 'sudo') return isDangerous(rest, depth + 1);
-  if (name === 'env') return isDangerous(withoutEnvironment(rest), depth + 1);
-  if (name === 'trap') return rest[0] !== undefined && inScript(rest[0]);
-  if (SHELLS.includes(name))
-    return (rest[0] === '-c' || rest[0] === '-lc') && rest[1] !== undefined && inScript(rest[1]);
-  return false;
+  return judges.get(basename(program))?.(args, depth) ?? false;
+}
+
+/** Whether no arguments make a program dangerous. */
+export function isHarmless(program: string): boolean {
+  return !judges.has(basename(program));
 }
 
 function isForced(args: readonly string[]): boolean {

@@ -62,6 +62,11 @@ export class Policy {
     );
   }
 
+  /** Whether a rule may have something to say about a program, depending on its arguments. */
+  mentions(program: string): boolean {
+    return this.#byProgram.has(program) || this.#byProgram.has(basename(program));
+  }
+
   /** Every rule that matches, in the order of definition: those for the word as written first, and if none does, those for its basename. */
   matches(
     command: readonly string[],

@@ -1,6 +1,7 @@
 import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Passage } from '../../src/escalation/index.ts';
 import { byName, Call, type CallOptions, call, directory, workspace } from './escalation-native-fixture.ts';
 
 const all = { intercept: 'all', shell: '/bin/bash' } as const;
@@ -43,9 +44,9 @@ describe('with the kernel asking', () => {
 
   it('what passes by its path and arguments runs unasked', async () => {
     const seen: string[] = [];
-    const passes = (path: string, argv: readonly string[]): boolean => {
+    const passes = (path: string, argv: readonly string[]): Passage => {
       seen.push([path, ...argv].join(' '));
-      return argv[1] !== 'asked';
+      return argv[1] === 'asked' ? 'no' : 'once';
     };
     const script = `cd /bin; /bin/echo one; /bin/echo asked; ./echo here; /bin/sh -c '/nowhere; /bin/echo $0' ü; python3 -c 'import os; os.execvp("true", [])'`;
     const { stdout, stderr, requests } = await call(script, { ...all, passes, env: { PATH: '/usr/bin' } });
@@ -65,6 +66,49 @@ describe('with the kernel asking', () => {
     ]);
   });
 
+  it('of a program that always passes nobody hears again, whatever its arguments', async () => {
+    const seen: string[] = [];
+    const passes = (path: string, argv: readonly string[]): Passage => {
+      seen.push([path, ...argv].join(' '));
+      return path === '/bin/echo' ? 'always' : 'no';
+    };
+    const script =
+      '/bin/echo 1; /bin/echo 2; /bin/true 1; cd /bin; ./echo 3; /usr/bin/../bin/echo 4; /bin/true 2; /bin/echo 5';
+    const { stdout, requests } = await call(script, { ...all, passes, decide: byName({ true: { deny: 'no' } }) });
+
+    expect(stdout).toBe('1\n2\n3\n4\n5\n');
+    expect(seen).toEqual([
+      '/bin/echo /bin/echo 1',
+      '/bin/true /bin/true 1',
+      '/usr/bin/../bin/echo /usr/bin/../bin/echo 4',
+      '/bin/true /bin/true 2',
+    ]);
+    expect(requests.map(({ file, argv }) => [file, argv[1]])).toEqual([
+      ['/bin/true', '1'],
+      ['./echo', '3'],
+      ['/usr/bin/../bin/echo', '4'],
+      ['/bin/true', '2'],
+    ]);
+  });
+
+  it('more programs than can be remembered pass all the same', async () => {
+    await using place = await directory();
+    const names = Array.from({ length: 300 }, (_, n) => join(place.path, `true-${n}`));
+    await Promise.all(names.map((name) => symlink('/bin/true', name)));
+    let asked = 0;
+    const passes = (): Passage => {
+      asked += 1;
+      return 'always';
+    };
+    const { stdout } = await call(`for p in ${place.path}/* ${place.path}/*; do $p || echo $p; done; echo end`, {
+      ...all,
+      passes,
+    });
+
+    expect(stdout).toBe('end\n');
+    expect(asked).toBeGreaterThanOrEqual(300);
+  });
+
   it('after a denial the same file does not pass under another name', async () => {
     await using place = await directory();
     await symlink('/bin/true', join(place.path, 'true'));
@@ -74,7 +118,7 @@ for path in "/bin/true", "${place.path}/true":
     except OSError as error: print(error.strerror)`;
     const { stdout, requests } = await call(`python3 -c '${search}'`, {
       ...all,
-      passes: (path) => path !== '/bin/true',
+      passes: (path) => (path === '/bin/true' ? 'no' : 'always'),
       decide: byName({ true: { deny: 'no' } }),
     });
 
