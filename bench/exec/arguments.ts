@@ -12,8 +12,9 @@ Usage: npm run bench:exec -- [options]
 
 The same loop around /bin/true runs in the same patched Bash: plainly, with the wrapper of this package, with the wrapper
 of Codex's shell tool (fetched once) under our broker, and with interception by the kernel. CPU is that of all processes
-together: shell, programs, wrappers, broker and Node. From each sample that of an empty loop is subtracted; the least
-of the rounds counts, because other work on the machine only ever adds. Every answer is counted and checked.
+together: shell, programs, wrappers, broker and Node. From each sample that of an empty loop is subtracted. Every sample
+is compared with one of plain Bash right before it, because machines have good minutes and bad ones; the median of the
+rounds counts. Every answer is counted and checked.
 
 Exit status: 0 measured; 1 a sample failed or took too long; 2 wrong usage.
 `;

@@ -7,16 +7,16 @@ import { describeMachine } from '../machine.ts';
 import { progressOn } from '../progress.ts';
 import { type Arguments, help, parseArguments } from './arguments.ts';
 import { referenceWrapper } from './reference-wrapper.ts';
-import { leastOf, type Report, renderText } from './report.ts';
-import { type Cost, sample } from './sample.ts';
+import { type Pair, type Report, renderText } from './report.ts';
+import { sample } from './sample.ts';
 import type { Way } from './way.ts';
 
 const answers = ['run', 'escalate', 'deny'] as const;
 
-/** Plain Bash first: the others are compared with it. */
+const plain: Way = { name: 'plain Bash' };
+
 function waysOf(wrapper: string, reference: string): Way[] {
   return [
-    { name: 'plain Bash' },
     ...answers.map((answer) => ({
       name: `wrapper, ${answer}`,
       interception: { by: 'wrapper', wrapper, answer } as const,
@@ -31,12 +31,12 @@ async function measure({ execs, rounds }: Arguments, root: string): Promise<Repo
   const bash = join(root, 'build', 'bash', 'bash');
   if (!existsSync(bash)) throw new UsageError('a patched Bash is needed: run npm run build:bash');
   const ways = waysOf(nativeFile('execve-wrapper'), referenceWrapper(root));
-  const samples: Cost[][] = ways.map(() => []);
+  const pairs: Pair[][] = ways.map(() => []);
   const progress = progressOn(process.stderr);
   for (let round = 1; round <= rounds; round++) {
     for (const [index, way] of ways.entries()) {
       progress.show(`round ${round} of ${rounds}: ${way.name}`);
-      samples[index]!.push(await sample(bash, way, execs));
+      pairs[index]!.push({ plain: await sample(bash, plain, execs), cost: await sample(bash, way, execs) });
     }
     progress.finish(`round ${round} of ${rounds}`);
   }
@@ -46,7 +46,7 @@ async function measure({ execs, rounds }: Arguments, root: string): Promise<Repo
     machine: describeMachine(),
     execs,
     rounds,
-    ways: ways.map(({ name }, index) => ({ name, least: leastOf(samples[index]!), samples: samples[index]! })),
+    ways: ways.map(({ name }, index) => ({ name, pairs: pairs[index]! })),
   };
 }
 

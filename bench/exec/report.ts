@@ -1,39 +1,49 @@
 import type { Machine } from '../machine.ts';
+import { median } from '../stats.ts';
 import type { Cost } from './sample.ts';
+
+/** A way, and plain Bash right before it. */
+export interface Pair {
+  readonly plain: Cost;
+  readonly cost: Cost;
+}
 
 export interface Report {
   readonly date: string;
   readonly machine: Machine;
   readonly execs: number;
   readonly rounds: number;
-  /** The first is the one to compare with. */
-  readonly ways: readonly { readonly name: string; readonly least: Cost; readonly samples: readonly Cost[] }[];
-}
-
-/** The least of each, because noise only adds. */
-export function leastOf(samples: readonly Cost[]): Cost {
-  return { cpu: Math.min(...samples.map(({ cpu }) => cpu)), wall: Math.min(...samples.map(({ wall }) => wall)) };
+  readonly ways: readonly { readonly name: string; readonly pairs: readonly Pair[] }[];
 }
 
 export function renderText({ date, machine, execs, rounds, ways }: Report): string {
-  const plain = ways[0]!.least.cpu;
-  const rows = ways.map(({ name, least: { cpu, wall } }) => [
-    name,
-    cpu.toFixed(0),
-    `+${(cpu - plain).toFixed(0)}`.replace('+-', '-'),
-    (cpu / plain).toFixed(2),
-    wall.toFixed(0),
-  ]);
+  const plain = median(ways.flatMap(({ pairs }) => pairs.map((pair) => pair.plain.cpu)));
+  const rows = ways.map(({ name, pairs }) => {
+    const ratios = pairs.map((pair) => pair.cost.cpu / pair.plain.cpu);
+    return [
+      name,
+      median(pairs.map(({ cost }) => cost.cpu)).toFixed(0),
+      signed(median(pairs.map((pair) => pair.cost.cpu - pair.plain.cpu))),
+      `${median(ratios).toFixed(2)} [${Math.min(...ratios).toFixed(2)}..${Math.max(...ratios).toFixed(2)}]`,
+      median(pairs.map(({ cost }) => cost.wall)).toFixed(0),
+    ];
+  });
   const { cpu, cores, memoryGiB, kernel, node } = machine;
   return [
     `date: ${date}`,
     `machine: ${cpu}, ${cores} cores, ${memoryGiB} GiB, Linux ${kernel}, Node ${node}`,
-    `${execs} programs per sample; rounds: ${rounds}; microseconds per program, the least of the rounds`,
+    `${execs} programs per sample; rounds: ${rounds}; microseconds per program, median [lowest..highest]`,
     '',
-    ...aligned([['way', 'CPU', 'over plain', 'x plain', 'wall'], ...rows]),
+    ...aligned([
+      ['way', 'CPU', 'over plain', 'x plain', 'wall'],
+      ['plain Bash', plain.toFixed(0), '', '', ''],
+      ...rows,
+    ]),
     '',
   ].join('\n');
 }
+
+const signed = (value: number): string => `${value < 0 ? '' : '+'}${value.toFixed(0)}`;
 
 /** Names to the left, numbers to the right. */
 function aligned(table: readonly (readonly string[])[]): string[] {
