@@ -11,6 +11,7 @@ import {
 } from '../remote/index.ts';
 import type { Link } from '../rpc/index.ts';
 import { type ExecServerConfig, openConnectionPoint } from '../server/index.ts';
+import { optimizeSooner } from './optimizer.ts';
 import { chooseCredentials, takeAwsAccess } from './remote-credentials.ts';
 import type { RemoteValues } from './remote-options.ts';
 
@@ -34,6 +35,7 @@ export async function serveRemotely(options: RemoteCommandOptions, signal: Abort
   if (signal.aborted) stop.abort();
   if (stopsWithStdin(values)) process.stdin.resume().once('end', () => stop.abort());
   const accept = await receiver({ ...options, log }, scope);
+  optimizeSooner();
   const registerTimeoutMs = seconds(values['register-timeout']);
   await serve({ registryUrl: values.remote ?? '', environmentId, accept, registerTimeoutMs, log }, stop);
 }

@@ -13,6 +13,7 @@ import {
   type TokenVerifier,
 } from '../rendezvous/index.ts';
 import { describeOptions, parseOptions, type Values } from './arguments.ts';
+import { optimizeSooner } from './optimizer.ts';
 import { stderrLogger } from './stderr-logger.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -109,6 +110,7 @@ export async function rendezvousCommand(argv: readonly string[]): Promise<number
     ...(publicUrl !== undefined && { publicUrl }),
     ...(cluster && { cluster }),
   });
+  optimizeSooner();
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
   });
