@@ -55,9 +55,13 @@ async function chooseTransport(values: RemoteValues, environmentId: string): Pro
 
 async function receiver({ destination, settings, log }: RemoteCommandOptions, scope: Scope) {
   if (destination !== undefined) return forwardTo(destination, log);
-  const point = scope.own(await openConnectionPoint({ config: settings, log }));
+  const config = { retainedOutputBytesPerProcess: RELAYED_OUTPUT_BYTES, ...settings };
+  const point = scope.own(await openConnectionPoint({ config, log }));
   return (link: Link): void => point.connect(link, { resumable: true });
 }
+
+/** More than a server keeps for clients that are near: it is also what may be on its way, which is longer here. */
+const RELAYED_OUTPUT_BYTES = 4 * 1024 * 1024;
 
 const seconds = (text: string | undefined): number | undefined =>
   text === undefined ? undefined : Number(text) * 1000;

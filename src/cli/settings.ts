@@ -10,7 +10,7 @@ type Setting = keyof ExecServerConfig;
 const descriptions: Readonly<Record<Setting, string>> = {
   shutdownGracePeriodMs: 'how long processes may take to end when the server stops',
   maxProcessesPerConnection: 'processes one client may have running',
-  retainedOutputBytesPerProcess: 'output kept per process for late readers',
+  retainedOutputBytesPerProcess: 'output kept per process for late readers; four times as much with --remote',
   allowDirectExec: 'accept process/start in its flat form',
   allowPreparedExec: 'accept process/start with a prepared spawn request',
   maxConnections: 'connections served at a time',
