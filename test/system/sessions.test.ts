@@ -86,12 +86,15 @@ describe('a session', () => {
   it('keeps what was printed while nobody was attached until the client has read it, however much is pushed before', async () => {
     const first = await connectBare(server.url);
     const sessionId = await first.initialize();
-    const script = 'read _; echo missed; head -c 500000 /dev/zero; read _; exec seq 1 800000';
+    const seconds = uniqueSeconds();
+    const mark = `sleep ${seconds} >/dev/null & mark=$!; read _; kill $mark`;
+    const script = `read _; echo missed; head -c 500000 /dev/zero; ${mark}; exec seq 1 800000`;
     await first.start({ processId: 'late', argv: ['sh', '-c', script], pipeStdin: true });
     first.socket.pause();
     const answer = first.call('process/write', { processId: 'late', chunk: base64('\n') });
     first.cut();
     await expect(answer).rejects.toThrow('the connection ended');
+    await appeared(seconds); // it has printed; to the next client it would count as pushed
 
     await using second = await resume(server.url, sessionId);
     const pushed = second.track('late');
