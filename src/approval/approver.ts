@@ -5,7 +5,7 @@ import type { AdditionalPermissions, SandboxPermissions } from './command-reques
 /** `acceptWithRule` and `denyWithRule` also write the answer down for the next time. */
 export type ApprovalDecision = 'accept' | 'acceptForSession' | 'acceptWithRule' | 'denyWithRule' | 'decline' | 'cancel';
 
-interface Question {
+export interface Question {
   /** Unique to this question: one call can raise several. */
   readonly approvalId: string;
   /** The tool call the question is about. */

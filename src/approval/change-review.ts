@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { joinWords, type Policy } from '../rules/index.ts';
 import { type ApprovalPolicy, mayAsk } from './approval-policy.ts';
 import type { ChangeApproval, ChangedFile } from './approver.ts';
+import { questionHead } from './question-head.ts';
 import { blockedRefusal, forbiddenRefusal, promptReason, unaskableRefusal } from './refusal.ts';
 
 /** Files that a tool wants to change. */
@@ -52,15 +52,10 @@ export function reviewChanges(request: ChangeRequest, policy: ApprovalPolicy, ru
 
 /** The question whether the files may be changed. What is accepted for the session is every file it names; no rule is on offer. */
 export function changeQuestion(request: ChangeRequest, reason: string | undefined): ChangeApproval {
-  const { callId, turnId, environmentId, tool, changes, outside } = request;
+  const { tool, changes, outside } = request;
   return {
     kind: 'fileChange',
-    approvalId: randomUUID(),
-    itemId: callId,
-    ...(turnId !== undefined && { turnId }),
-    environmentId,
-    startedAtMs: Date.now(),
-    ...(reason !== undefined && { reason }),
+    ...questionHead(request, reason),
     command: joinWords([tool, ...changedPaths(changes)]),
     changes,
     outside,

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import type { NetworkProtocol } from '../protocol/index.ts';
 import { compileHosts, joinWords, type Rules } from '../rules/index.ts';
 import { type ApprovalPolicy, mayAsk } from './approval-policy.ts';
 import type { ApprovalDecision, Approver, NetworkApproval } from './approver.ts';
+import { questionHead } from './question-head.ts';
 import { untilAborted } from './until-aborted.ts';
 
 type Verdict = 'allow' | 'deny';
@@ -115,15 +115,10 @@ export class NetworkApprovals {
 }
 
 function question(request: NetworkRequest): NetworkApproval {
-  const { callId, turnId, environmentId, host, port, protocol, argv, cwd } = request;
+  const { host, port, protocol, argv, cwd } = request;
   return {
     kind: 'network',
-    approvalId: randomUUID(),
-    itemId: callId,
-    ...(turnId !== undefined && { turnId }),
-    environmentId,
-    startedAtMs: Date.now(),
-    reason: `Network access to "${host}" is blocked by policy.`,
+    ...questionHead(request, `Network access to "${host}" is blocked by policy.`),
     host,
     port,
     protocol,
