@@ -56,15 +56,6 @@ static bool take_request(napi_env env, napi_callback_info info, napi_value argum
     return ok;
 }
 
-/* channel: two ends of a way to another engine, {"own":N,"other":N}. */
-static void make_channel(struct fs_answer *answer)
-{
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-        return fs_fail_errno(answer, errno);
-    fs_putf(answer, "{\"own\":%d,\"other\":%d}", ends[0], ends[1]);
-}
-
 static int64_t microseconds(void)
 {
     struct timespec now;
@@ -157,19 +148,11 @@ static void exchange(const struct fs_request *request, struct fs_answer *answer)
 
 static bool run(const struct fs_request *request, struct fs_answer *answer)
 {
-    if (request->operation < FS_CHANNEL)
+    if (request->operation != FS_EXCHANGE)
         return fs_execute(request, answer);
     if (!fs_begin(answer))
         return false;
-    if (request->operation == FS_EXCHANGE) {
-        exchange(request, answer);
-        return true;
-    }
-    if (request->operation == FS_CHANNEL)
-        make_channel(answer);
-    else
-        fs_fail_errno(answer, EINVAL);
-    fs_end(request, answer);
+    exchange(request, answer);
     return true;
 }
 

@@ -38,8 +38,7 @@ enum fs_operation {
     FS_WRITE_BLOCK,
     FS_CLOSE,
     FS_INSPECT,
-    FS_CHANNEL,  /* from here on: the addon's alone */
-    FS_EXCHANGE,
+    FS_EXCHANGE,  /* the addon's alone */
 };
 
 enum fs_flag {

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -78,6 +79,11 @@ ssize_t read(int fd, void *bytes, size_t length)
     return syscall(SYS_read, (long)fd, bytes, length);
 }
 
+ssize_t pread(int fd, void *bytes, size_t length, off_t offset)
+{
+    return syscall(SYS_pread64, (long)fd, bytes, length, (long)offset);
+}
+
 ssize_t write(int fd, const void *bytes, size_t length)
 {
     return syscall(SYS_write, (long)fd, bytes, length);
@@ -86,6 +92,33 @@ ssize_t write(int fd, const void *bytes, size_t length)
 ssize_t readlink(const char *path, char *target, size_t size)
 {
     return syscall(SYS_readlinkat, (long)AT_FDCWD, path, target, size);
+}
+
+int fstat(int fd, struct stat *status)
+{
+    return (int)syscall(SYS_fstat, (long)fd, status);
+}
+
+int chdir(const char *path)
+{
+    return (int)syscall(SYS_chdir, path);
+}
+
+int close_range(unsigned first, unsigned last, int flags)
+{
+    return (int)syscall(SYS_close_range, (long)first, (long)last, (long)flags);
+}
+
+/* Numbers and one pointer are all that is needed. */
+int prctl(int option, ...)
+{
+    unsigned long arguments[4];
+    va_list list;
+    va_start(list, option);
+    for (int i = 0; i < 4; i++)
+        arguments[i] = va_arg(list, unsigned long); /* those that were not given are not looked at */
+    va_end(list);
+    return (int)syscall(SYS_prctl, (long)option, arguments[0], arguments[1], arguments[2], arguments[3]);
 }
 
 int execve(const char *file, char *const *argv, char *const *environment)
@@ -113,6 +146,21 @@ int poll(struct pollfd *descriptors, nfds_t count, int timeout)
 {
     (void)timeout;
     return (int)syscall(SYS_ppoll, descriptors, (long)count, NULL, NULL, 0L);
+}
+
+int socket(int domain, int type, int protocol)
+{
+    return (int)syscall(SYS_socket, (long)domain, (long)type, (long)protocol);
+}
+
+int bind(int fd, const struct sockaddr *address, socklen_t length)
+{
+    return (int)syscall(SYS_bind, (long)fd, address, (long)length);
+}
+
+int listen(int fd, int waiting)
+{
+    return (int)syscall(SYS_listen, (long)fd, (long)waiting);
 }
 
 int socketpair(int domain, int type, int protocol, int ends[2])

@@ -84,7 +84,7 @@ char *getenv(const char *name)
     return NULL;
 }
 
-/* What an exec can fail with, and a socket. */
+/* What an exec can fail with, a directory and a socket. */
 static const struct {
     int number;
     const char *text;
@@ -113,6 +113,8 @@ static const struct {
     {ENOTSOCK, "Socket operation on non-socket"},
     {EMSGSIZE, "Message too long"},
     {ENOBUFS, "No buffer space available"},
+    {EADDRINUSE, "Address already in use"},
+    {EADDRNOTAVAIL, "Cannot assign requested address"},
     {ECONNRESET, "Connection reset by peer"},
     {ENOTCONN, "Transport endpoint is not connected"},
     {ECONNREFUSED, "Connection refused"},

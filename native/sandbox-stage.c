@@ -15,8 +15,8 @@
 #include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -25,6 +25,8 @@
 
 #include "files.h"
 #include "inner-listeners.h"
+#include "number.h"
+#include "say.h"
 
 /* Our own words on stderr start so; src/sandbox/denial.ts knows them from a command's. */
 #define PREFIX "exec-server: "
@@ -35,7 +37,7 @@ struct reader {
 
 static int complain(int code, const char *what, const char *name)
 {
-    dprintf(2, PREFIX "%s %s: %s\n", what, name, strerror(errno));
+    say(PREFIX, what, " ", name, ": ", strerror(errno));
     return code;
 }
 
@@ -61,6 +63,13 @@ static int read_whole(int fd, struct reader *reader)
     return 0;
 }
 
+/* -1 for what is no number, and so no descriptor. */
+static int number_in(const char *text)
+{
+    uint64_t number;
+    return read_number(text, 10, INT_MAX, &number) != NULL ? (int)number : -1;
+}
+
 static char *next_string(struct reader *reader)
 {
     if (reader->at >= reader->end)
@@ -81,7 +90,8 @@ static char **next_strings(struct reader *reader, size_t count)
 
 static char **next_list(struct reader *reader, size_t *count)
 {
-    *count = strtoul(next_string(reader), NULL, 10);
+    int number = number_in(next_string(reader));
+    *count = number > 0 ? (size_t)number : 0;
     return next_strings(reader, *count);
 }
 
@@ -140,8 +150,8 @@ static int run(int fd, int kept)
     struct reader request;
     if (read_whole(fd, &request) < 0)
         return complain(1, "cannot read", "the request");
-    int filter = atoi(next_string(&request));
-    int channel = atoi(next_string(&request));
+    int filter = number_in(next_string(&request));
+    int channel = number_in(next_string(&request));
     size_t port_count, count;
     char **ports = next_list(&request, &port_count);
     const char *directory = next_string(&request);
@@ -166,16 +176,16 @@ static int refuse(int fd)
     struct reader text;
     if (read_whole(fd, &text) < 0)
         return complain(1, "cannot read", "the refusal");
-    dprintf(2, PREFIX "%s\n", text.at);
+    say(PREFIX, text.at);
     return 1;
 }
 
 int main(int argc, char **argv)
 {
     if ((argc == 3 || argc == 4) && strcmp(argv[1], "run") == 0)
-        return run(atoi(argv[2]), argc == 4 ? atoi(argv[3]) : -1);
+        return run(number_in(argv[2]), argc == 4 ? number_in(argv[3]) : -1);
     if (argc == 3 && strcmp(argv[1], "refuse") == 0)
-        return refuse(atoi(argv[2]));
-    dprintf(2, "usage: sandbox-stage run FD [KEPT] | refuse FD\n");
+        return refuse(number_in(argv[2]));
+    say("usage: sandbox-stage run FD [KEPT] | refuse FD");
     return 2;
 }

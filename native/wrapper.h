@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "bytes.h"
+#include "say.h"
 
 /* Descriptors below this number go along with an escalated command. */
 #define FORWARDED_DESCRIPTORS 64
@@ -12,10 +13,7 @@
 /* The exit code where nothing could be executed. */
 #define CANNOT 126
 
-/* wrapper-say.c: a line on stderr, put together from strings. */
-#define say(...) say_parts((const char *const[]){__VA_ARGS__, NULL})
-void say_parts(const char *const *parts);
-/* Says what failed, and why by errno; returns CANNOT. */
+/* wrapper-complain.c: says what failed, and why by errno; returns CANNOT. */
 int complain(const char *what);
 
 /* wrapper-frames.c: a length of four bytes, little-endian, and so many bytes of JSON. All return -1 with errno on failure. */

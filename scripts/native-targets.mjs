@@ -47,7 +47,7 @@ const addon = [
   'sweep',
 ];
 const json = ['bytes', 'json-read', 'json-write'];
-const standIn = ['wrapper-forward', 'wrapper-frames', 'wrapper-say', ...json];
+const standIn = ['wrapper-forward', 'wrapper-frames', 'wrapper-complain', 'say', ...json];
 const broker = [
   'broker-answers',
   'broker-children',
@@ -91,8 +91,13 @@ export const targets = [
   { file: 'exec_native.node', parts: addon, flags: [['-shared', '-fPIC', '-pthread', '-I', napiHeaders]] },
   // Static where the C library can be: a third of the memory.
   { file: 'guardian', parts: ['guardian', 'family'], flags: [['-static'], []] },
+  {
+    file: 'sandbox-stage',
+    parts: ['sandbox-stage', 'inner-listeners', 'say', 'bytes'],
+    flags: [alone, light],
+    release: light,
+  },
   // Static always: it runs in views of the disk that have no C library.
-  { file: 'sandbox-stage', parts: ['sandbox-stage', 'inner-listeners'], flags: [['-static']] },
   { file: 'fs-helper', parts: ['fs-helper', ...filesystem], flags: [['-static']] },
   {
     file: 'execve-wrapper',

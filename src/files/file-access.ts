@@ -1,16 +1,26 @@
+import { nativeFile } from '../os/index.ts';
 import type { Sandbox } from '../protocol/index.ts';
-import { resolveFilePolicy, tryBubblewrap } from '../sandbox/index.ts';
+import { HelperLaunchers, resolveFilePolicy, tryBubblewrap } from '../sandbox/index.ts';
 import { directEngine, type FileEngine, guardedEngine } from './file-engine.ts';
 import { FileHelper } from './file-helper.ts';
 import { FileHelpers } from './file-helpers.ts';
 
+export interface FileAccessOptions {
+  /** The environment the server was started with. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Those of the whole server, where one may be waiting. */
+  readonly launchers?: HelperLaunchers;
+}
+
 /** Decides where a request is carried out: what its sandbox allows is for the kernel to enforce. */
 export class FileAccess implements AsyncDisposable {
   readonly #env: Readonly<Record<string, string>>;
+  readonly #launchers: HelperLaunchers;
   readonly #helpers = new FileHelpers();
 
-  constructor(env: Readonly<Record<string, string>>) {
+  constructor({ env, launchers = new HelperLaunchers() }: FileAccessOptions) {
     this.#env = env;
+    this.#launchers = launchers;
   }
 
   engine(sandbox: Sandbox | null | undefined, mode: 'read' | 'write'): FileEngine {
@@ -21,10 +31,10 @@ export class FileAccess implements AsyncDisposable {
   }
 
   #engine(sandbox: Sandbox, mode: 'read' | 'write'): FileEngine {
-    const policy = resolveFilePolicy(sandbox, { mode, env: this.#env });
+    const policy = resolveFilePolicy(sandbox, { mode, env: this.#env, program: nativeFile('fs-helper') });
     if (policy.kind === 'direct') return directEngine;
     if (policy.kind === 'guardedRead') return guardedEngine;
-    return this.#helpers.get(policy.key, policy.launch);
+    return this.#helpers.get(policy.key, () => policy.launch(this.#launchers));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -2,13 +2,11 @@ import { closeSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fileAnswer, nativeFile, spawn } from '../os/index.ts';
+import { nativeFile, spawn, streamPair } from '../os/index.ts';
 import { PathUri } from '../protocol/index.ts';
 import { parseResult, type ResultText } from './file-answer.ts';
 import { FileHelper } from './file-helper.ts';
 import type { FileRequest } from './file-request.ts';
-
-const MAKE_CHANNEL = 14;
 
 let folder: string;
 beforeEach(() => {
@@ -21,10 +19,7 @@ const reading = (name: string): FileRequest => ({ operation: 'readFile', paths: 
 
 /** A helper of which nothing but the sandbox is missing; the pid lets a test do something to it. */
 function start(): { helper: FileHelper; pid: number } {
-  const request = Buffer.alloc(48);
-  request.writeUInt16LE(MAKE_CHANNEL, 8);
-  const answer = fileAnswer(request);
-  const { own, other } = JSON.parse(answer.toString('latin1', 192, 192 + answer.readUInt32LE(0)));
+  const [own, other] = streamPair();
   const io = { type: 'pipe', stdin: 'open' } as const;
   const child = spawn({ argv: [nativeFile('fs-helper'), '3'], cwd: '/', env: {}, io, mark: 0n, inherit: [other] });
   closeSync(other);

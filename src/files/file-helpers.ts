@@ -1,4 +1,3 @@
-import { nativeFile } from '../os/index.ts';
 import type { LaunchedHelper } from '../sandbox/index.ts';
 import { FileHelper } from './file-helper.ts';
 
@@ -13,9 +12,9 @@ export class FileHelpers implements AsyncDisposable {
   }
 
   /** The helper for a policy, to be given a request at once: one without any may be ended. */
-  get(key: string, launch: (program: string) => LaunchedHelper): FileHelper {
+  get(key: string, launch: () => LaunchedHelper): FileHelper {
     const known = this.#helpers.get(key);
-    const helper = known && !known.failed ? known : new FileHelper(launch(nativeFile('fs-helper')));
+    const helper = known && !known.failed ? known : new FileHelper(launch());
     if (known && known !== helper) this.#end(key);
     this.#helpers.delete(key);
     this.#helpers.set(key, helper);

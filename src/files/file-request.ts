@@ -16,7 +16,7 @@ export const operations = {
   writeBlock: 11,
   close: 12,
   /** Sends a request to another engine and takes its answer: by descriptor and microseconds to wait. */
-  exchange: 15,
+  exchange: 14,
 } as const;
 
 export type FileOperation = keyof typeof operations;

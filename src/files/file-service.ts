@@ -1,5 +1,5 @@
 import type { FileMethod, Params, PathUri } from '../protocol/index.ts';
-import { FileAccess } from './file-access.ts';
+import { FileAccess, type FileAccessOptions } from './file-access.ts';
 import { type ResultText, resultText } from './file-answer.ts';
 import { fileFlags } from './file-request.ts';
 import { MissingWatch } from './missing-watch.ts';
@@ -7,11 +7,9 @@ import { OpenFiles } from './open-files.ts';
 import { PathOrder } from './path-order.ts';
 import { isPlainFileMethod, type PlainFileMethod, wireRequests } from './wire-requests.ts';
 
-export interface FileServiceOptions {
+export interface FileServiceOptions extends FileAccessOptions {
   /** Called when a watch of `fs/watchMissing` has fired. */
   readonly onMissingChanged: (watchId: number) => void;
-  /** The environment the server was started with. */
-  readonly env: Readonly<Record<string, string>>;
 }
 
 type Handlers = { readonly [M in FileMethod]?: (params: Params<M>) => ResultText | Promise<ResultText> };
@@ -30,8 +28,8 @@ export class FileService implements AsyncDisposable {
     'fs/watchMissing': (params) => this.watchMissing(params),
   };
 
-  constructor({ onMissingChanged, env }: FileServiceOptions) {
-    this.#access = new FileAccess(env);
+  constructor({ onMissingChanged, ...access }: FileServiceOptions) {
+    this.#access = new FileAccess(access);
     this.#watch = new MissingWatch(onMissingChanged);
   }
 

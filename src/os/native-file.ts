@@ -14,11 +14,19 @@ export class NativeFileMissing extends Error {
   }
 }
 
+const found = new Map<string, string>();
+
 /**
  * The path of the addon or of a program beside it: of one built on this machine (build/native), or else of the one that a
  * released package has for this platform (vendor). Both are looked for in the folders above this code.
  */
 export function nativeFile(name: string): string {
+  const known = found.get(name) ?? search(name);
+  found.set(name, known);
+  return known;
+}
+
+function search(name: string): string {
   const above = foldersAbove(dirname(fileURLToPath(import.meta.url)));
   for (const folder of above) {
     const built = join(folder, 'build', 'native', name);

@@ -26,11 +26,7 @@ const PROC_ARGS: readonly string[] = [
   '--ro-bind',
   '/proc/sys',
   '/proc/sys',
-  ...['irq', 'bus', 'sysrq-trigger', 'acpi', 'scsi'].flatMap((name) => [
-    '--ro-bind-try',
-    `/proc/${name}`,
-    `/proc/${name}`,
-  ]),
+  ...['acpi', 'scsi'].flatMap((name) => ['--ro-bind-try', `/proc/${name}`, `/proc/${name}`]),
 ];
 
 /** The namespaces and the procfs of a sandbox. */
@@ -55,6 +51,11 @@ export function bubblewrap(): Bubblewrap {
 export function presumedBubblewrap(): Bubblewrap {
   const path = found ? undefined : PLACES.find(isTrustworthy);
   return path === undefined ? bubblewrap() : { usable: true, path, proc: true };
+}
+
+/** What was presumed has made a sandbox with every option that commands rely on: nobody has to try it any more. */
+export function confirmBubblewrap(): void {
+  found ??= presumedBubblewrap();
 }
 
 /** Has it tried, letting others work meanwhile. */

@@ -67,6 +67,8 @@ class Planner {
     }
     for (const path of deniedMatches) this.#rules.set(path, 'deny');
     this.#mount(treeOf(this.#rules));
+    // The list is told apart by NUL, and a file may lead to a path that nobody has looked at.
+    if (this.#args.some((arg) => arg.includes('\0'))) throw new Refusal('a path of its view holds a NUL');
     return { args: this.#args, emptyFiles: this.#emptyFiles, mountPoints: this.#mountPoints };
   }
 

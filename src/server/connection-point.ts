@@ -1,6 +1,7 @@
 import type { Logger } from '../base/index.ts';
 import { environmentInfo } from '../environment/index.ts';
 import type { Link } from '../rpc/index.ts';
+import { HelperLaunchers } from '../sandbox/index.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
 import { Connection } from './connection.ts';
 import { Rehearsal } from './rehearsal.ts';
@@ -17,11 +18,13 @@ export class ConnectionPoint implements AsyncDisposable {
   readonly #log: Logger;
   readonly #sessions: Sessions;
   readonly #info = environmentInfo();
-  readonly #rehearsal = new Rehearsal();
+  readonly #launchers = new HelperLaunchers();
+  readonly #rehearsal: Rehearsal;
 
   constructor(options: ConnectionPointOptions) {
     this.config = { ...defaultConfig, ...options.config };
     this.#log = options.log;
+    this.#rehearsal = new Rehearsal(this.#launchers, options.log);
     this.#sessions = new Sessions(this.config, options.log);
   }
 
@@ -31,6 +34,7 @@ export class ConnectionPoint implements AsyncDisposable {
       sessions: this.#sessions,
       info: this.#info,
       log: this.#log,
+      launchers: this.#launchers,
       rehearsal: this.#rehearsal,
       resumable,
     });
@@ -38,5 +42,6 @@ export class ConnectionPoint implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#sessions[Symbol.asyncDispose]();
+    await this.#launchers[Symbol.asyncDispose]();
   }
 }

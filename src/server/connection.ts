@@ -16,6 +16,7 @@ import {
   type Params,
 } from '../protocol/index.ts';
 import { EncodedResult, type Lane, type Link, Peer, type Service, type Violation } from '../rpc/index.ts';
+import type { HelperLaunchers } from '../sandbox/index.ts';
 import type { ExecServerConfig } from './config.ts';
 import { discoveryHandlers } from './discovery-handlers.ts';
 import { environmentHandlers } from './environment-handlers.ts';
@@ -39,6 +40,7 @@ export interface ConnectionOptions {
   readonly sessions: Sessions;
   readonly info: EnvironmentInfo;
   readonly log: Logger;
+  readonly launchers: HelperLaunchers;
   readonly rehearsal: Rehearsal;
   /** Whether a client that lost this connection could come back on another. */
   readonly resumable: boolean;
@@ -68,6 +70,7 @@ export class Connection implements Service {
     const files = new FileService({
       onMissingChanged: (watchId) => void peer.notify('fs/missingChanged', { watchId }),
       env: process.env as Record<string, string>,
+      launchers: options.launchers,
     });
     const http = new HttpClient({
       onDelta: (delta) => peer.notify('http/request/bodyDelta', encode(notifications['http/request/bodyDelta'], delta)),

@@ -1,46 +1,68 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Sandbox } from '../protocol/index.ts';
-import { prepareSandboxes, resolveFilePolicy } from '../sandbox/index.ts';
+import type { Logger } from '../base/index.ts';
+import { FileService } from '../files/index.ts';
+import { nativeFile } from '../os/index.ts';
+import type { Params } from '../protocol/index.ts';
+import { confirmBubblewrap, type HelperLaunchers, resolveFilePolicy } from '../sandbox/index.ts';
 import { FileParams } from './file-params.ts';
 
 /**
- * Goes through what the first sandboxed call needs, step by step in the turns after a client has first put the server
- * to work: code that runs for the first time takes longer than all the rest of such a call but the sandbox itself. A
- * server that nobody uses spends nothing on it.
+ * Goes once through all that a sandboxed call needs, in the turns after a client has first put the server to work: code
+ * that runs for the first time takes as long as the sandbox itself. A server that nobody uses spends nothing on it.
  */
 export class Rehearsal {
+  readonly #launchers: HelperLaunchers;
+  readonly #log: Logger;
   #begun = false;
+
+  constructor(launchers: HelperLaunchers, log: Logger) {
+    this.#launchers = launchers;
+    this.#log = log;
+  }
 
   begin(): void {
     if (this.#begun) return;
     this.#begun = true;
-    void this.#run().catch(() => {}); // the first call will tell
+    void this.#run().then(
+      () => this.#log.debug('sandboxes.prepared'),
+      (error) => this.#log.debug('sandboxes.unprepared', { reason: String(error) }), // the first call will tell why
+    );
   }
 
   async #run(): Promise<void> {
     const params = new FileParams();
     await nextTurn();
-    const decoded = params.decode('fs/readFile', { path: 'file:///usr', sandbox: example });
+    const writing = params.decode('fs/writeFile', { ...example('write'), dataBase64: '' }) as Params<'fs/writeFile'>;
     await nextTurn();
-    resolveFilePolicy(decoded?.sandbox as Sandbox, { mode: 'write', env: {} });
+    resolveFilePolicy(writing.sandbox!, { mode: 'write', env: {}, program: '/usr' });
     await nextTurn();
-    prepareSandboxes();
+    this.#launchers.keepOneWaiting(nativeFile('fs-helper'));
+    await nextTurn();
+    // Only what reads is carried out: a sandbox that may write puts mount points on the disk.
+    const reading = params.decode('fs/getMetadata', example('read')) as Params<'fs/getMetadata'>;
+    await using files = new FileService({ onMissingChanged: () => {}, env: {} });
+    await files.answer('fs/getMetadata', reading);
+    confirmBubblewrap();
   }
 }
 
-/** Something of everything, in directories that every machine has. */
-const example = {
-  permissions: {
-    type: 'managed',
-    file_system: {
-      type: 'restricted',
-      entries: [
-        { path: { type: 'path', path: 'file:///usr' }, access: 'read' },
-        { path: { type: 'special', value: { kind: 'project_roots' } }, access: 'write' },
-      ],
+/** In directories that every machine has, with something of everything that bubblewrap is asked for. */
+const example = (access: 'read' | 'write') => ({
+  path: 'file:///usr',
+  sandbox: {
+    permissions: {
+      type: 'managed',
+      file_system: {
+        type: 'restricted',
+        entries: [
+          { path: { type: 'path', path: 'file:///usr' }, access: 'read' },
+          { path: { type: 'path', path: 'file:///usr/share' }, access: 'none' },
+          { path: { type: 'special', value: { kind: 'project_roots' } }, access },
+        ],
+      },
+      network: 'restricted',
     },
-    network: 'restricted',
+    cwd: 'file:///var/tmp',
+    workspaceRoots: ['file:///var/tmp'],
   },
-  cwd: 'file:///var/tmp',
-  workspaceRoots: ['file:///var/tmp'],
-};
+});

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { childrenOf, descriptorsOf, residentMiB } from '../support/proc.ts';
 import { randomFrom, seedFrom } from '../support/seeded.ts';
-import { startServer } from '../support/server.ts';
+import { startPreparedServer } from '../support/server.ts';
 import { connect, connectBare, type WebSocketClient } from '../support/wire-client.ts';
 import { isSafe } from './guard.ts';
 import { validRequest } from './messages.ts';
@@ -19,7 +19,7 @@ const BURST = 50;
 it(`${count} mutated messages neither crash nor hang nor bloat the server (FUZZ_SEED=${seed})`, async () => {
   const random = randomFrom(seed);
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'exec-server-fuzz-')));
-  await using server = await startServer({ args: ['--detached-session-ttl-ms', '0'] });
+  await using server = await startPreparedServer({ args: ['--detached-session-ttl-ms', '0'] });
   await settle(server.url, folder);
   const before = {
     descriptors: descriptorsOf(server.pid),

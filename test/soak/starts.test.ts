@@ -1,12 +1,10 @@
 import { expect, it } from 'vitest';
 import { childrenOf, descriptorsOf, residentMiB } from '../support/proc.ts';
-import { startServer } from '../support/server.ts';
+import { startPreparedServer } from '../support/server.ts';
 import { connect } from '../support/wire-client.ts';
 
 it('10,000 starts leave descriptors and children as they were, and memory bounded', async () => {
-  await using server = await startServer({ args: ['--detached-session-ttl-ms', '0'] });
-  await using warm = await connect(server.url);
-  await (await warm.start({ argv: ['true'] })).closed();
+  await using server = await startPreparedServer({ args: ['--detached-session-ttl-ms', '0'] });
   const facts = () => ({ descriptors: descriptorsOf(server.pid), children: childrenOf(server.pid) });
   const before = facts();
   const memory = residentMiB(server.pid);

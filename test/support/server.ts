@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { connect } from './wire-client.ts';
 
 /** The command line as it ships. */
 export const serverProgram = fileURLToPath(new URL('../../dist/bin/exec-server.cjs', import.meta.url));
@@ -16,10 +17,13 @@ export interface TestServerOptions {
 export class TestServer implements AsyncDisposable {
   readonly url: string;
   readonly process: ChildProcess;
+  readonly #log = new EventEmitter();
+  readonly #logged = new Set<string>();
 
   constructor(url: string, process: ChildProcess) {
     this.url = url;
     this.process = process;
+    if (process.stderr) createInterface({ input: process.stderr }).on('line', (line) => this.#take(line));
   }
 
   get pid(): number {
@@ -36,19 +40,53 @@ export class TestServer implements AsyncDisposable {
     return process.exitCode ?? process.signalCode!;
   }
 
+  /** Resolves when the server has logged an event; it must have been started with a level that shows it. */
+  async logged(event: string): Promise<void> {
+    while (!this.#logged.has(event)) await once(this.#log, 'line');
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
+  }
+
+  #take(line: string): void {
+    const [, level, event = ''] = /"level":"(\w+)","event":"([^"]+)"/.exec(line) ?? [];
+    if (level !== 'debug') process.stderr.write(`${line}\n`);
+    this.#logged.add(event);
+    this.#log.emit('line');
   }
 }
 
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
   const child = spawn(process.execPath, [serverProgram, '--listen', 'ws://127.0.0.1:0', ...(options.args ?? [])], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },
     ...(options.cwd !== undefined && { cwd: options.cwd }),
   });
+  return announced(child);
+}
+
+/** A server that is told to listen prints its address first. */
+export async function announced(child: ChildProcess): Promise<TestServer> {
   const lines = createInterface({ input: child.stdout! });
   const [url] = (await Promise.race([once(lines, 'line'), once(child, 'exit')])) as [unknown];
   if (typeof url !== 'string') throw new Error(`the server ended with ${url} before it printed its address`);
   return new TestServer(url, child);
+}
+
+/**
+ * A server whose first client has come and gone. What it does in advance when it is first put to work is done, so that
+ * from now on nothing of its own begins or ends.
+ */
+export async function startPreparedServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const server = await startServer({ ...options, env: { ...options.env, EXEC_SERVER_LOG: 'debug' } });
+  await prepared(server);
+  return server;
+}
+
+/** Puts a server that logs everything to work for the first time. */
+export async function prepared(server: TestServer): Promise<void> {
+  await using client = await connect(server.url);
+  await (await client.start({ argv: ['true'] })).closed();
+  await server.logged('sandboxes.prepared');
 }

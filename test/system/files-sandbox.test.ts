@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { gone, isAlive } from '../support/proc.ts';
+import { childrenOf, gone, isAlive } from '../support/proc.ts';
+import { prepared } from '../support/server.ts';
 import { base64, connect, text } from '../support/wire-client.ts';
 import { refusal } from './files-fixture.ts';
-import { accounts, readOnly, restrictedRead, uri, workspaceWrite, Yard } from './sandbox-fixture.ts';
+import { accounts, path, readOnly, restrictedRead, uri, workspaceWrite, Yard } from './sandbox-fixture.ts';
 
 /** The helpers below a server, found by their program. */
 function helpers(server: number): number[] {
@@ -14,6 +15,12 @@ function helpers(server: number): number[] {
     const [program = ''] = lines(pid, 'cmdline');
     return basename(program) === 'fs-helper' && isAlive(pid) && ancestors(pid).includes(server);
   });
+}
+
+/** The launchers that a server keeps waiting: below them runs nothing yet. */
+function waiting(server: number): number[] {
+  const launchers = childrenOf(server).filter(({ pid }) => lines(pid, 'cmdline')[0] === 'bwrap');
+  return launchers.map(({ pid }) => pid).filter((pid) => isAlive(pid) && childrenOf(pid).length === 0);
 }
 
 function lines(pid: number, file: string): string[] {
@@ -37,7 +44,8 @@ function ancestors(pid: number): number[] {
 describe.each(accounts)('a sandboxed filesystem call of a server run by $name', (account) => {
   let yard: Yard;
   beforeAll(async () => {
-    yard = await Yard.open(account, { SERVER_SECRET: 'do-not-show' });
+    yard = await Yard.open(account, { SERVER_SECRET: 'do-not-show', EXEC_SERVER_LOG: 'debug' });
+    await prepared(yard.server);
   });
   beforeEach(() => yard.reset());
   afterAll(() => yard[Symbol.asyncDispose]());
@@ -71,6 +79,36 @@ describe.each(accounts)('a sandboxed filesystem call of a server run by $name', 
     expect(helpers(yard.server.pid).length - before.length).toBe(1);
     await read(`${yard.workspace}/a.txt`, restrictedRead);
     expect(helpers(yard.server.pid).length - before.length).toBe(2);
+  });
+
+  it('is served by the launcher that waited for it, and another takes its place', async () => {
+    await expect.poll(() => waiting(yard.server.pid).length).toBe(1);
+    const [launcher] = waiting(yard.server.pid);
+    await using client = await connect(yard.server.url);
+    const known = helpers(yard.server.pid);
+    await client.call('fs/readFile', { path: uri(`${yard.workspace}/a.txt`), sandbox: sandbox(restrictedRead) });
+    const [helper] = helpers(yard.server.pid).filter((pid) => !known.includes(pid));
+    expect(ancestors(helper!)[0]).toBe(launcher);
+    await expect.poll(() => waiting(yard.server.pid).length).toBe(1);
+  });
+
+  it('does without a launcher that died while it waited', async () => {
+    await expect.poll(() => waiting(yard.server.pid).length).toBe(1);
+    const [launcher] = waiting(yard.server.pid);
+    process.kill(launcher!, 'SIGKILL');
+    await expect.poll(() => childrenOf(yard.server.pid).map(({ pid }) => pid)).not.toContain(launcher);
+    await using client = await connect(yard.server.url);
+    const params = { path: uri(`${yard.workspace}/a.txt`), sandbox: sandbox(restrictedRead) };
+    expect(await client.call('fs/readFile', params)).toEqual({ dataBase64: base64('a\n') });
+    await expect.poll(() => waiting(yard.server.pid).length).toBe(1);
+  });
+
+  it('may be denied more files than a waiting launcher is ready for', async () => {
+    const names = Array.from({ length: 20 }, (_, n) => `${yard.workspace}/secret${n}`);
+    for (const name of names) writeFileSync(name, 'secret');
+    const entries = [...restrictedRead, ...names.map((name) => path(name, 'deny'))];
+    expect(text((await read(`${yard.workspace}/a.txt`, entries)).dataBase64)).toBe('a\n');
+    for (const name of names) expect(await refusal(read(name, entries))).toMatchObject({ code: -32600 });
   });
 
   it('finds the directory that has taken the place of another', async () => {

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
   chownSync,
   lstatSync,
@@ -12,10 +11,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { publicProgram } from '../support/public-program.ts';
-import { serverProgram, TestServer } from '../support/server.ts';
+import { announced, serverProgram, type TestServer } from '../support/server.ts';
 import type { TrackedProcess } from '../support/tracked-process.ts';
 import { connect, type WebSocketClient } from '../support/wire-client.ts';
 
@@ -191,13 +189,10 @@ export async function outcomeOf(process: TrackedProcess): Promise<Outcome> {
 async function startAs({ uid, gid }: Account, env: NodeJS.ProcessEnv): Promise<TestServer> {
   const another = uid !== process.getuid!();
   const child = spawn(process.execPath, [another ? publicProgram() : serverProgram, '--listen', 'ws://127.0.0.1:0'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: '/usr/bin:/bin', ...env },
     cwd: '/',
     ...(another && { uid, gid }),
   });
-  const lines = createInterface({ input: child.stdout! });
-  const [url] = (await Promise.race([once(lines, 'line'), once(child, 'exit')])) as [unknown];
-  if (typeof url !== 'string') throw new Error(`the server ended with ${url} before it printed its address`);
-  return new TestServer(url, child);
+  return announced(child);
 }

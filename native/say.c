@@ -1,9 +1,8 @@
 /* Words for whoever called the program. */
-#include <errno.h>
-#include <string.h>
+#include "say.h"
 
+#include "bytes.h"
 #include "files.h"
-#include "wrapper.h"
 
 void say_parts(const char *const *parts)
 {
@@ -14,10 +13,4 @@ void say_parts(const char *const *parts)
     if (!line.failed)
         write_retrying(2, line.start, line.length);
     bytes_free(&line);
-}
-
-int complain(const char *what)
-{
-    say("execve-wrapper: ", what, ": ", errno == EPIPE ? "the server has gone" : strerror(errno));
-    return CANNOT;
 }

@@ -1,0 +1,48 @@
+import { ExecError } from '../protocol/index.ts';
+import { type Bubblewrap, isolationArgs } from './bubblewrap.ts';
+import { journalFolder, MountJournal, sweepMountPoints } from './mount-journal.ts';
+import type { MountPlan } from './mount-plan.ts';
+import { MountPoints } from './mount-points.ts';
+import { type FilterMode, seccompProgram } from './seccomp.ts';
+
+/** What makes a sandbox, and can. */
+export type Launcher = Bubblewrap & { usable: true };
+
+export function usable(launcher: Bubblewrap): Launcher {
+  if (launcher.usable) return launcher;
+  const { reason, remedy } = launcher;
+  throw new ExecError('internal', `sandboxed commands cannot run: ${reason}; to mend it: ${remedy}`);
+}
+
+/** What it is told about a sandbox, whoever is to run in it. */
+export function launcherArgs(
+  plan: MountPlan,
+  { proc }: Launcher,
+  how: { network: 'own' | 'host'; filter: number },
+): string[] {
+  return [
+    ...['--new-session', '--die-with-parent'],
+    ...plan.args,
+    ...isolationArgs({ proc, network: how.network }),
+    ...['--seccomp', String(how.filter)],
+  ];
+}
+
+export function filter(mode: FilterMode): Buffer {
+  const program = seccompProgram(mode, { nestedNamespaces: false });
+  if (program === undefined) {
+    throw new ExecError('internal', `sandboxed commands cannot run: no seccomp table for ${process.arch} machines`);
+  }
+  return program;
+}
+
+let points: MountPoints | undefined;
+
+/** Those of this process; what dead servers left goes when the first are wanted. */
+export function mountPoints(): MountPoints {
+  if (points) return points;
+  const folder = journalFolder();
+  sweepMountPoints(folder);
+  points = new MountPoints(new MountJournal(folder));
+  return points;
+}
