@@ -87,6 +87,23 @@ describe('a plan of mounts', () => {
     expect(text.endsWith(`--remount-ro ${folder}/a`)).toBe(true);
   });
 
+  it('holds in place what lies between a writable directory and a rule below it', () => {
+    const held = (more: readonly string[] = []) => {
+      const rules = [['/', 'read'] as const, [folder, 'write'] as const, [join(folder, 'a/b/b'), 'read'] as const];
+      const { args } = planMounts(policyOf(rules), more, 7);
+      return args.filter((_, at) => args[at - 1] === '--bind').map((path) => path.slice(folder.length));
+    };
+    expect(held()).toEqual(['', '/a', '/a/b']);
+    // What a pattern matches is hidden wherever it is moved to, and there may be thousands.
+    expect(held([join(folder, 'b/a')])).toEqual(['', '/a', '/a/b']);
+  });
+
+  it('hides what a pattern matches after what is held in place around it', () => {
+    const rules = [['/', 'read'] as const, [folder, 'write'] as const, [join(folder, 'a/b/b'), 'read'] as const];
+    const made = planMounts(policyOf(rules), [join(folder, 'a/a')], 7);
+    expect(accessIn(made, join(folder, 'a/a/a'))).toBe('deny');
+  });
+
   it('covers protected names of a writable directory, and counts them as mount points', () => {
     const made = plan([
       ['/', 'read'],

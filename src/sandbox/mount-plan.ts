@@ -65,6 +65,7 @@ class Planner {
     for (const root of [...this.#rules].filter(([, access]) => access === 'write').map(([path]) => path)) {
       this.#protect(root);
     }
+    for (const path of [...this.#rules.keys()]) this.#holdInPlace(path);
     for (const path of deniedMatches) this.#rules.set(path, 'deny');
     this.#mount(treeOf(this.#rules));
     // The list is told apart by NUL, and a file may lead to a path that nobody has looked at.
@@ -97,6 +98,20 @@ class Planner {
       if (gitDirectory !== undefined && !this.#rules.has(gitDirectory)) {
         this.#rules.set(this.#pin(gitDirectory), 'read');
       }
+    }
+  }
+
+  /**
+   * The directories between a writable one and a rule below it become mounts of their own, which the kernel does not let
+   * anybody rename: a command could move what is protected away with them and put something else in its place.
+   */
+  #holdInPlace(path: string): void {
+    const between: string[] = [];
+    let above = posix.dirname(path);
+    for (; above !== '/' && !this.#rules.has(above); above = posix.dirname(above)) between.push(above);
+    if (this.#rules.get(above) !== 'write') return;
+    for (const directory of between) {
+      if (this.#disk.look(directory)?.kind === 'directory') this.#rules.set(directory, 'write');
     }
   }
 
@@ -142,7 +157,7 @@ class Planner {
   /** Parents come before what lies below them, and a denied directory is sealed after everything in it is in place. */
   #emit({ path, access, children }: Node, around: Access): void {
     let seal = false;
-    if (access === 'write' && around !== 'write') this.#args.push('--bind', path, path);
+    if (access === 'write') this.#args.push('--bind', path, path);
     else if (access === 'read' && around === 'write') this.#protectPath(path);
     else if (access === 'read' && around === 'deny') this.#args.push('--ro-bind-try', path, path);
     else if (access === 'deny' && around !== 'deny') seal = this.#deny(path, around, children.length > 0);

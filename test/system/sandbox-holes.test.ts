@@ -57,6 +57,21 @@ describe.each(accounts)('ways out of a sandbox that are closed, of a server run 
     expect(readdirSync(yard.workspace).sort()).toEqual(['.git', 'a.txt', 'sub']);
   });
 
+  it.each([
+    ['a read-only directory', 'read', 'kept'],
+    ['a denied directory', 'deny', 'kept'],
+    ['the repository of a writable root', 'write', 'kept/.git'],
+  ])('%s below a writable one cannot be moved out of the way', async (_, access, place) => {
+    yard.mkdir('workspace/deep/er/kept/.git');
+    const entries = [...workspaceWrite, path(yard.at('workspace/deep/er/kept'), access)];
+    for (const moved of ['deep', 'deep/er', 'deep/er/kept']) {
+      const steps = [`mv ${moved} away`, `mkdir -p deep/er/${place}`, `echo x > deep/er/${place}/planted`];
+      const outcome = await yard.run(steps.join(';'), { entries });
+      expect(outcome).toMatchObject({ exitCode: 1, denied: true });
+      expect(existsSync(yard.at(`workspace/deep/er/${place}/planted`))).toBe(false);
+    }
+  });
+
   it('the older Landlock mode is not taken instead', async () => {
     const outcome = await yard.run('echo x > .git/n', { sandbox: { useLegacyLandlock: true } });
     expect(outcome).toMatchObject({ exitCode: 1, denied: true });
