@@ -1,23 +1,39 @@
 /** WebSocket opcodes (RFC 6455, section 5.2) the benchmark meets. */
 export const opcodes = { continuation: 0x0, text: 0x1, close: 0x8, ping: 0x9, pong: 0xa } as const;
 
-/** One complete frame; a client passes a mask key, a server does not. */
-export function encodeFrame(payload: Buffer, options: { opcode?: number; mask?: Buffer } = {}): Buffer {
-  const { opcode = opcodes.text, mask } = options;
-  const { length } = payload;
+interface FrameOptions {
+  opcode?: number;
+  /** The key of a client; a server has none. */
+  mask?: Buffer;
+}
+
+/** One complete frame. */
+export function encodeFrame(payload: Buffer, options: FrameOptions = {}): Buffer {
+  const frame = frameStart(payload.length, options, payload.length);
+  const body = frame.subarray(frame.length - payload.length);
+  payload.copy(body);
+  if (options.mask) applyMask(body, options.mask);
+  return frame;
+}
+
+/** The header of a frame with a payload of this length, with room for so much of it. */
+export function frameStart(length: number, { opcode = opcodes.text, mask }: FrameOptions, room: number): Buffer {
   const lengthBytes = length < 126 ? 0 : length < 65536 ? 2 : 8;
   const bodyAt = 2 + lengthBytes + (mask ? 4 : 0);
-  const frame = Buffer.allocUnsafe(bodyAt + length);
+  const frame = Buffer.allocUnsafe(bodyAt + room);
   frame[0] = 0x80 | opcode;
   frame[1] = (mask ? 0x80 : 0) | (lengthBytes === 0 ? length : lengthBytes === 2 ? 126 : 127);
   if (lengthBytes === 2) frame.writeUInt16BE(length, 2);
   if (lengthBytes === 8) frame.writeBigUInt64BE(BigInt(length), 2);
-  payload.copy(frame, bodyAt);
-  if (mask) {
-    mask.copy(frame, bodyAt - 4);
-    applyMask(frame.subarray(bodyAt), mask);
-  }
+  mask?.copy(frame, bodyAt - 4);
   return frame;
+}
+
+/** A copy with the mask of a payload, or of a part of one that starts at a multiple of four. */
+export function masked(bytes: Buffer, mask: Buffer): Buffer {
+  const copy = Buffer.from(bytes);
+  applyMask(copy, mask);
+  return copy;
 }
 
 /** Masks or unmasks in place, a 32-bit word at a time from the first aligned byte on. */

@@ -39,13 +39,13 @@ export const fsSmall: Workload = {
       canonicalize: await timeEach(calls, () => client.call('fs/canonicalize', source)),
     };
     verify(readFileSync(target).toString('base64') === content, 'fs/writeFile of 1 KiB');
-    const metadataSeconds = await inFlight(calls * 4, 32, getMetadata);
-    const readSeconds = await inFlight(calls * 4, 32, readFile);
+    const metadataSeconds = await inFlight(calls * 20, 32, getMetadata);
+    const readSeconds = await inFlight(calls * 20, 32, readFile);
     return {
       samples,
       figures: {
-        'getMetadata x32': higher((calls * 4) / metadataSeconds, 'req/s'),
-        'readFile 1K x32': higher((calls * 4) / readSeconds, 'req/s'),
+        'getMetadata x32': higher((calls * 20) / metadataSeconds, 'req/s'),
+        'readFile 1K x32': higher((calls * 20) / readSeconds, 'req/s'),
       },
     };
   },
@@ -60,6 +60,7 @@ export const fsBulk: Workload = {
     const medium = Buffer.from(readFileSync(fixtures.file1M).toString('base64'));
     // The reference server closes the connection on a frame above 16 MiB.
     const bytes8M = Math.floor((8 * MiB) / 3) * 3;
+    const part8M = large.subarray(0, (bytes8M / 3) * 4);
     const target = join(fixtures.work, 'written-bulk');
 
     const readFile = async (path: string, content: Buffer) => {
@@ -76,18 +77,27 @@ export const fsBulk: Workload = {
       );
 
     const read1M = await timeEach(scale.mediumFileCalls, () => readFile(fixtures.file1M, medium));
-    const write1M = await timeEach(scale.mediumFileCalls, () => writeFile(medium));
+    const first1M = await timeEach(scale.mediumFileCalls, () => writeFile(medium));
+    const write1M = await timeEach(scale.mediumFileCalls * 4, () => writeFile(medium));
     verifyWritten(MiB);
     server.use.resetPeak();
     const read64M = await timeEach(scale.largeFileCalls, () => readFile(fixtures.file64M, large));
     const readPeak = server.use.memory().peakRssMiB;
     server.use.resetPeak();
-    const write8M = await timeEach(scale.largeFileCalls, () => writeFile(large.subarray(0, (bytes8M / 3) * 4)));
+    const first8M = await timeEach(scale.largeFileCalls, () => writeFile(part8M));
+    const write8M = await timeEach(scale.largeFileCalls * 4, () => writeFile(part8M));
     const writePeak = server.use.memory().peakRssMiB;
     verifyWritten(bytes8M);
 
     return {
-      samples: { 'readFile 1M': read1M, 'writeFile 1M': write1M, 'readFile 64M': read64M, 'writeFile 8M': write8M },
+      samples: {
+        'readFile 1M': read1M,
+        [`first ${scale.mediumFileCalls} writeFile 1M`]: first1M,
+        'writeFile 1M': write1M,
+        'readFile 64M': read64M,
+        [`first ${scale.largeFileCalls} writeFile 8M`]: first8M,
+        'writeFile 8M': write8M,
+      },
       figures: {
         'readFile 64M peak rss': lower(readPeak, 'MiB'),
         'writeFile 8M peak rss': lower(writePeak, 'MiB'),
