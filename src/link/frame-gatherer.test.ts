@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { unmask } from '../../test/support/unmask.ts';
+import { byteHandling, unmask } from '../../test/support/unmask.ts';
 import { FrameGatherer, gatherFrames } from './frame-gatherer.ts';
 
 interface Frame {
@@ -53,7 +53,7 @@ const cuts = fc.array(fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min
 
 function gathered(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   const pieces: Buffer[] = [];
-  const gatherer = new FrameGatherer((piece) => pieces.push(Buffer.from(piece)), unmask);
+  const gatherer = new FrameGatherer((piece) => pieces.push(Buffer.from(piece)), byteHandling);
   for (let at = 0, n = 0; at < bytes.length; n++) {
     const size = Math.max(sizes[n % sizes.length]!, n > 3000 ? 70_000 : 1);
     gatherer.add(Buffer.from(bytes.subarray(at, at + size))); // its to change
@@ -132,7 +132,7 @@ describe('a socket that gathers frames', () => {
     using both = await connection();
     const [small, large] = [frame(10, true), frame(1_000_000, true)];
     const bytes = Buffer.concat([small, large, small].flatMap(({ header, payload }) => [header, payload]));
-    gatherFrames(both.near, unmask);
+    gatherFrames(both.near, byteHandling);
     both.far.write(bytes);
     const pieces = await take(both.near, bytes.length);
     expect(contents(Buffer.concat(pieces))).toEqual([small.content, large.content, small.content]);
@@ -142,7 +142,7 @@ describe('a socket that gathers frames', () => {
   it('ends with what it has of a frame when the other side ends', async () => {
     using both = await connection();
     const { header, payload } = frame(1_000_000, true);
-    gatherFrames(both.near, unmask);
+    gatherFrames(both.near, byteHandling);
     both.far.end(Buffer.concat([header, payload.subarray(0, 500_000)]));
     expect(Buffer.concat(await take(both.near)).length).toBe(header.length + 500_000);
   });
@@ -153,7 +153,7 @@ describe('a socket that gathers frames', () => {
     both.near.once('readable', () => {}); // has it read what comes
     both.far.write(Buffer.from([0x82, 0x84]));
     while (both.near.readableLength === 0) await once(both.near, 'readable');
-    gatherFrames(both.near, unmask);
+    gatherFrames(both.near, byteHandling);
     const rest = Buffer.concat([header, payload.subarray(0, 100)]);
     both.far.write(rest);
     expect(Buffer.concat(await take(both.near, 2 + rest.length)).length).toBe(2 + rest.length);

@@ -1,7 +1,12 @@
 import type { Socket } from 'node:net';
 
-/** Copies bytes without their mask: `length` of them, to `offset` of the target. */
-export type Unmask = (source: Uint8Array, key: Uint8Array, target: Uint8Array, offset: number, length: number) => void;
+/** What is done to bytes as they arrive. */
+export interface ByteHandling {
+  /** Copies bytes without their mask: `length` of them, to `offset` of the target. */
+  unmask(source: Uint8Array, key: Uint8Array, target: Uint8Array, offset: number, length: number): void;
+  /** Takes the memory of a piece that nobody needs any more: the next piece can have it, before the collector comes. */
+  release(piece: Uint8Array): void;
+}
 
 /**
  * Has the payload of a large frame arrive in one piece, and unmasked. It comes in dozens; putting them together as they
@@ -9,13 +14,13 @@ export type Unmask = (source: Uint8Array, key: Uint8Array, target: Uint8Array, o
  * comes out are the same frames, with other cuts between pieces and some with a mask of zeros, so whoever reads them from
  * the socket need not know.
  */
-export function gatherFrames(socket: Socket, unmask: Unmask): void {
+export function gatherFrames(socket: Socket, handling: ByteHandling): void {
   // Who has sent something before the handshake was over is in the middle of a frame, nobody knows where.
   if (socket.readableLength > 0) return;
   const push = socket.push.bind(socket);
   const gatherer = new FrameGatherer((piece) => {
     roomy = push(piece);
-  }, unmask);
+  }, handling);
   let roomy = true;
   socket.push = (chunk: Buffer | null) => {
     roomy = true;
@@ -27,7 +32,7 @@ export function gatherFrames(socket: Socket, unmask: Unmask): void {
 
 export class FrameGatherer {
   readonly #pass: (piece: Buffer) => void;
-  readonly #unmask: Unmask;
+  readonly #handling: ByteHandling;
   /** The header that is being read: at most 14 bytes, of which so many are there. */
   readonly #header = Buffer.alloc(LONGEST_HEADER);
   #headerBytes = 0;
@@ -38,13 +43,14 @@ export class FrameGatherer {
   /** The key of the mask that the large frame has, twice, so that any turn of it is a part. */
   readonly #key = Buffer.alloc(2 * KEY_BYTES);
 
-  constructor(pass: (piece: Buffer) => void, unmask: Unmask) {
+  constructor(pass: (piece: Buffer) => void, handling: ByteHandling) {
     this.#pass = pass;
-    this.#unmask = unmask;
+    this.#handling = handling;
   }
 
   add(chunk: Buffer): void {
     let passed = 0;
+    const whole = this.#large !== undefined && this.#large.length - this.#filled >= chunk.length; // of it is copied
     for (let at = 0; at < chunk.length; ) {
       if (this.#large) {
         at += this.#fill(this.#large, chunk, at);
@@ -70,6 +76,7 @@ export class FrameGatherer {
     }
     if (passed === 0) this.#pass(chunk);
     else if (passed < chunk.length) this.#pass(chunk.subarray(passed));
+    else if (whole) this.#handling.release(chunk);
   }
 
   /** Nothing more comes: what was gathered goes on as it is. */
@@ -81,7 +88,7 @@ export class FrameGatherer {
   #fill(large: Buffer, chunk: Buffer, at: number): number {
     const taken = Math.min(chunk.length - at, large.length - this.#filled);
     const turn = this.#filled % KEY_BYTES;
-    this.#unmask(chunk.subarray(at), this.#key.subarray(turn, turn + KEY_BYTES), large, this.#filled, taken);
+    this.#handling.unmask(chunk.subarray(at), this.#key.subarray(turn, turn + KEY_BYTES), large, this.#filled, taken);
     this.#filled += taken;
     if (this.#filled === large.length) {
       this.#large = undefined;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { unmask } from '../../test/support/unmask.ts';
+import { byteHandling } from '../../test/support/unmask.ts';
 import { deferred, Scope } from '../base/index.ts';
 import { WebSocketLink } from './websocket-link.ts';
 
@@ -20,7 +20,7 @@ async function connected(scope: Scope) {
   scope.defer(() => accepted.terminate());
   return {
     client,
-    near: new WebSocketLink(accepted, { peer: '127.0.0.1:7', below: { socket: request.socket, unmask } }),
+    near: new WebSocketLink(accepted, { peer: '127.0.0.1:7', below: { socket: request.socket, ...byteHandling } }),
     far: new WebSocketLink(client, { peer: 'server' }),
   };
 }

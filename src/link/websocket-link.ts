@@ -4,14 +4,14 @@ import { Changes, deferred } from '../base/index.ts';
 import { limits } from '../protocol/index.ts';
 import type { Link, Receiver } from '../rpc/index.ts';
 import { Delivery } from './delivery.ts';
-import { gatherFrames, type Unmask } from './frame-gatherer.ts';
+import { type ByteHandling, gatherFrames } from './frame-gatherer.ts';
 import { FrameWriter } from './frame-writer.ts';
 
 export interface WebSocketLinkOptions {
   /** Where messages come from, for error texts. */
   readonly peer: string;
   /** On the server's side the socket below, for writing frames and reading large ones without the detour. */
-  readonly below?: { readonly socket: Socket; readonly unmask: Unmask };
+  readonly below?: ByteHandling & { readonly socket: Socket };
   /** Ping this often and give up on a peer that left two pings unanswered. */
   readonly pingIntervalMs?: number;
 }
@@ -34,7 +34,7 @@ export class WebSocketLink implements Link {
     this.#ws = ws;
     this.#socket = options.below?.socket;
     this.#frames = this.#socket && new FrameWriter(this.#socket, this.#written);
-    if (options.below) gatherFrames(options.below.socket, options.below.unmask);
+    if (options.below) gatherFrames(options.below.socket, options.below);
     this.#delivery = new Delivery((number) => {
       this.#frames?.flush();
       ws.ping(`probe ${number}`);

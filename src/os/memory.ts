@@ -6,4 +6,4 @@ export function release(bytes: Uint8Array): void {
   if (isWhole && isWorthReleasing(bytes.byteLength)) addon().release(bytes.buffer as ArrayBuffer);
 }
 
-export const isWorthReleasing = (length: number): boolean => length >= 256 * 1024;
+export const isWorthReleasing = (length: number): boolean => length >= 64 * 1024;
