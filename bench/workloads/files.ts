@@ -33,6 +33,7 @@ export const fsSmall: Workload = {
     const getMetadata = () => client.call('fs/getMetadata', source);
 
     const samples = {
+      'first 200 getMetadata': await timeEach(200, getMetadata),
       getMetadata: await timeEach(calls, getMetadata),
       'readFile 1K': await timeEach(calls, readFile),
       'writeFile 1K': await timeEach(calls, () => client.call('fs/writeFile', write)),
