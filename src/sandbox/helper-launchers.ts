@@ -48,7 +48,12 @@ export class HelperLaunchers implements AsyncDisposable {
   launch(program: string, view: HelperView): LaunchedHelper {
     if (view instanceof Refusal) return refusing(program, view);
     const launcher = this.#take(program, view) ?? new WaitingLauncher(program, view.emptyFiles);
-    return launcher.build(view);
+    try {
+      return launcher.build(view);
+    } catch (error) {
+      void launcher[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -118,10 +123,10 @@ class WaitingLauncher implements AsyncDisposable {
 
   /** Has it make the sandbox and run the program there. */
   build(view: MountPlan): LaunchedHelper {
-    this.#state = 'told';
-    this.#claim = mountPoints().claim(view.mountPoints);
     const args = launcherArgs(view, usable(presumedBubblewrap()), { network: 'own', filter: FILTER });
     args.push('--as-pid-1'); // it starts no processes that somebody would have to reap
+    this.#claim = mountPoints().claim(view.mountPoints);
+    this.#state = 'told';
     send(this.#ownEnds.args, strings(args));
     return { child: this.#child, channel: this.#ownEnds.channel };
   }
