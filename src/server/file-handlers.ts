@@ -1,8 +1,8 @@
 import { type FileService, isLarge, type ResultText, releaseResult } from '../files/index.ts';
-import { release } from '../os/index.ts';
 import type { FileMethod, Params } from '../protocol/index.ts';
 import { EncodedResult } from '../rpc/index.ts';
 import type { Handlers } from './handlers.ts';
+import { using } from './payload.ts';
 
 export function fileHandlers(files: FileService): Handlers {
   const answering =
@@ -29,13 +29,6 @@ export function fileHandlers(files: FileService): Handlers {
     'fs/close': answering('fs/close'),
     'fs/watchMissing': answering('fs/watchMissing'),
   };
-}
-
-/** What was to be written has been decoded for this alone. */
-function using<T>(payload: Uint8Array, result: T | Promise<T>): T | Promise<T> {
-  if (result instanceof Promise) return result.finally(() => release(payload));
-  release(payload);
-  return result;
 }
 
 function encoded(result: ResultText | Promise<ResultText>): EncodedResult | Promise<EncodedResult> {

@@ -3,6 +3,7 @@ import { ExecError, type Params, type Result } from '../protocol/index.ts';
 import { EncodedResult } from '../rpc/index.ts';
 import type { Handlers, RequestContext } from './handlers.ts';
 import { launchNetwork } from './network-launch.ts';
+import { using } from './payload.ts';
 import type { Session } from './session.ts';
 
 export const processHandlers: Handlers = {
@@ -17,7 +18,7 @@ export const processHandlers: Handlers = {
   },
 
   'process/write': ({ processId, writeId, chunk }, { session }) =>
-    session.processes.get(processId)?.write(writeId ?? undefined, chunk) ?? { status: 'unknownProcess' },
+    using(chunk, session.processes.get(processId)?.write(writeId ?? undefined, chunk) ?? { status: 'unknownProcess' }),
 
   'process/closeStdin': ({ processId }, { session }) =>
     session.processes.get(processId)?.closeStdin() ?? { status: 'unknownProcess' },
