@@ -50,7 +50,7 @@ export class FrameGatherer {
 
   add(chunk: Buffer): void {
     let passed = 0;
-    const whole = this.#large !== undefined && this.#large.length - this.#filled >= chunk.length; // of it is copied
+    let lent = false; // to whoever reads the pieces
     for (let at = 0; at < chunk.length; ) {
       if (this.#large) {
         at += this.#fill(this.#large, chunk, at);
@@ -65,7 +65,9 @@ export class FrameGatherer {
         if (length === undefined) continue;
         if (length >= LARGE_BYTES && length <= LARGEST_BYTES) {
           this.#takeKey(chunk, at);
-          this.#pass(chunk.subarray(passed, at));
+          const before = chunk.subarray(passed, at);
+          if (before.length > LONGEST_HEADER) lent = true;
+          this.#pass(lent ? before : Buffer.from(before));
           this.#large = Buffer.allocUnsafeSlow(length);
           passed = at;
         } else {
@@ -74,9 +76,8 @@ export class FrameGatherer {
         this.#headerBytes = 0;
       }
     }
-    if (passed === 0) this.#pass(chunk);
-    else if (passed < chunk.length) this.#pass(chunk.subarray(passed));
-    else if (whole) this.#handling.release(chunk);
+    if (passed < chunk.length) this.#pass(passed === 0 ? chunk : chunk.subarray(passed));
+    else if (!lent) this.#handling.release(chunk);
   }
 
   /** Nothing more comes: what was gathered goes on as it is. */
@@ -123,6 +124,6 @@ const MASKED = 0x80;
 const KEY_BYTES = 4;
 const LONGEST_HEADER = 14;
 /** Smaller ones come in one or two pieces anyway. */
-const LARGE_BYTES = 128 * 1024;
+const LARGE_BYTES = 64 * 1024;
 /** Memory is set aside for what is announced, so it must not be announced too cheaply. */
 const LARGEST_BYTES = 16 * 1024 * 1024;
