@@ -217,6 +217,7 @@ NAPI_MODULE_INIT()
         {"release", release}, {"decodeBase64", decode_base64}, {"mask", mask_bytes},           {"unmask", unmask_bytes},         {"harden", harden},
         {"socketPair", socket_pair},                          {"receiveDescriptors", receive_descriptors},
         {"fileAnswer", file_answer},                          {"fileAnswerLater", file_answer_later},
+        {"send", send_bytes},
     };
     struct addon *addon = calloc(1, sizeof *addon);
     if (addon == NULL)

@@ -35,6 +35,9 @@ napi_value decode_base64(napi_env env, napi_callback_info info);
 napi_value mask_bytes(napi_env env, napi_callback_info info);
 napi_value unmask_bytes(napi_env env, napi_callback_info info);
 
+/* send.c */
+napi_value send_bytes(napi_env env, napi_callback_info info);
+
 /* sweep.c */
 napi_value sweep(napi_env env, napi_callback_info info);
 

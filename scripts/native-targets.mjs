@@ -42,6 +42,7 @@ const addon = [
   'mask',
   'output',
   'queue',
+  'send',
   'spawn',
   'start-child',
   'sweep',

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import type { Writable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import * as ws from 'ws';
 import { byteHandling, unmask } from '../../test/support/unmask.ts';
 import { FrameGatherer, gatherFrames } from './frame-gatherer.ts';
 
@@ -93,6 +95,81 @@ describe('frames on their way from a socket', () => {
     const header = Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 1, 2, 3, 4]);
     const pieces = gathered(Buffer.concat([header, Buffer.alloc(3000)]), [1000]);
     expect(pieces.map((piece) => piece.length)).toEqual([1000, 1000, 1000, 14]);
+  });
+});
+
+/** A frame of this kind with this in it, masked as a client has to. */
+function framed(first: number, content: string): Buffer {
+  const { header, payload } = frame(content.length, true);
+  const bytes = Buffer.concat([header, payload]);
+  bytes[0] = first;
+  unmask(Buffer.from(content), bytes.subarray(header.length - 4, header.length), bytes, header.length, content.length);
+  return bytes;
+}
+
+/** A message in one frame or in two with a ping between them. */
+const sent = (content: string, inTwo: boolean): Buffer[] =>
+  inTwo
+    ? [framed(0x01, content.slice(0, 5)), framed(0x89, 'ping'), framed(0x80, content.slice(5))]
+    : [framed(0x81, content)];
+
+function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
+  const chunks: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += chunks.at(-1)!.length) {
+    chunks.push(bytes.subarray(at, at + sizes[chunks.length % sizes.length]!));
+  }
+  return chunks;
+}
+
+/** Gives the messages in the order in which they were taken, by the shortcut or from what was passed on. */
+function taken(chunks: readonly Buffer[], isOpen: () => boolean) {
+  const { Receiver } = ws as unknown as { Receiver: new (options: object) => Writable };
+  const receiver = new Receiver({ isServer: true });
+  const messages: string[] = [];
+  let shortcuts = 0;
+  receiver.on('message', (data: Buffer) => messages.push(data.toString()));
+  receiver.on('error', () => {}); // told below
+  const take = (message: Uint8Array) => {
+    shortcuts++;
+    messages.push(Buffer.from(message).toString());
+  };
+  const gatherer = new FrameGatherer((piece) => receiver.write(piece), byteHandling, { isOpen, take });
+  for (const chunk of chunks) gatherer.add(Buffer.from(chunk)); // its to change
+  return { messages, shortcuts, failure: receiver.errored };
+}
+
+describe('a shortcut for messages that come whole', () => {
+  it('changes neither the messages nor their order, whenever it is open and however they are cut', () => {
+    const message = fc.tuple(fc.oneof(fc.nat(300), fc.constantFrom(125, 126, 65_535, 65_536)), fc.boolean());
+    const openings = fc.array(fc.boolean(), { minLength: 1 });
+    const coarse = fc.array(fc.integer({ min: 40, max: 70_000 }), { minLength: 1 });
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 8 }), coarse, openings, (shapes, sizes, open) => {
+        const contents = shapes.map(([length], n) => `${n}`.padEnd(length, '.'));
+        const bytes = Buffer.concat(contents.flatMap((content, n) => sent(content, shapes[n]![1])));
+        let asked = 0;
+        const { messages, failure } = taken(cut(bytes, sizes), () => open[asked++ % open.length]!);
+        expect(failure).toBeNull();
+        expect(messages).toEqual(contents);
+      }),
+    );
+  });
+
+  it('is taken by all that come whole together, while it is open', () => {
+    const messages = ['one', 'two'.repeat(60), 'three'];
+    const chunk = Buffer.concat(messages.map((content) => framed(0x81, content)));
+    expect(taken([chunk], () => true)).toMatchObject({ messages, shortcuts: 3 });
+    expect(taken([chunk], () => false)).toMatchObject({ messages, shortcuts: 0 });
+  });
+
+  it.each([
+    ['comes in the middle of another', [framed(0x01, 'half of one'), framed(0x81, 'another')]],
+    ['has no mask', [Buffer.concat([Buffer.from([0x81, 7]), Buffer.from('no mask')])]],
+    ['makes use of an extension', [framed(0xc1, 'compressed')]],
+  ])('is not taken by a message that %s, which is an error', (_what, frames) => {
+    const { messages, failure } = taken(frames, () => true);
+    expect(messages).toEqual([]);
+    expect(failure).toBeInstanceOf(Error);
   });
 });
 

@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import * as ws from 'ws';
-import { FrameWriter } from './frame-writer.ts';
+import { FrameWriter, type SendNow } from './frame-writer.ts';
 
 /** What a WebSocket client makes of the bytes a writer sent. */
 function decoded(bytes: Buffer): string[] {
@@ -15,51 +15,52 @@ function decoded(bytes: Buffer): string[] {
   return messages;
 }
 
-/** A socket that keeps what is written to it. */
-function recorder(): { socket: Socket; bytes: () => Buffer } {
+/** A socket that keeps what is written to it, below a system that takes so much at once, one amount after the other. */
+function recorder(amounts: readonly number[] = []) {
   const written: Buffer[] = [];
-  const socket = {
-    cork() {},
-    uncork() {},
-    write(bytes: Uint8Array) {
-      written.push(Buffer.from(bytes));
-      return true;
-    },
-  } as unknown as Socket;
-  return { socket, bytes: () => Buffer.concat(written) };
+  const write = (bytes: Uint8Array): boolean => written.push(Buffer.from(bytes)) > 0;
+  let sends = 0;
+  const sendNow: SendNow = (_socket, ...parts) => {
+    const bytes = Buffer.concat(parts.filter((part) => part !== undefined));
+    const taken = Math.min(amounts[sends++ % amounts.length] ?? 0, bytes.length);
+    if (taken > 0) write(bytes.subarray(0, taken));
+    return taken;
+  };
+  const socket = { cork() {}, uncork() {}, write } as unknown as Socket;
+  return { socket, sendNow, written };
 }
 
 describe('frames of a server', () => {
-  it('are text frames that a client reads back, whatever their sizes and however they are written', () => {
+  it('are text frames that a client reads back, whatever their sizes and however much the system takes at once', () => {
     const size = fc.oneof(fc.nat(300), fc.constantFrom(125, 126, 8192, 8193, 65_535, 65_536, 200_000));
     const message = fc.tuple(size, fc.boolean());
+    const amounts = fc.array(fc.oneof(fc.nat(12), fc.nat(300_000)), { maxLength: 4 });
     fc.assert(
-      fc.property(fc.array(message, { maxLength: 6 }), (messages) => {
-        const { socket, bytes } = recorder();
-        const writer = new FrameWriter(socket, () => {});
+      fc.property(fc.array(message, { maxLength: 6 }), amounts, (messages, atOnce) => {
+        const { socket, sendNow, written } = recorder(atOnce);
+        const writer = new FrameWriter(socket, sendNow, () => {});
         const texts = messages.map(([length], at) => `${at}`.padEnd(length, 'ü'));
 
         for (const [at, text] of texts.entries()) writer.write(messages[at]![1] ? Buffer.from(text) : text);
         writer.flush();
 
-        expect(decoded(bytes())).toEqual(texts.map((text) => `text ${text}`));
+        expect(decoded(Buffer.concat(written))).toEqual(texts.map((text) => `text ${text}`));
       }),
-      { numRuns: 60 },
+      { numRuns: 200 },
     );
   });
 
-  it('of one turn leave in one write', async () => {
-    const writes: number[] = [];
-    const { socket } = recorder();
-    const writer = new FrameWriter(
-      Object.assign(socket, { write: (bytes: Uint8Array) => writes.push(bytes.length) > 0 }) as unknown as Socket,
-      () => {},
-    );
+  it.each([
+    ['the system takes', Number.POSITIVE_INFINITY],
+    ['the socket keeps', 0],
+  ])('of one turn leave in one write that %s', async (_who, atOnce) => {
+    const { socket, sendNow, written } = recorder([atOnce]);
+    const writer = new FrameWriter(socket, sendNow, () => {});
 
     writer.write('a');
     writer.write('bc');
     await new Promise((resolve) => setImmediate(resolve));
 
-    expect(writes).toEqual([7]);
+    expect(written.map(({ length }) => length)).toEqual([7]);
   });
 });

@@ -1,17 +1,23 @@
 import type { Socket } from 'node:net';
 
+/** Has the system take bytes at once, as many as it can if none wait in the socket; how many it took. */
+export type SendNow = (socket: Socket, bytes: Uint8Array, more?: Uint8Array) => number;
+
 /**
  * Writes the text frames of a server. They are not masked, so header and message go into one buffer here, and the
  * small ones of one turn of the event loop leave in one write: a response costs one system call instead of one for
- * each of its parts.
+ * each of its parts. Only what the system does not take at once waits in the socket.
  */
 export class FrameWriter {
   readonly #socket: Socket;
+  readonly #sendNow: SendNow;
   readonly #written: () => void;
   #batch: Buffer[] = [];
 
-  constructor(socket: Socket, written: () => void) {
+  /** `written` is called when the system has taken what had to wait. */
+  constructor(socket: Socket, sendNow: SendNow, written: () => void) {
     this.#socket = socket;
+    this.#sendNow = sendNow;
     this.#written = written;
   }
 
@@ -19,10 +25,7 @@ export class FrameWriter {
     const length = typeof message === 'string' ? Buffer.byteLength(message) : message.length;
     if (typeof message !== 'string' && length > MERGED_BYTES) {
       this.flush();
-      this.#socket.cork();
-      this.#socket.write(header(length, 0));
-      this.#socket.write(message, this.#written);
-      this.#socket.uncork();
+      this.#send(header(length, 0), message);
       return;
     }
     const frame = header(length, length);
@@ -37,7 +40,17 @@ export class FrameWriter {
     if (this.#batch.length === 0) return;
     const batch = this.#batch;
     this.#batch = [];
-    this.#socket.write(batch.length === 1 ? batch[0]! : Buffer.concat(batch), this.#written);
+    this.#send(batch.length === 1 ? batch[0]! : Buffer.concat(batch));
+  }
+
+  #send(bytes: Uint8Array, more?: Uint8Array): void {
+    const socket = this.#socket;
+    const sent = this.#sendNow(socket, bytes, more);
+    if (sent === bytes.length + (more?.length ?? 0)) return;
+    socket.cork();
+    if (sent < bytes.length) socket.write(bytes.subarray(sent), this.#written);
+    if (more) socket.write(more.subarray(Math.max(0, sent - bytes.length)), this.#written);
+    socket.uncork();
   }
 }
 

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { byteHandling } from '../../test/support/unmask.ts';
 import { deferred, Scope } from '../base/index.ts';
+import { sendNow } from '../os/index.ts';
 import { WebSocketLink } from './websocket-link.ts';
 
 /** Two links over a real connection. */
@@ -20,9 +22,16 @@ async function connected(scope: Scope) {
   scope.defer(() => accepted.terminate());
   return {
     client,
-    near: new WebSocketLink(accepted, { peer: '127.0.0.1:7', below: { socket: request.socket, ...byteHandling } }),
+    near: new WebSocketLink(accepted, {
+      peer: '127.0.0.1:7',
+      below: { socket: request.socket, sendNow, ...byteHandling },
+    }),
     far: new WebSocketLink(client, { peer: 'server' }),
   };
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
@@ -76,6 +85,61 @@ describe('a WebSocket link', () => {
     await all.promise;
 
     expect({ first, received }).toEqual({ first: ['a'], received: ['a', 'b', 'c', 'd'] });
+  });
+
+  it('keeps the order of messages that come together or apart, whenever the receiver is busy', async () => {
+    const message = fc.record({ together: fc.boolean(), busyTurns: fc.constantFrom(0, 0, 1, 3) });
+    await fc.assert(
+      fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 30 }), async (messages) => {
+        await using scope = new Scope();
+        const { near, client } = await connected(scope);
+        const { _socket: socket } = client as unknown as { _socket: Socket };
+        const received: number[] = [];
+        const all = deferred();
+        let busy = false;
+        near.open((bytes) => {
+          expect(busy).toBe(false);
+          const number = Number(text(bytes));
+          if (received.push(number) === messages.length) all.resolve();
+          const { busyTurns } = messages[number]!;
+          if (busyTurns === 0) return;
+          busy = true;
+          return turns(busyTurns).then(() => {
+            busy = false;
+          });
+        });
+        for (const [number, { together }] of messages.entries()) {
+          if (together) socket.cork();
+          client.send(`${number}`);
+          if (!together) while (socket.writableCorked > 0) socket.uncork();
+          if (!together) await turns(1);
+        }
+        while (socket.writableCorked > 0) socket.uncork();
+        await all.promise;
+        expect(received).toEqual(messages.map((_, number) => number));
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it.each([
+    ['has said goodbye', 0x88],
+    ['has broken the rules', 0xf1],
+  ])('takes nothing more from a peer that %s', async (_what, first) => {
+    await using scope = new Scope();
+    const { near, client } = await connected(scope);
+    const received: string[] = [];
+    near.open((message) => void received.push(text(message)));
+    const { _socket: socket } = client as unknown as { _socket: Socket };
+
+    client.send('good');
+    while (received.length === 0) await turns(1);
+    socket.write(Buffer.from([first, 0x80, 0, 0, 0, 0]));
+    await turns(1);
+    socket.write(Buffer.from([0x81, 0x83, 0, 0, 0, 0, ...Buffer.from('bad')]));
+    await near.closed;
+
+    expect(received).toEqual(['good']);
   });
 
   it('learns from its peer what was delivered', async () => {

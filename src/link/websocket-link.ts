@@ -5,13 +5,13 @@ import { limits } from '../protocol/index.ts';
 import type { Link, Receiver } from '../rpc/index.ts';
 import { Delivery } from './delivery.ts';
 import { type ByteHandling, gatherFrames } from './frame-gatherer.ts';
-import { FrameWriter } from './frame-writer.ts';
+import { FrameWriter, type SendNow } from './frame-writer.ts';
 
 export interface WebSocketLinkOptions {
   /** Where messages come from, for error texts. */
   readonly peer: string;
-  /** On the server's side the socket below, for writing frames and reading large ones without the detour. */
-  readonly below?: ByteHandling & { readonly socket: Socket };
+  /** On the server's side the socket below, for frames that need not take the detour. */
+  readonly below?: ByteHandling & { readonly socket: Socket; readonly sendNow: SendNow };
   /** Ping this often and give up on a peer that left two pings unanswered. */
   readonly pingIntervalMs?: number;
 }
@@ -22,7 +22,7 @@ export class WebSocketLink implements Link {
   readonly #closed = deferred();
   readonly closed = this.#closed.promise;
   readonly #ws: WebSocket;
-  readonly #socket: Socket | undefined;
+  readonly #below: WebSocketLinkOptions['below'];
   readonly #frames: FrameWriter | undefined;
   readonly #room = new Changes();
   readonly #delivery: Delivery;
@@ -32,9 +32,9 @@ export class WebSocketLink implements Link {
   constructor(ws: WebSocket, options: WebSocketLinkOptions) {
     this.source = `websocket JSON-RPC message from exec-server websocket ${options.peer}`;
     this.#ws = ws;
-    this.#socket = options.below?.socket;
-    this.#frames = this.#socket && new FrameWriter(this.#socket, this.#written);
-    if (options.below) gatherFrames(options.below.socket, options.below);
+    const below = options.below;
+    this.#below = below;
+    this.#frames = below && new FrameWriter(below.socket, below.sendNow, this.#written);
     this.#delivery = new Delivery((number) => {
       this.#frames?.flush();
       ws.ping(`probe ${number}`);
@@ -68,6 +68,9 @@ export class WebSocketLink implements Link {
       if (this.#busy) inbox.push(data as Buffer);
       else take(data as Buffer);
     });
+    // Unless the receiver is busy, nothing is on its way from the socket to here between two reads.
+    const isOpen = (): boolean => !this.#busy && this.#ws.readyState === this.#ws.OPEN;
+    if (this.#below) gatherFrames(this.#below.socket, this.#below, { isOpen, take });
   }
 
   send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void> {
@@ -90,8 +93,8 @@ export class WebSocketLink implements Link {
 
   destroy(): void {
     this.#frames?.flush();
-    this.#socket?.destroySoon();
-    if (!this.#socket) this.#ws.terminate();
+    this.#below?.socket.destroySoon();
+    if (!this.#below) this.#ws.terminate();
     else setTimeout(() => this.#ws.terminate(), LAST_WORDS_MS).unref(); // for a peer that does not take them
   }
 

@@ -55,6 +55,8 @@ export interface Addon {
   mask(source: Uint8Array, key: Uint8Array, target: Uint8Array, offset: number, length: number): void;
   /** Combines bytes with a key of four bytes, in place. */
   unmask(bytes: Uint8Array, key: Uint8Array): void;
+  /** Sends one or two buffers on a socket without waiting; how many bytes were taken, none if it failed. */
+  send(fd: number, bytes: Uint8Array, more: Uint8Array | undefined): number;
   /** Answers a request of the filesystem engine (native/fs-engine.h), whose payload may be given apart. */
   fileAnswer(request: Buffer, payload: Uint8Array | undefined): Buffer;
   /** The same on the thread pool. */

@@ -12,5 +12,6 @@ export { HttpPort, refuseUpgrade } from './http-port.ts';
 export { isWorthReleasing, release } from './memory.ts';
 export { nativeFile } from './native-file.ts';
 export { platformName } from './platform.ts';
+export { sendNow } from './send-now.ts';
 export { candidates, SpawnError, type SpawnOptions, spawn } from './spawn.ts';
 export { mask } from './websocket-masks.ts';

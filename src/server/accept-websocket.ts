@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import { WebSocketLink } from '../link/index.ts';
-import { mask, release } from '../os/index.ts';
+import { mask, release, sendNow } from '../os/index.ts';
 import { limits } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
 
@@ -24,7 +24,7 @@ export function acceptWebSocket(
 ): void {
   sockets.handleUpgrade(request, socket, head, (ws) => {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
-    const below = { socket, unmask: mask, release }; // masking twice is none
+    const below = { socket, sendNow, unmask: mask, release }; // masking twice is none
     take(new WebSocketLink(ws, { peer, below, pingIntervalMs: limits.pingIntervalMs }));
   });
 }

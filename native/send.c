@@ -1,0 +1,25 @@
+/* Sending on a connected socket what it takes at once. */
+#include "addon.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+/* send(fd, bytes, more) */
+napi_value send_bytes(napi_env env, napi_callback_info info)
+{
+    size_t count = 3;
+    napi_value arguments[3], result;
+    int32_t fd;
+    bool more;
+    struct iovec parts[2] = {0};
+    TRY(env, napi_get_cb_info(env, info, &count, arguments, NULL, NULL));
+    TRY(env, napi_get_value_int32(env, arguments[0], &fd));
+    TRY(env, napi_get_buffer_info(env, arguments[1], &parts[0].iov_base, &parts[0].iov_len));
+    TRY(env, napi_is_buffer(env, arguments[2], &more));
+    if (more)
+        TRY(env, napi_get_buffer_info(env, arguments[2], &parts[1].iov_base, &parts[1].iov_len));
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = more ? 2 : 1};
+    ssize_t sent = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    TRY(env, napi_create_int64(env, sent < 0 ? 0 : sent, &result));
+    return result;
+}

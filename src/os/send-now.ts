@@ -1,0 +1,12 @@
+import type { Socket } from 'node:net';
+import { addon } from './addon.ts';
+
+/**
+ * Has the system take bytes at once, past Node's streams, which take longer than the system does; how many it took. None
+ * if some already wait in the socket, or if it is not one to send on: the socket itself finds out why.
+ */
+export function sendNow(socket: Socket, bytes: Uint8Array, more?: Uint8Array): number {
+  if (!socket.writable || socket.writableLength > 0) return 0;
+  const { _handle: handle } = socket as Socket & { _handle?: { fd?: number } | null };
+  return addon().send(handle?.fd ?? -1, bytes, more);
+}
