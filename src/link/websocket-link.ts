@@ -6,6 +6,7 @@ import type { Link, Receiver } from '../rpc/index.ts';
 import { Delivery } from './delivery.ts';
 import { type ByteHandling, gatherFrames } from './frame-gatherer.ts';
 import { FrameWriter, type SendNow } from './frame-writer.ts';
+import type { Vigil } from './vigil.ts';
 
 export interface WebSocketLinkOptions {
   /** Where messages come from, for error texts. */
@@ -14,6 +15,8 @@ export interface WebSocketLinkOptions {
   readonly below?: ByteHandling & { readonly socket: Socket; readonly sendNow: SendNow };
   /** Ping this often and give up on a peer that left two pings unanswered. */
   readonly pingIntervalMs?: number;
+  /** Kept for a peer that asks one thing after the other. */
+  readonly vigil?: Vigil | undefined;
 }
 
 /** Messages as WebSocket messages; deliveries are confirmed by the pongs every peer must send. */
@@ -24,6 +27,7 @@ export class WebSocketLink implements Link {
   readonly #ws: WebSocket;
   readonly #below: WebSocketLinkOptions['below'];
   readonly #frames: FrameWriter | undefined;
+  readonly #vigil: Vigil | undefined;
   readonly #room = new Changes();
   readonly #delivery: Delivery;
   /** Whether nothing is read, because the receiver has enough to do. */
@@ -35,6 +39,7 @@ export class WebSocketLink implements Link {
     const below = options.below;
     this.#below = below;
     this.#frames = below && new FrameWriter(below.socket, below.sendNow, this.#written);
+    this.#vigil = options.vigil;
     this.#delivery = new Delivery((number) => {
       this.#frames?.flush();
       ws.ping(`probe ${number}`);
@@ -70,12 +75,17 @@ export class WebSocketLink implements Link {
     });
     // Unless the receiver is busy, nothing is on its way from the socket to here between two reads.
     const isOpen = (): boolean => !this.#busy && this.#ws.readyState === this.#ws.OPEN;
-    if (this.#below) gatherFrames(this.#below.socket, this.#below, { isOpen, take });
+    const takeAtOnce = (message: Uint8Array): void => {
+      this.#vigil?.heard();
+      take(message);
+    };
+    if (this.#below) gatherFrames(this.#below.socket, this.#below, { isOpen, take: takeAtOnce });
   }
 
   send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void> {
     const ws = this.#ws;
     if (ws.readyState !== ws.OPEN) return;
+    this.#vigil?.said();
     if (this.#frames) this.#frames.write(message);
     else ws.send(message, AS_TEXT, this.#written);
     this.#delivery.sent(message.length, onDelivered);

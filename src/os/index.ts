@@ -2,6 +2,7 @@ export { nativeStatus } from './addon.ts';
 export { decodeBase64Part } from './base64.ts';
 export type { Child, ChildEvent, ExitStatus, OutputChunk, OutputStream } from './child.ts';
 export { HEADROOM, releaseChunk, TAILROOM } from './chunk.ts';
+export { hasCoreToSpare } from './cores.ts';
 export { DescriptorChannel, streamPair } from './descriptors.ts';
 export { osErrorText } from './error-text.ts';
 export { familyMark, killFamily, PROCESS_MASK, SERVER_MASK, SESSION_MASK } from './family.ts';

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
-import { WebSocketLink } from '../link/index.ts';
-import { mask, release, sendNow } from '../os/index.ts';
+import { Vigil, WebSocketLink } from '../link/index.ts';
+import { hasCoreToSpare, mask, release, sendNow } from '../os/index.ts';
 import { limits } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
 
@@ -15,6 +15,8 @@ const sockets = new WebSocketServer({
   handleProtocols: () => false,
 });
 
+const spare = hasCoreToSpare();
+
 /** Completes the handshake of a request that was found in order; the link is handed over before anything is read. */
 export function acceptWebSocket(
   request: IncomingMessage,
@@ -25,6 +27,7 @@ export function acceptWebSocket(
   sockets.handleUpgrade(request, socket, head, (ws) => {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
     const below = { socket, sendNow, unmask: mask, release }; // masking twice is none
-    take(new WebSocketLink(ws, { peer, below, pingIntervalMs: limits.pingIntervalMs }));
+    const vigil = spare ? new Vigil() : undefined;
+    take(new WebSocketLink(ws, { peer, below, vigil, pingIntervalMs: limits.pingIntervalMs }));
   });
 }
