@@ -30,8 +30,8 @@ function requests(count: number, { afterMs = 0.1, answers = 1 } = {}): void {
 }
 
 describe('a vigil', () => {
-  it('is kept for somebody who has sent eight requests, each when the one before was answered', () => {
-    requests(8);
+  it('is kept for somebody who has sent three requests and more, each when the one before was answered', () => {
+    requests(3);
     expect(staysAwake()).toBe(false);
     requests(1);
     expect(staysAwake()).toBe(true);
@@ -40,21 +40,21 @@ describe('a vigil', () => {
   });
 
   it('ends when the next one does not come in time', () => {
-    requests(9);
+    requests(4);
     clock += 0.4;
     expect(staysAwake()).toBe(true);
     clock += 0.2;
     expect(staysAwake()).toBe(false);
-    requests(8);
+    requests(3);
     expect(staysAwake()).toBe(false);
   });
 
   it('ends when something else is said', () => {
-    requests(9);
+    requests(4);
     expect(staysAwake()).toBe(true);
     vigil.said();
     expect(staysAwake()).toBe(false);
-    requests(8);
+    requests(3);
     expect(staysAwake()).toBe(false);
   });
 

@@ -44,4 +44,4 @@ export class Vigil {
 const SHORTEST_LINK_MS = 0.04;
 /** What comes later comes from farther away than a core is from waking up. */
 const LONGEST_LINK_MS = 0.5;
-const LINKS_OF_A_CHAIN = 8;
+const LINKS_OF_A_CHAIN = 3;
