@@ -49,6 +49,14 @@ describe('a vigil', () => {
     expect(staysAwake()).toBe(false);
   });
 
+  it('ends while a request is worked on', () => {
+    requests(4);
+    requests(1, { answers: 0 });
+    expect(staysAwake()).toBe(false);
+    vigil.said();
+    expect(staysAwake()).toBe(true);
+  });
+
   it('ends when something else is said', () => {
     requests(4);
     expect(staysAwake()).toBe(true);

@@ -25,17 +25,18 @@ export class Vigil {
     this.#links = isLink ? this.#links + 1 : 0;
     this.#heardAt = now;
     this.#said = 0;
-    if (this.#links >= LINKS_OF_A_CHAIN && !this.#watching) this.#watch();
   }
 
   /** A message is sent. */
   said(): void {
     this.#said++;
+    if (this.#links >= LINKS_OF_A_CHAIN && !this.#watching) this.#watch();
   }
 
+  /** Until the next message is late; while one is worked on or something else is said, the core is better left free. */
   readonly #watch = (): void => {
-    const mayGoOn = this.#links > 0 && this.#said <= 1;
-    this.#watching = mayGoOn && this.#now() - this.#heardAt < LONGEST_LINK_MS;
+    const isAnswered = this.#links > 0 && this.#said === 1;
+    this.#watching = isAnswered && this.#now() - this.#heardAt < LONGEST_LINK_MS;
     if (this.#watching) this.#nextTurn(this.#watch);
   };
 }
