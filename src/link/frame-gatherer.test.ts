@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import type { Writable } from 'node:stream';
+import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import * as ws from 'ws';
+import { frameReceiver } from '../../test/support/frame-receiver.ts';
+import { socketPair } from '../../test/support/socket-pair.ts';
 import { byteHandling, unmask } from '../../test/support/unmask.ts';
 import { FrameGatherer, gatherFrames } from './frame-gatherer.ts';
 
@@ -123,8 +123,7 @@ function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
 
 /** Gives the messages in the order in which they were taken, by the shortcut or from what was passed on. */
 function taken(chunks: readonly Buffer[], isOpen: () => boolean) {
-  const { Receiver } = ws as unknown as { Receiver: new (options: object) => Writable };
-  const receiver = new Receiver({ isServer: true });
+  const receiver = frameReceiver({ isServer: true });
   const messages: string[] = [];
   let shortcuts = 0;
   receiver.on('message', (data: Buffer) => messages.push(data.toString()));
@@ -173,22 +172,6 @@ describe('a shortcut for messages that come whole', () => {
   });
 });
 
-/** Both ends of a connection. */
-async function connection(): Promise<{ near: Socket; far: Socket } & Disposable> {
-  const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const far = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  const [near] = (await once(server, 'connection')) as [Socket];
-  return {
-    near,
-    far,
-    [Symbol.dispose]: () => {
-      for (const socket of [near, far]) socket.destroy();
-      server.close();
-    },
-  };
-}
-
 /** Listens until so much has come, or all; the pieces it came in. */
 function take(socket: Socket, length = Number.POSITIVE_INFINITY): Promise<Buffer[]> {
   return new Promise((resolve) => {
@@ -206,7 +189,7 @@ function take(socket: Socket, length = Number.POSITIVE_INFINITY): Promise<Buffer
 
 describe('a socket that gathers frames', () => {
   it('gives a large payload in one piece, before and after what is small', async () => {
-    using both = await connection();
+    using both = await socketPair();
     const [small, large] = [frame(10, true), frame(1_000_000, true)];
     const bytes = Buffer.concat([small, large, small].flatMap(({ header, payload }) => [header, payload]));
     gatherFrames(both.near, byteHandling);
@@ -217,7 +200,7 @@ describe('a socket that gathers frames', () => {
   });
 
   it('ends with what it has of a frame when the other side ends', async () => {
-    using both = await connection();
+    using both = await socketPair();
     const { header, payload } = frame(1_000_000, true);
     gatherFrames(both.near, byteHandling);
     both.far.end(Buffer.concat([header, payload.subarray(0, 500_000)]));
@@ -225,7 +208,7 @@ describe('a socket that gathers frames', () => {
   });
 
   it('keeps nothing back from one who had begun before', async () => {
-    using both = await connection();
+    using both = await socketPair();
     const { header, payload } = frame(1_000_000, true);
     both.near.once('readable', () => {}); // has it read what comes
     both.far.write(Buffer.from([0x82, 0x84]));

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { FINAL_TEXT } from './frame-writer.ts';
 
 /** What is done to bytes as they arrive. */
 export interface ByteHandling {
@@ -163,9 +164,8 @@ export class FrameGatherer {
 
 const FINAL = 0x80;
 const CONTROL = 0x08;
-const FINAL_TEXT = 0x81;
 const MASKED = 0x80;
-/** As long as any header that a shortcut is taken behind; what is shorter can as well go the long way. */
+/** The longest header of a small frame. A frame that is shorter altogether can go the long way. */
 const SHORT_FRAME = 8;
 const KEY_BYTES = 4;
 const LONGEST_HEADER = 14;

@@ -1,14 +1,12 @@
 import type { Socket } from 'node:net';
-import type { Writable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import * as ws from 'ws';
+import { frameReceiver } from '../../test/support/frame-receiver.ts';
 import { FrameWriter, type SendNow } from './frame-writer.ts';
 
 /** What a WebSocket client makes of the bytes a writer sent. */
 function decoded(bytes: Buffer): string[] {
-  const { Receiver } = ws as unknown as { Receiver: new (options: object) => Writable };
-  const receiver = new Receiver({ isServer: false });
+  const receiver = frameReceiver({ isServer: false });
   const messages: string[] = [];
   receiver.on('message', (data: Buffer, isBinary: boolean) => messages.push(`${isBinary ? 'binary' : 'text'} ${data}`));
   receiver.write(bytes);

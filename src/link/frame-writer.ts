@@ -57,7 +57,8 @@ export class FrameWriter {
 /** Above this, copying the message costs more than a second buffer in the write. */
 const MERGED_BYTES = 8192;
 
-const FINAL_TEXT = 0x81;
+/** How the frame of a whole message begins. */
+export const FINAL_TEXT = 0x81;
 
 /** A buffer that starts with the header of a final text frame and has room for `room` bytes after it. */
 function header(length: number, room: number): Buffer {

@@ -1,19 +1,8 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { Scope } from '../base/index.ts';
+import { socketPair } from '../../test/support/socket-pair.ts';
 import { sendNow } from './send-now.ts';
-
-/** Both ends of a connection; nobody reads at the far one. */
-async function connection(scope: Scope): Promise<{ near: Socket; far: Socket }> {
-  const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
-  scope.defer(() => void server.close());
-  await once(server, 'listening');
-  const far = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  const [[near]] = (await Promise.all([once(server, 'connection'), once(far, 'connect')])) as [[Socket], unknown];
-  scope.defer(() => void [near, far].map((socket) => socket.destroy()));
-  return { near, far };
-}
 
 async function read(socket: Socket, length: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
@@ -26,16 +15,16 @@ async function read(socket: Socket, length: number): Promise<Buffer> {
 
 describe('bytes that the system takes at once', () => {
   it('arrive, in one part or two', async () => {
-    await using scope = new Scope();
-    const { near, far } = await connection(scope);
+    using both = await socketPair();
+    const { near, far } = both;
     expect(sendNow(near, Buffer.from('one '))).toBe(4);
     expect(sendNow(near, Buffer.from('two '), Buffer.from('three'))).toBe(9);
     expect((await read(far, 13)).toString()).toBe('one two three');
   });
 
   it('are as many as there is room for, and none once some wait in the socket', async () => {
-    await using scope = new Scope();
-    const { near, far } = await connection(scope);
+    using both = await socketPair();
+    const { near, far } = both;
     const bytes = Buffer.alloc(64 * 1024 * 1024, 'all of this ');
     const sent = sendNow(near, bytes);
     expect(sent).toBeGreaterThan(0);
@@ -50,15 +39,15 @@ describe('bytes that the system takes at once', () => {
     ['has been ended', (near: Socket) => void near.end()],
     ['is gone', (near: Socket) => void near.destroy()],
   ])('are none when the socket %s', async (_what, finish) => {
-    await using scope = new Scope();
-    const { near } = await connection(scope);
+    using both = await socketPair();
+    const { near } = both;
     finish(near);
     expect(sendNow(near, Buffer.from('too late'))).toBe(0);
   });
 
   it('are none when nobody takes them any more, and the socket finds out why', async () => {
-    await using scope = new Scope();
-    const { near, far } = await connection(scope);
+    using both = await socketPair();
+    const { near, far } = both;
     far.resetAndDestroy();
     const failed = once(near, 'error');
     await once(far, 'close');
