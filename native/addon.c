@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "addon.h"
+#include "family.h"
 #include "harden.h"
 
 #include <errno.h>
@@ -114,6 +115,22 @@ static napi_value send_signal(napi_env env, napi_callback_info info)
     return sent;
 }
 
+/* join(child, mark): whether the child, which was started without a family, has one now. */
+static napi_value join_family(napi_env env, napi_callback_info info)
+{
+    struct call call;
+    uint64_t mark;
+    bool lossless;
+    napi_value joined;
+    if (!enter(env, info, &call))
+        return NULL;
+    bool ok = napi_get_value_bigint_uint64(env, call.arguments[1], &mark, &lossless) == napi_ok && !call.child->reaped &&
+              family_found(call.child->pid, mark) == 0;
+    leave(&call);
+    TRY(env, napi_get_boolean(env, ok, &joined));
+    return joined;
+}
+
 /* resize(child, rows, cols) */
 static napi_value resize(napi_env env, napi_callback_info info)
 {
@@ -217,7 +234,7 @@ NAPI_MODULE_INIT()
         {"release", release}, {"decodeBase64", decode_base64}, {"mask", mask_bytes},           {"unmask", unmask_bytes},         {"harden", harden},
         {"socketPair", socket_pair},                          {"receiveDescriptors", receive_descriptors},
         {"fileAnswer", file_answer},                          {"fileAnswerLater", file_answer_later},
-        {"send", send_bytes},
+        {"send", send_bytes},                                 {"join", join_family},
     };
     struct addon *addon = calloc(1, sizeof *addon);
     if (addon == NULL)

@@ -44,6 +44,17 @@ struct victims {
     size_t count, capacity;
 };
 
+int family_found(pid_t pid, uint64_t mark)
+{
+    struct rlimit limit;
+    if (prlimit(pid, RLIMIT_RTTIME, NULL, &limit) < 0)
+        return -1;
+    if (limit.rlim_max != RLIM_INFINITY)
+        return 0;
+    limit.rlim_cur = limit.rlim_max = mark;
+    return prlimit(pid, RLIMIT_RTTIME, &limit, NULL);
+}
+
 static struct family *family_of(pid_t pid, struct family *families, size_t count)
 {
     struct rlimit limit;

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct family {
     uint64_t mark, mask;
@@ -15,5 +16,8 @@ struct family {
  * dead. Returns the number of processes killed, or -1 with errno when /proc cannot be read.
  */
 int family_sweep(struct family *families, size_t count);
+
+/* Makes a process, the calling one if it is 0, the first of a family. Whoever is in another's already stays there. */
+int family_found(pid_t pid, uint64_t mark);
 
 #endif

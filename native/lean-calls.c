@@ -79,11 +79,6 @@ ssize_t read(int fd, void *bytes, size_t length)
     return syscall(SYS_read, (long)fd, bytes, length);
 }
 
-ssize_t pread(int fd, void *bytes, size_t length, off_t offset)
-{
-    return syscall(SYS_pread64, (long)fd, bytes, length, (long)offset);
-}
-
 ssize_t write(int fd, const void *bytes, size_t length)
 {
     return syscall(SYS_write, (long)fd, bytes, length);
@@ -92,11 +87,6 @@ ssize_t write(int fd, const void *bytes, size_t length)
 ssize_t readlink(const char *path, char *target, size_t size)
 {
     return syscall(SYS_readlinkat, (long)AT_FDCWD, path, target, size);
-}
-
-int fstat(int fd, struct stat *status)
-{
-    return (int)syscall(SYS_fstat, (long)fd, status);
 }
 
 int chdir(const char *path)

@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "bytes.h"
 #include "files.h"
 #include "inner-listeners.h"
 #include "number.h"
@@ -43,23 +43,16 @@ static int complain(int code, const char *what, const char *name)
 
 static int read_whole(int fd, struct reader *reader)
 {
-    struct stat status;
-    if (fstat(fd, &status) < 0)
+    struct bytes content = {0};
+    char part[4096];
+    ssize_t count;
+    while ((count = read_retrying(fd, part, sizeof part)) > 0)
+        bytes_add(&content, part, (size_t)count);
+    bytes_add(&content, "", 1);
+    if (count < 0 || content.failed)
         return -1;
-    size_t length = 0, size = (size_t)status.st_size;
-    reader->at = malloc(size + 1);
-    if (reader->at == NULL)
-        return -1;
-    while (length < size) {
-        ssize_t count = pread(fd, reader->at + length, size - length, (off_t)length);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count <= 0)
-            return -1;
-        length += (size_t)count;
-    }
-    reader->end = reader->at + length;
-    *reader->end = '\0';
+    reader->at = content.start;
+    reader->end = content.start + content.length - 1;
     return 0;
 }
 
@@ -95,7 +88,7 @@ static char **next_list(struct reader *reader, size_t *count)
     return next_strings(reader, *count);
 }
 
-static size_t strings_left(const struct reader *reader)
+static size_t remaining(const struct reader *reader)
 {
     size_t count = 0;
     for (char *at = reader->at; at < reader->end; at++)
@@ -157,7 +150,7 @@ static int run(int fd, int kept)
     const char *directory = next_string(&request);
     char **files = next_list(&request, &count);
     char **arguments = next_list(&request, &count);
-    char **environment = next_strings(&request, strings_left(&request));
+    char **environment = next_strings(&request, remaining(&request));
     if (ports == NULL || files == NULL || arguments == NULL || environment == NULL)
         return complain(1, "cannot read", "the request");
     if (port_count > 0 && listen_for_server(channel, ports, port_count) < 0)

@@ -20,11 +20,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "family.h"
 #include "files.h"
 #include "harden.h"
 
@@ -78,17 +78,6 @@ static int place_stdio(const struct spawn_request *request)
     return inherit_place(request->inherited, request->inherited_count);
 }
 
-static int set_mark(uint64_t mark)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_RTTIME, &limit) < 0)
-        return -1;
-    if (limit.rlim_max != RLIM_INFINITY)
-        return 0; /* already someone's family */
-    limit.rlim_cur = limit.rlim_max = mark;
-    return setrlimit(RLIMIT_RTTIME, &limit);
-}
-
 static int run_first(const struct spawn_request *request)
 {
     bool denied = false;
@@ -117,7 +106,7 @@ static int child_main(void *argument)
         return give_up(job, "stdio");
     if (request->stdio == STDIO_TERMINAL && ioctl(0, TIOCSCTTY, 0) < 0)
         return give_up(job, "terminal");
-    if (request->mark != 0 && set_mark(request->mark) < 0)
+    if (request->mark != 0 && family_found(0, request->mark) < 0)
         return give_up(job, "mark");
     if (request->leashed) {
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)

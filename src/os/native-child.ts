@@ -16,7 +16,7 @@ export class NativeChild implements Child, Receiver {
   readonly stdin: NativeInput | undefined;
   readonly #reactor: Reactor;
   readonly #id: number;
-  readonly #mark: bigint;
+  #mark: bigint;
   readonly #streams: readonly OutputStream[];
   readonly #exited: Deferred<ExitStatus> = deferred();
   #released = false;
@@ -39,6 +39,12 @@ export class NativeChild implements Child, Receiver {
 
   signal(signal: number): boolean {
     return !this.#released && this.#reactor.addon.signal(this.#id, signal);
+  }
+
+  join(mark: bigint): boolean {
+    const joined = !this.#released && this.#reactor.addon.join(this.#id, mark);
+    if (joined) this.#mark = mark;
+    return joined;
   }
 
   resize(rows: number, cols: number): void {

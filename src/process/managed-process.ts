@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Changes, decodeBase64, decodeLatin1 } from '../base/index.ts';
 import {
   type Child,
@@ -81,7 +82,7 @@ export class ManagedProcess implements AsyncDisposable {
     this.#snapshots = new OutputSnapshots(retainedOutputBytes, drop);
     this.#frames = new OutputFrames(processId);
     this.#input = new ProcessInput(child, tty);
-    this.#apply({ type: 'spawned', streams: tty ? 1 : 2 });
+    this.#apply({ type: 'spawned', streams: (tty ? 1 : 2) + this.#sandboxes });
     void this.#follow().catch((error) => {
       options.onFault(error);
       return this[Symbol.asyncDispose]();
@@ -110,6 +111,22 @@ export class ManagedProcess implements AsyncDisposable {
         await this.#announceExit(this.#heldExit.exitCode);
       }
     }
+    if (this.#confined) await this.#leaveSandbox(this.#confined);
+  }
+
+  /**
+   * What a sandbox has put on the disk goes before the process closes. Not at the exit: a launcher that is killed early leaves
+   * a child behind, which is still busy with it. And a turn later: the client has heard of the exit by then.
+   */
+  async #leaveSandbox({ claim }: Confined): Promise<void> {
+    await nextTurn();
+    claim[Symbol.dispose]();
+    await this.#apply({ type: 'streamEnded' });
+  }
+
+  /** A sandbox counts as one more stream that has to end. */
+  get #sandboxes(): number {
+    return this.#confined ? 1 : 0;
   }
 
   /** The last words of a command in a sandbox decide how its failure is reported, so they are waited for. */
@@ -126,7 +143,7 @@ export class ManagedProcess implements AsyncDisposable {
   }
 
   #hasEndedStreams(): boolean {
-    return this.#state.phase === 'running' && this.#state.openStreams === 0;
+    return this.#state.phase === 'running' && this.#state.openStreams === this.#sandboxes;
   }
 
   #announceExit(exitCode: number): Promise<void> {
@@ -164,11 +181,7 @@ export class ManagedProcess implements AsyncDisposable {
         }),
       );
     }
-    if (this.#state.phase === 'closed') {
-      // Not at the exit: a launcher that is killed early leaves a child behind, which is still busy with its sandbox.
-      this.#confined?.claim[Symbol.dispose]();
-      announcements.push(this.#announcement('process/closed', {}));
-    }
+    if (this.#state.phase === 'closed') announcements.push(this.#announcement('process/closed', {}));
     this.#changes.notify();
     for (const announcement of announcements) await this.#audience.send(announcement);
     if (this.#state.phase === 'closed') this.#onClosed();

@@ -1,7 +1,7 @@
 import type { Logger } from '../base/index.ts';
-import { osErrorText, SpawnError, type SpawnOptions, spawn } from '../os/index.ts';
+import { type Child, osErrorText, SpawnError, type SpawnOptions, spawn } from '../os/index.ts';
 import { ExecError, type Params, type Result } from '../protocol/index.ts';
-import type { Confined } from '../sandbox/index.ts';
+import type { CommandLaunchers, Confined } from '../sandbox/index.ts';
 import { ManagedProcess, type ProcessAudience } from './managed-process.ts';
 import { ShellSnapshots } from './shell-snapshot.ts';
 import { confineStart, findDenied, type ProcessNetwork, resolveStart, type StartGates } from './start-request.ts';
@@ -14,6 +14,7 @@ export interface ProcessTableOptions extends StartGates {
   readonly retainedOutputBytes: number;
   readonly maxProcesses: number;
   readonly closedProcessMs: number;
+  readonly launchers: CommandLaunchers;
   readonly log: Logger;
   /** The family mark of the n-th process. */
   readonly mark: (n: number) => bigint;
@@ -84,7 +85,7 @@ export class ProcessTable implements AsyncDisposable {
       argv: request.argv,
       tty: request.io.type === 'pty',
       mark,
-      child: spawnConfined({ ...(confined?.command ?? command), mark }, confined),
+      child: confined ? this.#spawnConfined(confined, mark) : orExplain(command, () => spawn({ ...command, mark })),
       confined,
       audience: options.audience,
       retainedOutputBytes: options.retainedOutputBytes,
@@ -129,6 +130,17 @@ export class ProcessTable implements AsyncDisposable {
     this.#processes.clear();
   }
 
+  #spawnConfined(confined: Confined, mark: bigint): Child {
+    try {
+      const child = orExplain(confined.command, () => this.#options.launchers.spawn(confined, mark));
+      confined.started();
+      return child;
+    } catch (error) {
+      confined.claim[Symbol.dispose]();
+      throw error;
+    }
+  }
+
   /** A client that lost the answer to its start asks again with the same `startId`. */
   #isRepetition(params: StartParams): boolean {
     const earlier = this.#repeatable.get(params.processId);
@@ -166,28 +178,17 @@ function requestText({ startId: _, ...request }: StartParams): string {
   return JSON.stringify(request);
 }
 
-function spawnConfined(options: SpawnOptions, confined: Confined | undefined): ReturnType<typeof spawn> {
-  try {
-    const child = spawnOrExplain(options);
-    confined?.started();
-    return child;
-  } catch (error) {
-    confined?.claim[Symbol.dispose]();
-    throw error;
-  }
-}
-
 /** Spawns, or says why not in the words of the reference. */
-function spawnOrExplain(options: SpawnOptions): ReturnType<typeof spawn> {
+function orExplain(command: Command, spawned: () => Child): Child {
   try {
-    return spawn(options);
+    return spawned();
   } catch (cause) {
     if (!(cause instanceof SpawnError)) throw cause;
-    throw new ExecError('internal', explain(options, cause), { cause });
+    throw new ExecError('internal', explain(command, cause), { cause });
   }
 }
 
-function explain({ argv, env, io }: SpawnOptions, error: SpawnError): string {
+function explain({ argv, env, io }: Command, error: SpawnError): string {
   if (io.type === 'pty' && error.step === 'exec' && error.code === 'ENOENT') {
     return `Unable to spawn ${argv[0]} because:\nNo viable candidates found in PATH ${JSON.stringify(env.PATH ?? '')}`;
   }

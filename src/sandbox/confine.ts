@@ -2,21 +2,33 @@ import { type Bubblewrap, bubblewrap } from './bubblewrap.ts';
 import { expandGlobs } from './glob-scan.ts';
 import { InnerProxies, proxyPorts } from './inner-proxies.ts';
 import { filter, type Launcher, launcherArgs, mountPoints, usable } from './launcher.ts';
-import { HOST_VIEW, type MountPlan, planMounts } from './mount-plan.ts';
+import { HOST_VIEW, type MountPlan } from './mount-plan.ts';
+import { MountPlans } from './mount-plans.ts';
 import type { Policy } from './policy.ts';
 import { Refusal } from './refusal.ts';
 import type { FilterMode } from './seccomp.ts';
 import { type Command, nothing, stageBytes, stageFile, stageProgram, stageRequest, strings } from './stage.ts';
+import { ARGUMENTS, FIRST_FREE, PROGRAM_SOCKET, WaitingLauncher } from './waiting-launcher.ts';
 
 /** A command as it is to be spawned so that a policy holds. */
 export interface Confined {
   readonly command: Command;
+  /** What a launcher that waits has to be told; undefined if it would have to know more before it starts. */
+  readonly order?: LaunchOrder | undefined;
   /** Whether the command never runs: what is spawned only says why. */
   readonly refused: boolean;
   /** To be called as soon as it is spawned. */
   started(): void;
   /** To be disposed when the process has ended, or could not be started. */
   readonly claim: Disposable;
+}
+
+/** The sandbox for a command and the command, for a launcher that knows the rest. */
+export interface LaunchOrder {
+  readonly launcher: Launcher;
+  readonly args: readonly string[];
+  readonly request: Buffer;
+  readonly emptyFiles: number;
 }
 
 export interface ConfineOptions {
@@ -30,12 +42,11 @@ export interface ConfineOptions {
   readonly kept?: number | undefined;
 }
 
-/** The descriptors the launcher and the stage find open. */
-const STAGE = 3;
-const REQUEST = 4;
-const FILTER = 5;
-const ARGUMENTS = 6;
-const FIRST_EMPTY = 7;
+/** The descriptors the launcher and the stage find open, besides the arguments. */
+const REQUEST = PROGRAM_SOCKET;
+const FILTER = FIRST_FREE;
+const STAGE = FIRST_FREE + 1;
+const FIRST_EMPTY = FIRST_FREE + 2;
 
 /** Wraps a command so that the policy holds for it and for everything it starts. */
 export function confine(command: Command, policy: Policy, options: ConfineOptions = {}): Confined {
@@ -60,8 +71,10 @@ function orRefused(command: Command, confined: () => Confined): Confined {
   }
 }
 
+const plans = new MountPlans(FIRST_EMPTY);
+
 function planned(policy: Policy, deniedMatches: readonly string[]): MountPlan {
-  return policy.unrestricted ? HOST_VIEW : planMounts(policy, deniedMatches, FIRST_EMPTY);
+  return policy.unrestricted ? HOST_VIEW : plans.plan(policy, deniedMatches);
 }
 
 interface Launch {
@@ -77,25 +90,28 @@ function launched(command: Command, plan: MountPlan, { policy, launcher, proxies
     ...launcherArgs(plan, launcher, { network: hostNetwork ? 'host' : 'own', filter: FILTER }),
     ...(launcher.proc ? [] : ['--perms', '555', '--ro-bind-data', String(STAGE), STAGE_WITHOUT_PROC]),
   ];
-  const stage = launcher.proc ? `/proc/self/fd/${STAGE}` : STAGE_WITHOUT_PROC;
   const channel = FIRST_EMPTY + plan.emptyFiles;
+  const request = stageRequest(command, proxies && { listeners: { channel, ports: proxies.ports } });
+  const mode = proxies ? 'proxy' : hostNetwork ? 'base' : 'isolated';
+  const waitable = launcher.proc && mode === 'isolated' && kept === undefined;
   const mounted = mountPoints().claim(plan.mountPoints);
   return {
     command: {
       ...command,
-      argv: [launcher.path, '--args', String(ARGUMENTS), '--', stage, ...stageArguments(kept)],
+      argv: [launcher.path, '--args', String(ARGUMENTS), '--', ...stageIn(launcher, kept)],
       arg0: 'bwrap',
       // The request's variables are set inside: LD_PRELOAD and its kin would act on the launcher.
       env: {},
       inherit: [
-        launcher.proc ? stageFile() : stageBytes(), // what is copied into the view is read to its end
-        stageRequest(command, proxies && { listeners: { channel, ports: proxies.ports } }),
-        filter(proxies ? 'proxy' : hostNetwork ? 'base' : 'isolated'),
+        request,
         strings(args),
+        filter(mode),
+        launcher.proc ? stageFile() : stageBytes(), // what is copied into the view is read to its end
         ...Array.from({ length: plan.emptyFiles }, nothing),
         ...(proxies ? [proxies.channel.childEnd] : []),
       ],
     },
+    order: waitable ? { launcher, args, request, emptyFiles: plan.emptyFiles } : undefined,
     refused: false,
     started: () => void proxies?.open(),
     claim: {
@@ -105,6 +121,17 @@ function launched(command: Command, plan: MountPlan, { policy, launcher, proxies
       },
     },
   };
+}
+
+/** A launcher for commands that are in no network and keep no descriptor, waiting to be ordered to start one. */
+export function waitForOrder(launcher: Launcher, io: Command['io'], emptyFiles: number): WaitingLauncher {
+  const inherit = [filter('isolated'), stageFile(), ...Array.from({ length: emptyFiles }, nothing)];
+  return new WaitingLauncher({ launcher, program: stageIn(launcher), io, mark: 0n, inherit });
+}
+
+/** How the stage is started in the view a launcher makes. */
+function stageIn({ proc }: Launcher, kept?: number): readonly string[] {
+  return [proc ? `/proc/self/fd/${STAGE}` : STAGE_WITHOUT_PROC, ...stageArguments(kept)];
 }
 
 /** Where the stage lies in views that have no procfs to reach its descriptor by. */
@@ -117,7 +144,7 @@ function filtered(command: Command, mode: FilterMode, kept: number | undefined):
     argv: [stageProgram(), ...stageArguments(kept)],
     arg0: 'sandbox-stage',
     env: {},
-    inherit: [stageFile(), stageRequest(command, { filter: FILTER }), filter(mode)],
+    inherit: [stageRequest(command, { filter: REQUEST + 1 }), filter(mode)],
   };
 }
 

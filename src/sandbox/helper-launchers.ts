@@ -1,4 +1,4 @@
-import { closeSync, write, writeSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import { type Child, familyMark, killFamily, PROCESS_MASK, spawn, streamPair } from '../os/index.ts';
 import { presumedBubblewrap } from './bubblewrap.ts';
 import { refused } from './confine.ts';
@@ -7,8 +7,9 @@ import { filter, launcherArgs, mountPoints, usable } from './launcher.ts';
 import { type MountPlan, planMounts } from './mount-plan.ts';
 import type { Policy, Rule } from './policy.ts';
 import { Refusal } from './refusal.ts';
-import { nothing, strings } from './stage.ts';
+import { nothing } from './stage.ts';
 import type { Survey } from './survey.ts';
+import { FIRST_FREE, PROGRAM_SOCKET, WaitingLauncher } from './waiting-launcher.ts';
 
 /** The view a helper is to be given, or why there can be none. */
 export type HelperView = MountPlan | Refusal;
@@ -24,30 +25,28 @@ export function planHelper(program: string, policy: Policy, survey: Survey): Hel
   const rules: readonly Rule[] = [...policy.rules, { path: program, access: 'read', skipMissing: true }];
   try {
     const deniedMatches = expandGlobs(policy.deniedGlobs, policy.globDepth);
-    return planMounts({ ...policy, rules }, deniedMatches, FIRST_EMPTY, survey);
+    // Each device is a mount of its own, and a client that waits for a helper waits for all mounts.
+    return planMounts({ ...policy, rules }, { deniedMatches, firstEmpty: FIRST_EMPTY, survey, devices: 'null' });
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;
   }
 }
 
-/**
- * Starts programs of ours in sandboxes, each with one end of a socket as its only argument. A launcher can be kept
- * waiting for the next: it is loaded and knows everything but the view, so that a client waits for the mounts alone.
- */
+/** Starts programs of ours in sandboxes, each with one end of a socket as its only argument; one can be kept waiting. */
 export class HelperLaunchers implements AsyncDisposable {
-  #waiting: WaitingLauncher | undefined;
+  #waiting: HelperLauncher | undefined;
   #replacement: NodeJS.Timeout | undefined;
   #over = false;
 
   /** From now on one waits for the next helper. */
   keepOneWaiting(program: string): void {
-    if (!this.#over) this.#waiting ??= new WaitingLauncher(program, EMPTY_FILES_WHILE_WAITING);
+    if (!this.#over) this.#waiting ??= new HelperLauncher(program, EMPTY_FILES_WHILE_WAITING);
   }
 
   launch(program: string, view: HelperView): LaunchedHelper {
     if (view instanceof Refusal) return refusing(program, view);
-    const launcher = this.#take(program, view) ?? new WaitingLauncher(program, view.emptyFiles);
+    const launcher = this.#take(program, view) ?? new HelperLauncher(program, view.emptyFiles);
     try {
       return launcher.build(view);
     } catch (error) {
@@ -62,7 +61,7 @@ export class HelperLaunchers implements AsyncDisposable {
     await this.#waiting?.[Symbol.asyncDispose]();
   }
 
-  #take(program: string, { emptyFiles }: MountPlan): WaitingLauncher | undefined {
+  #take(program: string, { emptyFiles }: MountPlan): HelperLauncher | undefined {
     const waiting = this.#waiting;
     if (waiting?.program !== program || emptyFiles > EMPTY_FILES_WHILE_WAITING) return undefined;
     this.#waiting = undefined;
@@ -80,87 +79,45 @@ export class HelperLaunchers implements AsyncDisposable {
 }
 
 /**
- * A launcher that reads what the view is to be. It needs no stage: the program has no use for an environment or a
+ * A launcher that knows everything but the view. It needs no stage: the program has no use for an environment or a
  * directory, and closes by itself what it inherits.
  */
-class WaitingLauncher implements AsyncDisposable {
+class HelperLauncher implements AsyncDisposable {
   readonly program: string;
-  readonly #child: Child;
   readonly #mark = familyMark(process.pid, HELPERS, launches++);
-  readonly #ownEnds: { readonly args: number; readonly channel: number };
-  #claim: Disposable | undefined;
-  #state: 'waiting' | 'told' | 'over' = 'waiting';
+  readonly #launcher: WaitingLauncher;
 
   constructor(program: string, emptyFiles: number) {
     this.program = program;
-    const { path } = usable(presumedBubblewrap());
-    const [ownArgs, args] = streamPair();
-    const [ownChannel, channel] = streamPair();
-    this.#ownEnds = { args: ownArgs, channel: ownChannel };
-    try {
-      this.#child = spawn({
-        argv: [path, '--args', String(ARGUMENTS), '--', program, String(FIRST_EMPTY + emptyFiles)],
-        arg0: 'bwrap',
-        cwd: '/',
-        env: {},
-        io: { type: 'pipe', stdin: 'open' },
-        mark: this.#mark,
-        inherit: [filter('isolated'), args, ...Array.from({ length: emptyFiles }, nothing), channel],
-      });
-    } catch (error) {
-      this.#closeOwnEnds();
-      throw error;
-    } finally {
-      closeSync(args);
-      closeSync(channel);
-    }
-    void this.#child.exited.then((status) => this.#ended('signal' in status));
+    this.#launcher = new WaitingLauncher({
+      launcher: usable(presumedBubblewrap()),
+      program: [program, String(PROGRAM_SOCKET)],
+      io: { type: 'pipe', stdin: 'open' },
+      mark: this.#mark,
+      inherit: [filter('isolated'), ...Array.from({ length: emptyFiles }, nothing)],
+    });
   }
 
   get alive(): boolean {
-    return this.#state === 'waiting';
+    return this.#launcher.alive;
   }
 
   /** Has it make the sandbox and run the program there. */
   build(view: MountPlan): LaunchedHelper {
     const args = launcherArgs(view, usable(presumedBubblewrap()), { network: 'own', filter: FILTER });
     args.push('--as-pid-1'); // it starts no processes that somebody would have to reap
-    this.#claim = mountPoints().claim(view.mountPoints);
-    this.#state = 'told';
-    send(this.#ownEnds.args, strings(args));
-    return { child: this.#child, channel: this.#ownEnds.channel };
+    const claim = mountPoints().claim(view.mountPoints);
+    const { child } = this.#launcher;
+    void child.exited.then(async (status) => {
+      // A launcher that is killed while it builds the sandbox does not take its child with it.
+      if ('signal' in status) await killFamily(this.#mark, PROCESS_MASK);
+      claim[Symbol.dispose]();
+    });
+    return { child, channel: this.#launcher.build(args) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#child[Symbol.asyncDispose]();
-  }
-
-  async #ended(killed: boolean): Promise<void> {
-    if (this.#state === 'waiting') this.#closeOwnEnds();
-    this.#state = 'over';
-    // A launcher that is killed while it builds the sandbox does not take its child with it.
-    if (killed) await killFamily(this.#mark, PROCESS_MASK);
-    this.#claim?.[Symbol.dispose]();
-  }
-
-  #closeOwnEnds(): void {
-    closeSync(this.#ownEnds.args);
-    closeSync(this.#ownEnds.channel);
-  }
-}
-
-/** All of it, and the end. Whoever is gone by then tells so by its exit. */
-function send(descriptor: number, bytes: Buffer): void {
-  if (bytes.length > SOCKET_ROOM) {
-    write(descriptor, bytes, () => closeSync(descriptor)); // elsewhere, as it may have to wait for the reader
-    return;
-  }
-  try {
-    writeSync(descriptor, bytes);
-  } catch {
-    // as said
-  } finally {
-    closeSync(descriptor);
+    await this.#launcher[Symbol.asyncDispose]();
   }
 }
 
@@ -176,14 +133,10 @@ function refusing(program: string, { message }: Refusal): LaunchedHelper {
 const HELPERS = -1;
 let launches = 0;
 
-/** The descriptors a launcher finds open. */
-const FILTER = 3;
-const ARGUMENTS = 4;
-const FIRST_EMPTY = 5;
+const FILTER = FIRST_FREE;
+const FIRST_EMPTY = FIRST_FREE + 1;
 
 /** As many as most views need, and some: a view that needs more gets a launcher of its own. */
 const EMPTY_FILES_WHILE_WAITING = 8;
 /** Later than the first answer of the helper that got the last one: two would be loaded at the same time. */
 const REPLACEMENT_MS = 500;
-/** What a socket takes before anybody reads it. */
-const SOCKET_ROOM = 64 * 1024;

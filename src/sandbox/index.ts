@@ -1,4 +1,5 @@
 export { bubblewrap, confirmBubblewrap, tryBubblewrap } from './bubblewrap.ts';
+export { CommandLaunchers } from './command-launchers.ts';
 export { type Confined, confine } from './confine.ts';
 export { looksDenied } from './denial.ts';
 export { resolveFilePolicy } from './file-policy.ts';

@@ -29,7 +29,7 @@ function policyOf(rules: readonly (readonly [path: string, access: Access])[], m
 }
 
 const plan = (rules: readonly (readonly [string, Access])[], more?: Partial<Policy>): MountPlan =>
-  planMounts(policyOf(rules, more), [], 7);
+  planMounts(policyOf(rules, more), { firstEmpty: 7 });
 
 const meanings: Readonly<Record<string, Access>> = {
   '--bind': 'write',
@@ -90,7 +90,7 @@ describe('a plan of mounts', () => {
   it('holds in place what lies between a writable directory and a rule below it', () => {
     const held = (more: readonly string[] = []) => {
       const rules = [['/', 'read'] as const, [folder, 'write'] as const, [join(folder, 'a/b/b'), 'read'] as const];
-      const { args } = planMounts(policyOf(rules), more, 7);
+      const { args } = planMounts(policyOf(rules), { deniedMatches: more, firstEmpty: 7 });
       return args.filter((_, at) => args[at - 1] === '--bind').map((path) => path.slice(folder.length));
     };
     expect(held()).toEqual(['', '/a', '/a/b']);
@@ -100,7 +100,7 @@ describe('a plan of mounts', () => {
 
   it('hides what a pattern matches after what is held in place around it', () => {
     const rules = [['/', 'read'] as const, [folder, 'write'] as const, [join(folder, 'a/b/b'), 'read'] as const];
-    const made = planMounts(policyOf(rules), [join(folder, 'a/a')], 7);
+    const made = planMounts(policyOf(rules), { deniedMatches: [join(folder, 'a/a')], firstEmpty: 7 });
     expect(accessIn(made, join(folder, 'a/a/a'))).toBe('deny');
   });
 
@@ -141,7 +141,7 @@ describe('a plan of mounts', () => {
       { path: join(folder, 'a'), access: 'write', skipMissing: false },
       { path: join(folder, 'a/missing'), access: 'read', skipMissing: true },
     ] as const;
-    const made = planMounts(policyOf([], { rules }), [], 7);
+    const made = planMounts(policyOf([], { rules }), { firstEmpty: 7 });
     expect(made.args.join(' ')).not.toContain('missing');
   });
 

@@ -12,9 +12,16 @@ export interface MountPlan {
   readonly mountPoints: readonly string[];
 }
 
+const SHARED_MEMORY = ['--bind-try', '/dev/shm', '/dev/shm'];
+
+const DEVICES: Readonly<Record<'usual' | 'null', readonly string[]>> = {
+  usual: ['--dev', '/dev'],
+  null: ['--perms', '555', '--tmpfs', '/dev', '--dev-bind', '/dev/null', '/dev/null'],
+};
+
 /** The disk as it is, where only other namespaces are wanted. */
 export const HOST_VIEW: MountPlan = {
-  args: ['--bind', '/', '/', '--dev', '/dev', '--bind-try', '/dev/shm', '/dev/shm'],
+  args: ['--bind', '/', '/', ...DEVICES.usual, ...SHARED_MEMORY],
   emptyFiles: 0,
   mountPoints: [],
 };
@@ -25,13 +32,19 @@ export const PROTECTED_NAMES = ['.git', '.agents', '.codex', '.aws'] as const;
 /** Where programs and libraries live, and what they need to be told. */
 const MINIMAL = ['/bin', '/sbin', '/usr', '/etc', '/lib', '/lib64', '/nix/store', '/run/current-system/sw'];
 
-export function planMounts(
-  policy: Policy,
-  deniedMatches: readonly string[],
-  firstEmpty: number,
-  survey: Survey = new Survey(),
-): MountPlan {
-  return new Planner(firstEmpty, survey).plan(policy, deniedMatches);
+export interface PlanOptions {
+  /** The first of the descriptors that have nothing to read. */
+  readonly firstEmpty: number;
+  /** What the patterns of the policy match. */
+  readonly deniedMatches?: readonly string[];
+  /** Where answers about the disk come from, and are kept. */
+  readonly survey?: Survey;
+  /** The devices programs count on, or just the one that swallows everything. */
+  readonly devices?: 'usual' | 'null';
+}
+
+export function planMounts(policy: Policy, options: PlanOptions): MountPlan {
+  return new Planner(options).plan(policy, options.deniedMatches ?? []);
 }
 
 interface Node {
@@ -48,11 +61,13 @@ class Planner {
   readonly #links = new Map<string, string>();
   readonly #firstEmpty: number;
   readonly #disk: Survey;
+  readonly #devices: readonly string[];
   #emptyFiles = 0;
 
-  constructor(firstEmpty: number, disk: Survey) {
+  constructor({ firstEmpty, survey = new Survey(), devices = 'usual' }: PlanOptions) {
     this.#firstEmpty = firstEmpty;
-    this.#disk = disk;
+    this.#disk = survey;
+    this.#devices = DEVICES[devices];
   }
 
   plan(policy: Policy, deniedMatches: readonly string[]): MountPlan {
@@ -149,9 +164,9 @@ class Planner {
   }
 
   #base(access: Access): void {
-    if (access === 'write') this.#args.push(...HOST_VIEW.args);
-    else if (access === 'read') this.#args.push('--ro-bind', '/', '/', '--dev', '/dev');
-    else this.#args.push('--tmpfs', '/', '--dev', '/dev');
+    if (access === 'deny') this.#args.push('--tmpfs', '/');
+    else this.#args.push(access === 'write' ? '--bind' : '--ro-bind', '/', '/');
+    this.#args.push(...this.#devices, ...(access === 'write' ? SHARED_MEMORY : []));
   }
 
   /** Parents come before what lies below them, and a denied directory is sealed after everything in it is in place. */

@@ -4,6 +4,7 @@ import { familyMark, killFamily, SESSION_MASK } from '../os/index.ts';
 import { type ProcessAudience, ProcessTable } from '../process/index.ts';
 import { limits } from '../protocol/index.ts';
 import { ConnectionLost, type Link } from '../rpc/index.ts';
+import type { CommandLaunchers } from '../sandbox/index.ts';
 import type { ExecServerConfig } from './config.ts';
 
 /** How a session reaches its client. */
@@ -11,6 +12,15 @@ export interface Attachment {
   readonly link: Link;
   /** Sends a request; rejects when the connection ends before the answer. */
   call(method: string, params: unknown): Promise<unknown>;
+}
+
+export interface SessionOptions {
+  readonly config: ExecServerConfig;
+  readonly log: Logger;
+  readonly launchers: CommandLaunchers;
+  /** The numbers of the server and of the session in the marks of its processes. */
+  readonly server: number;
+  readonly number: number;
 }
 
 /** What outlives a connection: the processes of a client, waiting to be resumed while nobody is attached. */
@@ -23,7 +33,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
   #unanswered = 0;
   #unsent = 0;
 
-  constructor(config: ExecServerConfig, log: Logger, server: number, number: number) {
+  constructor({ config, log, launchers, server, number }: SessionOptions) {
     this.#familyMark = familyMark(server, number, 0);
     this.processes = new ProcessTable({
       audience: this,
@@ -33,6 +43,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
       closedProcessMs: limits.closedProcessMs,
       allowDirectExec: config.allowDirectExec,
       allowPreparedExec: config.allowPreparedExec,
+      launchers,
       log,
       mark: (n) => familyMark(server, number, n),
     });

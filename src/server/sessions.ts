@@ -3,6 +3,7 @@ import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/index.ts';
 import { familyMark, SERVER_MASK, startGuardian } from '../os/index.ts';
 import { ExecError } from '../protocol/index.ts';
+import { CommandLaunchers } from '../sandbox/index.ts';
 import type { ExecServerConfig } from './config.ts';
 import { type Attachment, Session } from './session.ts';
 
@@ -11,6 +12,7 @@ export class Sessions implements AsyncDisposable {
   readonly #config: ExecServerConfig;
   readonly #log: Logger;
   readonly #server = randomInt(2 ** 22);
+  readonly #launchers = new CommandLaunchers();
   readonly #sessions = new Map<string, Session>();
   readonly #expiries = new Map<Session, NodeJS.Timeout>();
   readonly #guardian: Promise<AsyncDisposable>;
@@ -25,7 +27,13 @@ export class Sessions implements AsyncDisposable {
   }
 
   create(client: Attachment, events: readonly string[]): Session {
-    const session = new Session(this.#config, this.#log, this.#server, this.#created++);
+    const session = new Session({
+      config: this.#config,
+      log: this.#log,
+      launchers: this.#launchers,
+      server: this.#server,
+      number: this.#created++,
+    });
     this.#sessions.set(session.id, session);
     session.attach(client, events);
     return session;
@@ -68,6 +76,7 @@ export class Sessions implements AsyncDisposable {
     await Promise.all(sessions.map((session) => session.processes.endGracefully(grace)));
     for (const session of sessions) this.#end(session);
     await Promise.all(this.#ending);
+    await this.#launchers[Symbol.asyncDispose]();
     const guardian = await this.#guardian.catch(() => undefined); // reported when it failed
     await guardian?.[Symbol.asyncDispose]();
   }

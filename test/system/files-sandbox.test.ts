@@ -64,6 +64,19 @@ describe.each(accounts)('a sandboxed filesystem call of a server run by $name', 
     return yard.client.call('fs/writeFile', params);
   };
 
+  it('finds no device but the one that swallows everything', async () => {
+    const call = (method: string, path: string, more: object = {}) =>
+      yard.client.call<{ entries: { fileName: string }[] }>(method, {
+        path: uri(path),
+        sandbox: sandbox(restrictedRead),
+        ...more,
+      });
+    const { entries } = await call('fs/readDirectory', '/dev');
+    expect(entries.map(({ fileName }) => fileName)).toEqual(['null']);
+    await call('fs/writeFile', '/dev/null', { dataBase64: base64('x') });
+    expect(await refusal(call('fs/createDirectory', '/dev/new'))).toMatchObject({ code: -32600 });
+  });
+
   it('writes where it may and nowhere else', async () => {
     await write(`${yard.workspace}/new`, 'inside');
     expect(readFileSync(`${yard.workspace}/new`, 'utf8')).toBe('inside');

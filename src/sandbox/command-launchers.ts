@@ -1,0 +1,70 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { type Child, spawn } from '../os/index.ts';
+import { type Confined, type LaunchOrder, waitForOrder } from './confine.ts';
+import type { Launcher } from './launcher.ts';
+import type { Command } from './stage.ts';
+import { sendAll, type WaitingLauncher } from './waiting-launcher.ts';
+
+type Io = Command['io'];
+
+/**
+ * Starts sandboxed commands. Whoever ran one will run another, wired the same way: a launcher is loaded for it while the
+ * first is at work.
+ */
+export class CommandLaunchers implements AsyncDisposable {
+  /** At most one for each way a command can be wired. */
+  readonly #waiting = new Map<string, WaitingLauncher>();
+  #over = false;
+
+  /** Throws SpawnError. */
+  spawn({ command, order }: Confined, mark: bigint): Child {
+    if (!order) return spawn({ ...command, mark });
+    const child = this.#order(command, order, mark) ?? spawn({ ...command, mark });
+    setImmediate(() => this.#keepOneWaiting(command.io, order.launcher)); // once the answer is on its way
+    return child;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#over = true;
+    await Promise.all([...this.#waiting.values()].map((launcher) => launcher[Symbol.asyncDispose]()));
+  }
+
+  /** Has a waiting launcher start a command. */
+  #order({ io, cwd }: Command, { args, request, emptyFiles }: LaunchOrder, mark: bigint): Child | undefined {
+    const waiting = this.#waiting.get(wiring(io));
+    if (!waiting || emptyFiles > EMPTY_FILES_WHILE_WAITING || !canEnter(cwd)) return undefined;
+    this.#waiting.delete(wiring(io));
+    const { child } = waiting;
+    if (!waiting.alive || !child.join(mark)) {
+      void waiting[Symbol.asyncDispose]();
+      return undefined;
+    }
+    if (io.type === 'pty') child.resize(io.rows, io.cols);
+    sendAll(waiting.build(args), request);
+    return child;
+  }
+
+  #keepOneWaiting(io: Io, launcher: Launcher): void {
+    if (this.#over || this.#waiting.has(wiring(io))) return;
+    try {
+      this.#waiting.set(wiring(io), waitForOrder(launcher, io, EMPTY_FILES_WHILE_WAITING));
+    } catch {
+      // no process can be started now: the next command gets a launcher of its own
+    }
+  }
+}
+
+/** A launcher that is started there says why not, if not. */
+function canEnter(directory: string | Buffer): boolean {
+  try {
+    accessSync(directory, constants.X_OK);
+    return statSync(directory).isDirectory();
+  } catch {
+    return false; // it is not there, or not for us
+  }
+}
+
+const wiring = (io: Io): string => (io.type === 'pty' ? 'pty' : io.stdin);
+
+/** As many as most views need, and some: a view that needs more gets a launcher of its own. */
+const EMPTY_FILES_WHILE_WAITING = 8;

@@ -1,0 +1,94 @@
+import { closeSync, write, writeSync } from 'node:fs';
+import { type Child, type SpawnOptions, spawn, streamPair } from '../os/index.ts';
+import type { Launcher } from './launcher.ts';
+import { strings } from './stage.ts';
+
+/** What a launcher must know before it waits. */
+export interface WaitingOptions {
+  readonly launcher: Launcher;
+  /** What is to run in the sandbox, and its arguments. */
+  readonly program: readonly string[];
+  readonly io: SpawnOptions['io'];
+  readonly mark: bigint;
+  /** Descriptors from `FIRST_FREE` on. */
+  readonly inherit: readonly (number | Uint8Array)[];
+}
+
+/** The descriptors every launcher finds open: a socket for the program, and one from which the arguments come. */
+export const PROGRAM_SOCKET = 3;
+export const ARGUMENTS = 4;
+export const FIRST_FREE = 5;
+
+/** A launcher that is loaded and waits to be told what sandbox to make: whoever wants one waits for the mounts alone. */
+export class WaitingLauncher implements AsyncDisposable {
+  readonly child: Child;
+  readonly #ownEnds: { readonly args: number; readonly socket: number };
+  #state: 'waiting' | 'told' | 'over' = 'waiting';
+
+  constructor({ launcher, program, io, mark, inherit }: WaitingOptions) {
+    const [ownArgs, args] = streamPair();
+    const [ownSocket, socket] = streamPair();
+    this.#ownEnds = { args: ownArgs, socket: ownSocket };
+    try {
+      this.child = spawn({
+        argv: [launcher.path, '--args', String(ARGUMENTS), '--', ...program],
+        arg0: 'bwrap',
+        cwd: '/',
+        env: {},
+        io,
+        mark,
+        inherit: [socket, args, ...inherit],
+      });
+    } catch (error) {
+      this.#closeOwnEnds();
+      throw error;
+    } finally {
+      closeSync(args);
+      closeSync(socket);
+    }
+    void this.child.exited.then(() => this.#ended());
+  }
+
+  get alive(): boolean {
+    return this.#state === 'waiting';
+  }
+
+  /** Has it make the sandbox. Gives our end of the program's socket; whoever has it closes it. */
+  build(args: readonly string[]): number {
+    this.#state = 'told';
+    sendAll(this.#ownEnds.args, strings(args));
+    return this.#ownEnds.socket;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.child[Symbol.asyncDispose]();
+  }
+
+  #ended(): void {
+    if (this.#state === 'waiting') this.#closeOwnEnds();
+    this.#state = 'over';
+  }
+
+  #closeOwnEnds(): void {
+    closeSync(this.#ownEnds.args);
+    closeSync(this.#ownEnds.socket);
+  }
+}
+
+/** All of it, and the end. Whoever is gone by then tells so by its exit. */
+export function sendAll(socket: number, bytes: Buffer): void {
+  if (bytes.length > SOCKET_ROOM) {
+    write(socket, bytes, () => closeSync(socket)); // elsewhere, as it may have to wait for the reader
+    return;
+  }
+  try {
+    writeSync(socket, bytes);
+  } catch {
+    // as said
+  } finally {
+    closeSync(socket);
+  }
+}
+
+/** What a socket takes before anybody reads it. */
+const SOCKET_ROOM = 64 * 1024;
