@@ -46,42 +46,62 @@ export interface FileRequest {
 
 /** The request as the engine takes it, but for its payload. */
 export function encodeFileRequest(request: FileRequest, id = 0): Buffer {
-  const { operation, flags = 0, paths = [], numbers = [], payload } = request;
-  const [path, target] = paths;
-  const message = withPaths(path?.toNative(), target?.toNative());
-  message.writeUInt32LE(message.length - HEAD_BYTES + (payload?.length ?? 0), 0);
-  message.writeUInt32LE(id, 4);
-  message.writeUInt16LE(operations[operation], 8);
-  setFlags(message, flags);
-  for (let at = 0; at < numbers.length; at++) message.writeBigUInt64LE(BigInt(numbers[at]!), 16 + 8 * at);
+  const { operation, flags = 0, paths, numbers, payload } = request;
+  const path = withoutSlash(paths?.[0]?.toNative());
+  const target = withoutSlash(paths?.[1]?.toNative());
+  const pathBytes = lengthInC(path);
+  const targetBytes = lengthInC(target);
+  const message = Buffer.allocUnsafe(HEAD_BYTES + pathBytes + targetBytes);
+  head[0] = pathBytes + targetBytes + (payload?.length ?? 0);
+  head[1] = id;
+  head[2] = operations[operation] | (flags << 16);
+  head[3] = pathBytes;
+  setNumber(4, numbers?.[0]);
+  setNumber(6, numbers?.[1]);
+  setNumber(8, numbers?.[2]);
+  head[10] = targetBytes;
+  message.set(headBytes);
+  put(message, path, HEAD_BYTES);
+  put(message, target, HEAD_BYTES + pathBytes);
   return message;
 }
 
 export function setFlags(message: Buffer, flags: number): void {
-  message.writeUInt16LE(flags, 10);
+  message[10] = flags & 0xff;
+  message[11] = flags >> 8;
 }
 
 const HEAD_BYTES = 48;
-const NO_PATH = Buffer.alloc(0);
 
-function withPaths(path: NativePath | undefined, target: NativePath | undefined): Buffer {
-  const first = path === undefined ? NO_PATH : terminated(path);
-  const second = target === undefined ? NO_PATH : terminated(target);
-  const message = Buffer.allocUnsafe(HEAD_BYTES + first.length + second.length).fill(0, 0, HEAD_BYTES);
-  message.writeUInt32LE(first.length, 12);
-  message.writeUInt32LE(second.length, 40);
-  first.copy(message, HEAD_BYTES);
-  second.copy(message, HEAD_BYTES + first.length);
-  return message;
+/** The head being written, as words and as bytes: faster than a call for each number, above all in the first thousand requests. */
+const head = new Uint32Array(HEAD_BYTES / 4);
+const headBytes = new Uint8Array(head.buffer);
+
+function setNumber(at: number, number = 0): void {
+  head[at] = number; // what fits into 32 bits
+  head[at + 1] = Math.floor(number / 2 ** 32);
 }
 
-/** The path as C wants it. A slash at the end says nothing that the rest does not. */
-function terminated(path: NativePath): Buffer {
-  const bytes = typeof path === 'string' ? Buffer.from(`${path}\0`) : Buffer.from([...path, 0]);
-  let end = bytes.length - 1;
-  while (end > 1 && bytes[end - 1] === SLASH) end--;
-  bytes[end] = 0;
-  return bytes.subarray(0, end + 1);
+/** A slash at the end of a path says nothing that the rest does not. */
+function withoutSlash(path: NativePath | undefined): NativePath | undefined {
+  if (path === undefined) return undefined;
+  let end = path.length;
+  if (typeof path === 'string') while (end > 1 && path.charCodeAt(end - 1) === SLASH) end--;
+  else while (end > 1 && path[end - 1] === SLASH) end--;
+  return end === path.length ? path : path.slice(0, end);
+}
+
+/** With the NUL at its end. */
+function lengthInC(path: NativePath | undefined): number {
+  if (path === undefined) return 0;
+  return (typeof path === 'string' ? Buffer.byteLength(path) : path.length) + 1;
+}
+
+function put(message: Buffer, path: NativePath | undefined, at: number): void {
+  if (path === undefined) return;
+  if (typeof path === 'string') message.write(path, at);
+  else message.set(path, at);
+  message[at + lengthInC(path) - 1] = 0;
 }
 
 const SLASH = 0x2f;

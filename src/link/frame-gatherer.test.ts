@@ -122,19 +122,24 @@ function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
 }
 
 /** Gives the messages in the order in which they were taken, by the shortcut or from what was passed on. */
-function taken(chunks: readonly Buffer[], isOpen: () => boolean) {
+function run(chunks: readonly Buffer[], isOpen: () => boolean) {
   const receiver = frameReceiver({ isServer: true });
   const messages: string[] = [];
   let shortcuts = 0;
+  const together: number[] = [];
   receiver.on('message', (data: Buffer) => messages.push(data.toString()));
   receiver.on('error', () => {}); // told below
   const take = (message: Uint8Array) => {
     shortcuts++;
     messages.push(Buffer.from(message).toString());
   };
-  const gatherer = new FrameGatherer((piece) => receiver.write(piece), byteHandling, { isOpen, take });
+  const gatherer = new FrameGatherer((piece) => receiver.write(piece), byteHandling, {
+    isOpen,
+    take,
+    taken: () => together.push(shortcuts),
+  });
   for (const chunk of chunks) gatherer.add(Buffer.from(chunk)); // its to change
-  return { messages, shortcuts, failure: receiver.errored };
+  return { messages, shortcuts, together, failure: receiver.errored };
 }
 
 describe('a shortcut for messages that come whole', () => {
@@ -147,7 +152,7 @@ describe('a shortcut for messages that come whole', () => {
         const contents = shapes.map(([length], n) => `${n}`.padEnd(length, '.'));
         const bytes = Buffer.concat(contents.flatMap((content, n) => sent(content, shapes[n]![1])));
         let asked = 0;
-        const { messages, failure } = taken(cut(bytes, sizes), () => open[asked++ % open.length]!);
+        const { messages, failure } = run(cut(bytes, sizes), () => open[asked++ % open.length]!);
         expect(failure).toBeNull();
         expect(messages).toEqual(contents);
       }),
@@ -157,8 +162,8 @@ describe('a shortcut for messages that come whole', () => {
   it('is taken by all that come whole together, while it is open', () => {
     const messages = ['one', 'two'.repeat(60), 'three'];
     const chunk = Buffer.concat(messages.map((content) => framed(0x81, content)));
-    expect(taken([chunk], () => true)).toMatchObject({ messages, shortcuts: 3 });
-    expect(taken([chunk], () => false)).toMatchObject({ messages, shortcuts: 0 });
+    expect(run([chunk], () => true)).toMatchObject({ messages, shortcuts: 3, together: [3] });
+    expect(run([chunk], () => false)).toMatchObject({ messages, shortcuts: 0, together: [] });
   });
 
   it.each([
@@ -166,7 +171,7 @@ describe('a shortcut for messages that come whole', () => {
     ['has no mask', [Buffer.concat([Buffer.from([0x81, 7]), Buffer.from('no mask')])]],
     ['makes use of an extension', [framed(0xc1, 'compressed')]],
   ])('is not taken by a message that %s, which is an error', (_what, frames) => {
-    const { messages, failure } = taken(frames, () => true);
+    const { messages, failure } = run(frames, () => true);
     expect(messages).toEqual([]);
     expect(failure).toBeInstanceOf(Error);
   });

@@ -14,6 +14,8 @@ export interface Shortcut {
   /** Whether everything that came before has been dealt with, and more is wanted. */
   isOpen(): boolean;
   take(message: Uint8Array): void;
+  /** Called after the last of those that came together. */
+  taken(): void;
 }
 
 /**
@@ -67,6 +69,7 @@ export class FrameGatherer {
 
   add(chunk: Buffer): void {
     const taken = this.#takeShortcut(chunk);
+    if (taken > 0) this.#shortcut?.taken();
     if (taken < chunk.length) this.#gather(taken === 0 ? chunk : chunk.subarray(taken));
   }
 

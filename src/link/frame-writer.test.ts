@@ -48,6 +48,21 @@ describe('frames of a server', () => {
     );
   });
 
+  it('leave when they are let go, where whoever had them held does so', async () => {
+    const { socket, sendNow, written } = recorder([Number.POSITIVE_INFINITY]);
+    const writer = new FrameWriter(socket, sendNow, () => {});
+    writer.hold();
+    writer.write('a');
+    writer.write('bc');
+    expect(written).toEqual([]);
+    writer.flush();
+    expect(written.map(decoded)).toEqual([['text a', 'text bc']]);
+
+    writer.write('later');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(decoded(written[1]!)).toEqual(['text later']);
+  });
+
   it.each([
     ['the system takes', Number.POSITIVE_INFINITY],
     ['the socket keeps', 0],

@@ -13,6 +13,7 @@ export class FrameWriter {
   readonly #sendNow: SendNow;
   readonly #written: () => void;
   #batch: Buffer[] = [];
+  #held = false;
 
   /** `written` is called when the system has taken what had to wait. */
   constructor(socket: Socket, sendNow: SendNow, written: () => void) {
@@ -32,11 +33,17 @@ export class FrameWriter {
     const start = frame.length - length;
     if (typeof message === 'string') frame.write(message, start, 'utf8');
     else frame.set(message, start);
-    if (this.#batch.push(frame) === 1) process.nextTick(() => this.flush());
+    if (this.#batch.push(frame) === 1 && !this.#held) process.nextTick(() => this.flush());
+  }
+
+  /** Keeps what is written from now on until `flush`, to be called in the same turn: cheaper than having it called. */
+  hold(): void {
+    this.#held = this.#batch.length === 0;
   }
 
   /** Hands what is gathered to the socket now; whatever must come after it calls this first. */
   flush(): void {
+    this.#held = false;
     if (this.#batch.length === 0) return;
     const batch = this.#batch;
     this.#batch = [];
@@ -67,7 +74,10 @@ function header(length: number, room: number): Buffer {
   frame[0] = FINAL_TEXT;
   if (size === 2) frame[1] = length;
   else frame[1] = size === 4 ? 126 : 127;
-  if (size === 4) frame.writeUInt16BE(length, 2);
+  if (size === 4) {
+    frame[2] = length >> 8;
+    frame[3] = length & 0xff;
+  }
   if (size === 10) frame.writeBigUInt64BE(BigInt(length), 2);
   return frame;
 }

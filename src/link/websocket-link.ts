@@ -77,9 +77,11 @@ export class WebSocketLink implements Link {
     const isOpen = (): boolean => !this.#busy && this.#ws.readyState === this.#ws.OPEN;
     const takeAtOnce = (message: Uint8Array): void => {
       this.#vigil?.heard();
+      this.#frames?.hold();
       take(message);
     };
-    if (this.#below) gatherFrames(this.#below.socket, this.#below, { isOpen, take: takeAtOnce });
+    const taken = (): void => this.#frames?.flush();
+    if (this.#below) gatherFrames(this.#below.socket, this.#below, { isOpen, take: takeAtOnce, taken });
   }
 
   send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void> {

@@ -78,6 +78,20 @@ describe('a path URI', () => {
     expect(refusalOf(() => foreign.toNative())).toEqual({ code: -32600, message: `'${href}' is invalid on 'linux'` });
   });
 
+  it('is what the rules of URLs make of it, also where they change nothing', () => {
+    const text = fc
+      .array(fc.constantFrom(...'///..ab1_~+=@,-'), { maxLength: 12 })
+      .map((letters) => `file:///${letters.join('')}`);
+    fc.assert(
+      fc.property(text, (uri) => {
+        const { href, pathname } = new URL(uri);
+        const parsed = PathUri.parse(uri);
+        expect([parsed.href, parsed.toNative()]).toEqual([href, pathname]);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
   it('may be a native absolute path, as older clients send it', () => {
     const paths = ['/', '/x/y', '/a b', '/q?#f', '/p%20q', '//x'];
 

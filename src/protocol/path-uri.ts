@@ -7,18 +7,31 @@ export type NativePath = string | Uint8Array;
 /** Prefix of the spelling for native paths that no ordinary file URI can name. */
 const OPAQUE = '/%00/bad/path/';
 
+const SCHEME = 'file://';
+
+/** What the rules leave as it is: several times faster than having them applied. */
+const PLAIN = /^file:\/\/(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9_.~+=@,-]+)+$/;
+const LONGEST_PLAIN = 4096;
+
 /** A path as it travels: a `file:` URI, parsed by the rules of WHATWG URLs. */
 export class PathUri {
   readonly href: string;
-  readonly #url: URL;
+  readonly #pathname: string;
+  readonly #host: string;
 
-  private constructor(url: URL) {
-    this.#url = url;
-    this.href = url.href;
+  private constructor(href: string, pathname: string, host: string) {
+    this.href = href;
+    this.#pathname = pathname;
+    this.#host = host;
+  }
+
+  static #of({ href, pathname, host }: URL): PathUri {
+    return new PathUri(href, pathname, host);
   }
 
   /** Parses a URI, or a native absolute path as clients before June 2026 send it. */
   static parse(text: string): PathUri {
+    if (text.length < LONGEST_PLAIN && PLAIN.test(text)) return new PathUri(text, text.slice(SCHEME.length), '');
     if (text.startsWith('/')) return PathUri.fromNative(text);
     const url = parseUrl(text);
     if (url.protocol !== 'file:') throw invalid(`unsupported path URI scheme \`${url.protocol.slice(0, -1)}\``);
@@ -29,21 +42,21 @@ export class PathUri {
       throw invalid(`'${url.href}' is invalid on 'linux'`);
     if (/^\/[a-z]:(\/|$)/.test(url.pathname))
       url.pathname = url.pathname.slice(0, 2).toUpperCase() + url.pathname.slice(2);
-    return new PathUri(url);
+    return PathUri.#of(url);
   }
 
   static fromNative(path: NativePath): PathUri {
     const url = new URL('file:///');
     // Set as a member: the parser of whole URLs drops blanks and control characters at the end.
     url.pathname = needsOpaqueSpelling(path) ? `${OPAQUE}${encodeBase64Url(path)}` : escapePath(path);
-    return new PathUri(url);
+    return PathUri.#of(url);
   }
 
   /** The path this URI names on Linux. */
   toNative(): NativePath {
-    const { pathname, host } = this.#url;
+    const pathname = this.#pathname;
     if (pathname.startsWith(OPAQUE)) return this.#opaquePath(pathname.slice(OPAQUE.length));
-    if (host !== '' || isDrivePath(pathname)) throw this.#foreign();
+    if (this.#host !== '' || isDrivePath(pathname)) throw this.#foreign();
     if (!pathname.includes('%')) return pathname; // nothing is escaped: plain ASCII
     return textOrBytes(unescapePath(pathname));
   }
