@@ -105,6 +105,7 @@ export class Connection implements Service {
     const session = this.#session(methods[method].family);
     const handler = this.#handlers[method] as ((params: unknown, context: RequestContext) => unknown) | undefined;
     if (!handler) throw notImplemented(method);
+    this.#options.rehearsal.begin();
     try {
       const result = handler(params, { session, signal, log: this.#options.log });
       if (!(result instanceof Promise)) return wireResult(method, result);
@@ -118,7 +119,6 @@ export class Connection implements Service {
     if (method !== 'initialized') throw new ExecError('invalidRequest', `unexpected notification ${method}`);
     if (this.#handshake.phase === 'new') throw new ExecError('invalidRequest', 'initialized before initialize');
     this.#handshake = { phase: 'ready', session: this.#handshake.session };
-    this.#options.rehearsal.begin();
   }
 
   violation(kind: Violation, error: Error): void {

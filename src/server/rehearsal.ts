@@ -7,8 +7,8 @@ import { confirmBubblewrap, type HelperLaunchers, resolveFilePolicy } from '../s
 import { FileParams } from './file-params.ts';
 
 /**
- * Goes once through all that a sandboxed call needs, in the turns after a client has introduced itself: code that runs
- * for the first time takes as long as the sandbox itself. A server that nobody uses spends nothing on it.
+ * Goes once through all that a sandboxed call needs, in the turns after a client has first asked for anything: code that
+ * runs for the first time takes as long as the sandbox itself. A server that nobody uses spends nothing on it.
  */
 export class Rehearsal {
   readonly #launchers: HelperLaunchers;

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { gone, processesWith, uniqueSeconds } from '../support/proc.ts';
+import { childrenOf, gone, processesWith, uniqueSeconds } from '../support/proc.ts';
 import { accounts, Yard } from './sandbox-fixture.ts';
 
 // How far the sandbox is built when the signal comes is left to chance: many tries meet every step.
@@ -19,3 +19,16 @@ it.each(accounts)(
     expect(readdirSync(yard.workspace).sort()).toEqual(['.git', 'a.txt', 'sub']);
   },
 );
+
+it.each(accounts)('a launcher that waits for the next command ends with its server, under $name', async (account) => {
+  await using yard = await Yard.open(account);
+  const server = yard.server.pid;
+  const launchers = () =>
+    processesWith('--args').filter((pid) => childrenOf(server).some((child) => child.pid === pid));
+  expect(await yard.run('exit 7')).toMatchObject({ exitCode: 7 });
+  const isForCommands = (pid: number) => processesWith('run').includes(pid);
+  await expect.poll(() => launchers().filter(isForCommands)).toHaveLength(1);
+  const waiting = launchers();
+  process.kill(server, 'SIGKILL');
+  await gone(waiting);
+});
