@@ -3,9 +3,9 @@
  *        sandbox-stage refuse FD       prints the text in FD to stderr
  *
  * The last step before a sandboxed command: runs inside the sandbox, where bubblewrap has left it. FD holds strings,
- * each ended by NUL: the descriptor of a seccomp program or -1, the descriptor of a channel to the server and the
- * number of ports to listen on for it and the ports, the working directory, the number of files to try and the files,
- * the number of arguments and the arguments, and the environment.
+ * each ended by NUL: how many bytes follow, without all of which nothing is run; the descriptor of a seccomp program or
+ * -1, the descriptor of a channel to the server and the number of ports to listen on for it and the ports, the working
+ * directory, the number of files to try and the files, the number of arguments and the arguments, and the environment.
  *
  * Exit codes: those of the command; 127 not found, 126 cannot be executed, 1 anything else, 2 usage.
  */
@@ -138,10 +138,18 @@ static int close_others(int kept)
     return close_range((unsigned)kept + 1, ~0U, 0);
 }
 
+/* Whoever sends a request may be killed on the way: half a command is another one. */
+static bool is_complete(struct reader *request)
+{
+    int length = number_in(next_string(request));
+    errno = EPIPE;
+    return request->end - request->at == length;
+}
+
 static int run(int fd, int kept)
 {
     struct reader request;
-    if (read_whole(fd, &request) < 0)
+    if (read_whole(fd, &request) < 0 || !is_complete(&request))
         return complain(1, "cannot read", "the request");
     int filter = number_in(next_string(&request));
     int channel = number_in(next_string(&request));

@@ -3,7 +3,7 @@ import { type Child, spawn } from '../os/index.ts';
 import { type Confined, type LaunchOrder, waitForOrder } from './confine.ts';
 import type { Launcher } from './launcher.ts';
 import type { Command } from './stage.ts';
-import { sendAll, type WaitingLauncher } from './waiting-launcher.ts';
+import { SOCKET_ROOM, sendAll, type WaitingLauncher } from './waiting-launcher.ts';
 
 type Io = Command['io'];
 
@@ -32,7 +32,8 @@ export class CommandLaunchers implements AsyncDisposable {
   /** Has a waiting launcher start a command. */
   #order({ io, cwd }: Command, { args, request, emptyFiles }: LaunchOrder, mark: bigint): Child | undefined {
     const waiting = this.#waiting.get(wiring(io));
-    if (!waiting || emptyFiles > EMPTY_FILES_WHILE_WAITING || !canEnter(cwd)) return undefined;
+    if (!waiting || emptyFiles > EMPTY_FILES_WHILE_WAITING || args.length > SOCKET_ROOM) return undefined;
+    if (!canEnter(cwd)) return undefined;
     this.#waiting.delete(wiring(io));
     const { child } = waiting;
     if (!waiting.alive || !child.join(mark)) {
@@ -40,6 +41,7 @@ export class CommandLaunchers implements AsyncDisposable {
       return undefined;
     }
     if (io.type === 'pty') child.resize(io.rows, io.cols);
+    // After the arguments, all of which are there by now: whoever is cut short has no request, without which nothing runs.
     sendAll(waiting.build(args), request);
     return child;
   }

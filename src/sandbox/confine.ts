@@ -26,7 +26,7 @@ export interface Confined {
 /** The sandbox for a command and the command, for a launcher that knows the rest. */
 export interface LaunchOrder {
   readonly launcher: Launcher;
-  readonly args: readonly string[];
+  readonly args: Buffer;
   readonly request: Buffer;
   readonly emptyFiles: number;
 }
@@ -86,10 +86,10 @@ interface Launch {
 
 function launched(command: Command, plan: MountPlan, { policy, launcher, proxies, kept }: Launch): Confined {
   const hostNetwork = policy.network === 'enabled' && !proxies;
-  const args = [
+  const args = strings([
     ...launcherArgs(plan, launcher, { network: hostNetwork ? 'host' : 'own', filter: FILTER }),
     ...(launcher.proc ? [] : ['--perms', '555', '--ro-bind-data', String(STAGE), STAGE_WITHOUT_PROC]),
-  ];
+  ]);
   const channel = FIRST_EMPTY + plan.emptyFiles;
   const request = stageRequest(command, proxies && { listeners: { channel, ports: proxies.ports } });
   const mode = proxies ? 'proxy' : hostNetwork ? 'base' : 'isolated';
@@ -104,7 +104,7 @@ function launched(command: Command, plan: MountPlan, { policy, launcher, proxies
       env: {},
       inherit: [
         request,
-        strings(args),
+        args,
         filter(mode),
         launcher.proc ? stageFile() : stageBytes(), // what is copied into the view is read to its end
         ...Array.from({ length: plan.emptyFiles }, nothing),

@@ -7,7 +7,7 @@ import { filter, launcherArgs, mountPoints, usable } from './launcher.ts';
 import { type MountPlan, planMounts } from './mount-plan.ts';
 import type { Policy, Rule } from './policy.ts';
 import { Refusal } from './refusal.ts';
-import { nothing } from './stage.ts';
+import { nothing, strings } from './stage.ts';
 import type { Survey } from './survey.ts';
 import { FIRST_FREE, PROGRAM_SOCKET, WaitingLauncher } from './waiting-launcher.ts';
 
@@ -113,7 +113,7 @@ class HelperLauncher implements AsyncDisposable {
       if ('signal' in status) await killFamily(this.#mark, PROCESS_MASK);
       claim[Symbol.dispose]();
     });
-    return { child, channel: this.#launcher.build(args) };
+    return { child, channel: this.#launcher.build(strings(args)) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -17,11 +17,12 @@ export function stageRequest({ argv, arg0, cwd, env }: Command, options: StageOp
   const program = argv[0] ?? '';
   const files = candidates(program, env.PATH);
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-  return Buffer.concat([
+  const body = Buffer.concat([
     strings([filter, listeners.channel, listeners.ports.length, ...listeners.ports].map(String)),
     typeof cwd === 'string' ? strings([cwd]) : Buffer.concat([cwd, Buffer.alloc(1)]),
     strings([String(files.length), ...files, String(argv.length), arg0 ?? program, ...argv.slice(1), ...variables]),
   ]);
+  return Buffer.concat([strings([String(body.length)]), body]);
 }
 
 /** Strings as C wants them, each ended by NUL. */

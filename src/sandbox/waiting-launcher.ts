@@ -1,7 +1,6 @@
 import { closeSync, write, writeSync } from 'node:fs';
 import { type Child, type SpawnOptions, spawn, streamPair } from '../os/index.ts';
 import type { Launcher } from './launcher.ts';
-import { strings } from './stage.ts';
 
 /** What a launcher must know before it waits. */
 export interface WaitingOptions {
@@ -54,9 +53,9 @@ export class WaitingLauncher implements AsyncDisposable {
   }
 
   /** Has it make the sandbox. Gives our end of the program's socket; whoever has it closes it. */
-  build(args: readonly string[]): number {
+  build(args: Buffer): number {
     this.#state = 'told';
-    sendAll(this.#ownEnds.args, strings(args));
+    sendAll(this.#ownEnds.args, args);
     return this.#ownEnds.socket;
   }
 
@@ -91,4 +90,4 @@ export function sendAll(socket: number, bytes: Buffer): void {
 }
 
 /** What a socket takes before anybody reads it. */
-const SOCKET_ROOM = 64 * 1024;
+export const SOCKET_ROOM = 64 * 1024;

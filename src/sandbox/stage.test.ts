@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { spawn } from '../os/index.ts';
+import { stageProgram, stageRequest } from './stage.ts';
+
+const io = { type: 'pipe', stdin: 'closed' } as const;
+const request = stageRequest({ argv: ['/bin/sh', '-c', 'exit $CODE'], cwd: '/', env: { CODE: '7' }, io });
+
+async function outcomeOf(bytes: Buffer): Promise<unknown> {
+  await using child = spawn({ argv: [stageProgram(), 'run', '3'], cwd: '/', env: {}, io, mark: 0n, inherit: [bytes] });
+  return await child.exited;
+}
+
+describe('the last stage before a sandboxed command', () => {
+  it('runs what is requested', async () => {
+    expect(await outcomeOf(request)).toEqual({ code: 7 });
+  });
+
+  it('runs nothing when the request is cut off, wherever that is', async () => {
+    for (let length = 0; length < request.length; length++) {
+      expect(await outcomeOf(request.subarray(0, length)), `${length} bytes`).toEqual({ code: 1 });
+    }
+  });
+});
