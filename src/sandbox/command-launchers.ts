@@ -15,6 +15,8 @@ export class CommandLaunchers implements AsyncDisposable {
   /** At most one for each way a command can be wired. */
   readonly #waiting = new Map<string, WaitingLauncher>();
   #over = false;
+  /** Whether one could not be given a family, as happens where bubblewrap is setuid: no more are made then. */
+  #useless = false;
 
   /** Throws SpawnError. */
   spawn({ command, order }: Confined, mark: bigint): Child {
@@ -36,7 +38,9 @@ export class CommandLaunchers implements AsyncDisposable {
     if (!canEnter(cwd)) return undefined;
     this.#waiting.delete(wiring(io));
     const { child } = waiting;
-    if (!waiting.alive || !child.join(mark)) {
+    if (!waiting.alive) return undefined;
+    if (!child.join(mark)) {
+      this.#useless = true;
       void waiting[Symbol.asyncDispose]();
       return undefined;
     }
@@ -47,7 +51,7 @@ export class CommandLaunchers implements AsyncDisposable {
   }
 
   #keepOneWaiting(io: Io, launcher: Launcher): void {
-    if (this.#over || this.#waiting.has(wiring(io))) return;
+    if (this.#over || this.#useless || this.#waiting.has(wiring(io))) return;
     try {
       this.#waiting.set(wiring(io), waitForOrder(launcher, io, EMPTY_FILES_WHILE_WAITING));
     } catch {

@@ -59,7 +59,9 @@ export class WaitingLauncher implements AsyncDisposable {
     return this.#ownEnds.socket;
   }
 
+  /** One that waits ends by itself when nothing comes any more, also where it may not be killed. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended();
     await this.child[Symbol.asyncDispose]();
   }
 
