@@ -8,6 +8,7 @@
 #include "harden.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -115,20 +116,22 @@ static napi_value send_signal(napi_env env, napi_callback_info info)
     return sent;
 }
 
-/* join(child, mark): whether the child, which was started without a family, has one now. */
+/* join(child, mark): gives a child that was started without a family one; 0 or an errno, ESRCH if the child is over. */
 static napi_value join_family(napi_env env, napi_callback_info info)
 {
     struct call call;
     uint64_t mark;
     bool lossless;
-    napi_value joined;
     if (!enter(env, info, &call))
         return NULL;
-    bool ok = napi_get_value_bigint_uint64(env, call.arguments[1], &mark, &lossless) == napi_ok && !call.child->reaped &&
-              family_found(call.child->pid, mark) == 0;
+    long outcome = EINVAL;
+    struct pollfd exit = {.fd = call.child->pidfd, .events = POLLIN};
+    if (call.child->reaped || poll(&exit, 1, 0) > 0)
+        outcome = ESRCH; /* a dead child that is not reaped yet would take the mark */
+    else if (napi_get_value_bigint_uint64(env, call.arguments[1], &mark, &lossless) == napi_ok)
+        outcome = family_found(call.child->pid, mark) < 0 ? errno : 0;
     leave(&call);
-    TRY(env, napi_get_boolean(env, ok, &joined));
-    return joined;
+    return number(env, outcome);
 }
 
 /* resize(child, rows, cols) */

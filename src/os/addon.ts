@@ -41,8 +41,8 @@ export interface Addon {
   write(child: number, bytes: Uint8Array): number;
   end(child: number): void;
   signal(child: number, signal: number): boolean;
-  /** Gives a child that was spawned without a mark one, and with it a family; false if that cannot be. */
-  join(child: number, mark: bigint): boolean;
+  /** Gives a child that was spawned without a mark one, and with it a family: 0 or an errno, ESRCH if it is over. */
+  join(child: number, mark: bigint): number;
   resize(child: number, rows: number, cols: number): number;
   /** Bit 0: canonical, bit 1: echo, bits 8 to 15: end-of-file character; or a negative errno. */
   terminalMode(child: number): number;

@@ -41,10 +41,11 @@ export class NativeChild implements Child, Receiver {
     return !this.#released && this.#reactor.addon.signal(this.#id, signal);
   }
 
-  join(mark: bigint): boolean {
-    const joined = !this.#released && this.#reactor.addon.join(this.#id, mark);
-    if (joined) this.#mark = mark;
-    return joined;
+  join(mark: bigint): 'joined' | 'over' | 'refused' {
+    const errno = this.#released ? constants.errno.ESRCH : this.#reactor.addon.join(this.#id, mark);
+    if (errno !== 0) return errno === constants.errno.ESRCH ? 'over' : 'refused';
+    this.#mark = mark;
+    return 'joined';
   }
 
   resize(rows: number, cols: number): void {

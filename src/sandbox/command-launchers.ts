@@ -38,9 +38,9 @@ export class CommandLaunchers implements AsyncDisposable {
     if (!canEnter(cwd)) return undefined;
     this.#waiting.delete(wiring(io));
     const { child } = waiting;
-    if (!waiting.alive) return undefined;
-    if (!child.join(mark)) {
-      this.#useless = true;
+    const outcome = waiting.alive ? child.join(mark) : 'over';
+    if (outcome !== 'joined') {
+      this.#useless = outcome === 'refused';
       void waiting[Symbol.asyncDispose]();
       return undefined;
     }
