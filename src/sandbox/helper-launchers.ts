@@ -35,18 +35,29 @@ export function planHelper(program: string, policy: Policy, survey: Survey): Hel
 
 /** Starts programs of ours in sandboxes, each with one end of a socket as its only argument; one can be kept waiting. */
 export class HelperLaunchers implements AsyncDisposable {
+  readonly #nextMark: () => bigint;
   #waiting: HelperLauncher | undefined;
   #replacement: NodeJS.Timeout | undefined;
   #over = false;
 
+  /** A server gives marks by which its guardian finds what is left of a helper: a launcher that dies early leaves a child. */
+  constructor(nextMark = ownMark) {
+    this.#nextMark = nextMark;
+  }
+
+  /** Others with the same marks, among whom nobody waits. */
+  apart(): HelperLaunchers {
+    return new HelperLaunchers(this.#nextMark);
+  }
+
   /** From now on one waits for the next helper. */
   keepOneWaiting(program: string): void {
-    if (!this.#over) this.#waiting ??= new HelperLauncher(program, EMPTY_FILES_WHILE_WAITING);
+    if (!this.#over) this.#waiting ??= new HelperLauncher(program, EMPTY_FILES_WHILE_WAITING, this.#nextMark());
   }
 
   launch(program: string, view: HelperView): LaunchedHelper {
-    if (view instanceof Refusal) return refusing(program, view);
-    const launcher = this.#take(program, view) ?? new HelperLauncher(program, view.emptyFiles);
+    if (view instanceof Refusal) return refusing(program, view, this.#nextMark());
+    const launcher = this.#take(program, view) ?? new HelperLauncher(program, view.emptyFiles, this.#nextMark());
     try {
       return launcher.build(view);
     } catch (error) {
@@ -84,16 +95,17 @@ export class HelperLaunchers implements AsyncDisposable {
  */
 class HelperLauncher implements AsyncDisposable {
   readonly program: string;
-  readonly #mark = familyMark(process.pid, HELPERS, launches++);
+  readonly #mark: bigint;
   readonly #launcher: WaitingLauncher;
 
-  constructor(program: string, emptyFiles: number) {
+  constructor(program: string, emptyFiles: number, mark: bigint) {
     this.program = program;
+    this.#mark = mark;
     this.#launcher = new WaitingLauncher({
       launcher: usable(presumedBubblewrap()),
       program: [program, String(PROGRAM_SOCKET)],
       io: { type: 'pipe', stdin: 'open' },
-      mark: this.#mark,
+      mark,
       inherit: [filter('isolated'), ...Array.from({ length: emptyFiles }, nothing)],
     });
   }
@@ -122,16 +134,18 @@ class HelperLauncher implements AsyncDisposable {
 }
 
 /** A process that says why there is no helper, and ends. */
-function refusing(program: string, { message }: Refusal): LaunchedHelper {
+function refusing(program: string, { message }: Refusal, mark: bigint): LaunchedHelper {
   const { command } = refused({ argv: [program], cwd: '/', env: {}, io: { type: 'pipe', stdin: 'open' } }, message);
   const [channel, other] = streamPair();
   closeSync(other);
-  return { child: spawn({ ...command, mark: familyMark(process.pid, HELPERS, launches++) }), channel };
+  return { child: spawn({ ...command, mark }), channel };
 }
 
 /** The number of a session that no session has: helpers belong to the server. */
-const HELPERS = -1;
+export const HELPERS = -1;
+
 let launches = 0;
+const ownMark = (): bigint => familyMark(process.pid, HELPERS, launches++);
 
 const FILTER = FIRST_FREE;
 const FIRST_EMPTY = FIRST_FREE + 1;

@@ -18,7 +18,7 @@ export class ConnectionPoint implements AsyncDisposable {
   readonly #log: Logger;
   readonly #sessions: Sessions;
   readonly #info = environmentInfo();
-  readonly #launchers = new HelperLaunchers();
+  readonly #launchers = new HelperLaunchers(() => this.#sessions.helperMark());
   readonly #rehearsal: Rehearsal;
 
   constructor(options: ConnectionPointOptions) {

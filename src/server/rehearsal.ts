@@ -40,7 +40,7 @@ export class Rehearsal {
     await nextTurn();
     // Only what reads is carried out: a sandbox that may write puts mount points on the disk.
     const reading = params.decode('fs/getMetadata', example('read')) as Params<'fs/getMetadata'>;
-    await using files = new FileService({ onMissingChanged: () => {}, env: {} });
+    await using files = new FileService({ onMissingChanged: () => {}, env: {}, launchers: this.#launchers.apart() });
     await files.answer('fs/getMetadata', reading);
     confirmBubblewrap();
   }

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/index.ts';
 import { familyMark, SERVER_MASK, startGuardian } from '../os/index.ts';
 import { ExecError } from '../protocol/index.ts';
-import { CommandLaunchers } from '../sandbox/index.ts';
+import { CommandLaunchers, HELPERS } from '../sandbox/index.ts';
 import type { ExecServerConfig } from './config.ts';
 import { type Attachment, Session } from './session.ts';
 
@@ -18,12 +18,18 @@ export class Sessions implements AsyncDisposable {
   readonly #guardian: Promise<AsyncDisposable>;
   readonly #ending = new Set<Promise<void>>();
   #created = 0;
+  #helpers = 0;
 
   constructor(config: ExecServerConfig, log: Logger) {
     this.#config = config;
     this.#log = log;
     this.#guardian = startGuardian(familyMark(this.#server, 0, 0), SERVER_MASK);
     this.#guardian.catch((error) => log.error('guardian.failed', { error: String(error) }));
+  }
+
+  /** The mark of the next helper, which the guardian will know as ours. */
+  helperMark(): bigint {
+    return familyMark(this.#server, HELPERS, this.#helpers++);
   }
 
   create(client: Attachment, events: readonly string[]): Session {

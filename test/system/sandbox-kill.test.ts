@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { nativeFile } from '../../src/os/index.ts';
 import { childrenOf, gone, processesWith, uniqueSeconds } from '../support/proc.ts';
 import { accounts, Yard } from './sandbox-fixture.ts';
 
@@ -32,3 +33,19 @@ it.each(accounts)('a launcher that waits for the next command ends with its serv
   process.kill(server, 'SIGKILL');
   await gone(waiting);
 });
+
+// Again left to chance: a launcher that dies with its server between two steps does not take its child with it.
+it.each(accounts)(
+  'a server that is killed while it prepares for sandboxes leaves nobody behind, under $name',
+  async (account) => {
+    const helper = nativeFile('fs-helper');
+    for (let turn = 0; turn < 12; turn++) {
+      await using yard = await Yard.open(account);
+      for (let step = 0; step < 5 * turn; step++) await yard.client.call('environment/status');
+      process.kill(yard.server.pid, 'SIGKILL');
+      await gone(yard.server.pid);
+    }
+    const orphans = childrenOf(1).map(({ pid }) => pid);
+    await gone(processesWith(helper).filter((pid) => orphans.includes(pid)));
+  },
+);
