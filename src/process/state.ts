@@ -2,7 +2,7 @@
  * starting ──spawned──▶ running ──exited──▶ draining ──last streamEnded──▶ closed
  *
  * A child can exit while a grandchild still holds its stdout, and can close its stdout long before it exits, so
- * "exited" and "all output seen" are separate facts.
+ * "exited" and "all output seen" are separate facts. A sandbox counts as a stream: it ends when nothing of it is on the disk.
  */
 export type ProcessState =
   | { readonly phase: 'starting' }

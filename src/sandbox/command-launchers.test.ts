@@ -84,7 +84,7 @@ describe('launchers of sandboxed commands', () => {
     expect(text).toBe('50 132\n');
   });
 
-  it('put the command into its family, and nobody else', async () => {
+  it('put the command into its family', async () => {
     await using launchers = new CommandLaunchers();
     await outcomeOf(start(launchers, script('true')));
     await nextTurn();

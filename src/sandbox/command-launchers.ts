@@ -3,7 +3,7 @@ import { type Child, spawn } from '../os/index.ts';
 import { type Confined, type LaunchOrder, waitForOrder } from './confine.ts';
 import type { Launcher } from './launcher.ts';
 import type { Command } from './stage.ts';
-import { SOCKET_ROOM, sendAll, type WaitingLauncher } from './waiting-launcher.ts';
+import { EMPTY_FILES_WHILE_WAITING, SOCKET_ROOM, sendAll, type WaitingLauncher } from './waiting-launcher.ts';
 
 type Io = Command['io'];
 
@@ -14,9 +14,8 @@ type Io = Command['io'];
 export class CommandLaunchers implements AsyncDisposable {
   /** At most one for each way a command can be wired. */
   readonly #waiting = new Map<string, WaitingLauncher>();
-  #over = false;
-  /** Whether one could not be given a family, as happens where bubblewrap is setuid: no more are made then. */
-  #useless = false;
+  /** Not any more when this is over, or one could not be given a family, as happens where bubblewrap is setuid. */
+  #keepsWaiting = true;
 
   /** Throws SpawnError. */
   spawn({ command, order }: Confined, mark: bigint): Child {
@@ -27,7 +26,7 @@ export class CommandLaunchers implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#over = true;
+    this.#keepsWaiting = false;
     await Promise.all([...this.#waiting.values()].map((launcher) => launcher[Symbol.asyncDispose]()));
   }
 
@@ -40,7 +39,7 @@ export class CommandLaunchers implements AsyncDisposable {
     const { child } = waiting;
     const outcome = waiting.alive ? child.join(mark) : 'over';
     if (outcome !== 'joined') {
-      this.#useless = outcome === 'refused';
+      if (outcome === 'refused') this.#keepsWaiting = false;
       void waiting[Symbol.asyncDispose]();
       return undefined;
     }
@@ -51,7 +50,7 @@ export class CommandLaunchers implements AsyncDisposable {
   }
 
   #keepOneWaiting(io: Io, launcher: Launcher): void {
-    if (this.#over || this.#useless || this.#waiting.has(wiring(io))) return;
+    if (!this.#keepsWaiting || this.#waiting.has(wiring(io))) return;
     try {
       this.#waiting.set(wiring(io), waitForOrder(launcher, io, EMPTY_FILES_WHILE_WAITING));
     } catch {
@@ -71,6 +70,3 @@ function canEnter(directory: string | Buffer): boolean {
 }
 
 const wiring = (io: Io): string => (io.type === 'pty' ? 'pty' : io.stdin);
-
-/** As many as most views need, and some: a view that needs more gets a launcher of its own. */
-const EMPTY_FILES_WHILE_WAITING = 8;

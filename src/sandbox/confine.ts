@@ -47,6 +47,8 @@ const REQUEST = PROGRAM_SOCKET;
 const FILTER = FIRST_FREE;
 const STAGE = FIRST_FREE + 1;
 const FIRST_EMPTY = FIRST_FREE + 2;
+/** Where no launcher is needed. */
+const FILTER_ALONE = REQUEST + 1;
 
 /** Wraps a command so that the policy holds for it and for everything it starts. */
 export function confine(command: Command, policy: Policy, options: ConfineOptions = {}): Confined {
@@ -144,7 +146,7 @@ function filtered(command: Command, mode: FilterMode, kept: number | undefined):
     argv: [stageProgram(), ...stageArguments(kept)],
     arg0: 'sandbox-stage',
     env: {},
-    inherit: [stageRequest(command, { filter: REQUEST + 1 }), filter(mode)],
+    inherit: [stageRequest(command, { filter: FILTER_ALONE }), filter(mode)],
   };
 }
 

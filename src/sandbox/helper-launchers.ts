@@ -9,7 +9,7 @@ import type { Policy, Rule } from './policy.ts';
 import { Refusal } from './refusal.ts';
 import { nothing, strings } from './stage.ts';
 import type { Survey } from './survey.ts';
-import { FIRST_FREE, PROGRAM_SOCKET, WaitingLauncher } from './waiting-launcher.ts';
+import { EMPTY_FILES_WHILE_WAITING, FIRST_FREE, PROGRAM_SOCKET, WaitingLauncher } from './waiting-launcher.ts';
 
 /** The view a helper is to be given, or why there can be none. */
 export type HelperView = MountPlan | Refusal;
@@ -150,7 +150,5 @@ const ownMark = (): bigint => familyMark(process.pid, HELPERS, launches++);
 const FILTER = FIRST_FREE;
 const FIRST_EMPTY = FIRST_FREE + 1;
 
-/** As many as most views need, and some: a view that needs more gets a launcher of its own. */
-const EMPTY_FILES_WHILE_WAITING = 8;
 /** Later than the first answer of the helper that got the last one: two would be loaded at the same time. */
 const REPLACEMENT_MS = 500;

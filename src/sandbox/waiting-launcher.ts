@@ -18,6 +18,9 @@ export const PROGRAM_SOCKET = 3;
 export const ARGUMENTS = 4;
 export const FIRST_FREE = 5;
 
+/** As many as most views need, and some: a view that needs more gets a launcher of its own. */
+export const EMPTY_FILES_WHILE_WAITING = 8;
+
 /** A launcher that is loaded and waits to be told what sandbox to make: whoever wants one waits for the mounts alone. */
 export class WaitingLauncher implements AsyncDisposable {
   readonly child: Child;
