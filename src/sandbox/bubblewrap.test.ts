@@ -2,19 +2,12 @@ import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readOnlyPolicy } from '../../test/support/policy.ts';
 import { spawn } from '../os/index.ts';
 import { type Bubblewrap, bubblewrap, examine } from './bubblewrap.ts';
 import { confine } from './confine.ts';
 import type { Policy } from './policy.ts';
 
-const readOnly: Policy = {
-  network: 'restricted',
-  unrestricted: false,
-  rules: [{ path: '/', access: 'read', skipMissing: false }],
-  deniedGlobs: [],
-  globDepth: undefined,
-  minimal: false,
-};
 const command = { argv: ['true'], cwd: '/', env: {}, io: { type: 'pipe', stdin: 'closed' } } as const;
 
 describe('what makes sandboxes', () => {
@@ -47,11 +40,13 @@ describe('what makes sandboxes', () => {
 
   it('is named, with the remedy, when it is missing; no command runs without it', () => {
     const launcher = examine([]);
-    expect(() => confine(command, readOnly, { launcher })).toThrow(/bubblewrap is not installed.*apt-get install/);
+    expect(() => confine(command, readOnlyPolicy, { launcher })).toThrow(
+      /bubblewrap is not installed.*apt-get install/,
+    );
   });
 
   it('is not needed when only the network is restricted', () => {
-    const policy: Policy = { ...readOnly, unrestricted: true, rules: [] };
+    const policy: Policy = { ...readOnlyPolicy, unrestricted: true, rules: [] };
     const { command: confined } = confine(command, policy, { launcher: examine([]) });
     expect(confined.argv[0]).toMatch(/sandbox-stage$/);
     expect(confine(command, { ...policy, network: 'enabled' }).command).toBe(command);
@@ -60,7 +55,7 @@ describe('what makes sandboxes', () => {
   it('works without a procfs of its own, where none may be mounted', async () => {
     const launcher = { ...bubblewrap(), proc: false } as Bubblewrap;
     const script = { ...command, argv: ['/bin/sh', '-c', 'test ! -e /proc/self/fd/3 && exit 7'] };
-    for (const policy of [readOnly, { ...readOnly, rules: [], minimal: true }]) {
+    for (const policy of [readOnlyPolicy, { ...readOnlyPolicy, rules: [], minimal: true }]) {
       for (const _ of [1, 2]) {
         const confined = confine(script, policy, { launcher });
         await using child = spawn({ ...confined.command, mark: 0n });
@@ -70,7 +65,10 @@ describe('what makes sandboxes', () => {
   });
 
   it('gets no variable of the command, whose environment is in no argument', () => {
-    const { command: confined } = confine({ ...command, env: { LD_PRELOAD: '/x.so', TOKEN: 's3cret' } }, readOnly);
+    const { command: confined } = confine(
+      { ...command, env: { LD_PRELOAD: '/x.so', TOKEN: 's3cret' } },
+      readOnlyPolicy,
+    );
     expect(confined.env).toEqual({});
     expect(confined.argv.join(' ')).not.toContain('s3cret');
   });

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readOnlyPolicy } from '../../test/support/policy.ts';
 import { childrenOf, gone, processesWith } from '../../test/support/proc.ts';
 import { type Child, familyMark, killFamily, PROCESS_MASK } from '../os/index.ts';
 import { CommandLaunchers } from './command-launchers.ts';
 import { confine } from './confine.ts';
-import type { Policy } from './policy.ts';
 import type { Command } from './stage.ts';
 
 let folder: string;
@@ -15,15 +15,6 @@ beforeAll(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'exec-server-launchers-')));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
-
-const readOnly: Policy = {
-  network: 'restricted',
-  unrestricted: false,
-  rules: [{ path: '/', access: 'read', skipMissing: false }],
-  deniedGlobs: [],
-  globDepth: undefined,
-  minimal: false,
-};
 
 let launches = 0;
 const nextMark = (): bigint => familyMark(process.pid, -7, launches++);
@@ -41,7 +32,7 @@ const script = (text: string, io: Command['io'] = wirings[0]!, more: Partial<Com
   ...more,
 });
 
-function start(launchers: CommandLaunchers, command: Command, mark = nextMark(), policy = readOnly): Child {
+function start(launchers: CommandLaunchers, command: Command, mark = nextMark(), policy = readOnlyPolicy): Child {
   return launchers.spawn(confine(command, policy), mark);
 }
 
@@ -127,7 +118,7 @@ describe('launchers of sandboxed commands', () => {
 
   it('wait for no command that uses the network', async () => {
     await using launchers = new CommandLaunchers();
-    await outcomeOf(start(launchers, script('true'), nextMark(), { ...readOnly, network: 'enabled' }));
+    await outcomeOf(start(launchers, script('true'), nextMark(), { ...readOnlyPolicy, network: 'enabled' }));
     await nextTurn();
     expect(waiting()).toEqual([]);
   });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { policyOf } from '../../test/support/policy.ts';
 import { type MountPlan, PROTECTED_NAMES, planMounts } from './mount-plan.ts';
 import { type Access, accessOf, type Policy } from './policy.ts';
 import { Refusal } from './refusal.ts';
@@ -15,18 +16,6 @@ beforeAll(() => {
   writeFileSync(join(folder, 'file'), 'x');
 });
 afterAll(() => rmSync(folder, { recursive: true }));
-
-function policyOf(rules: readonly (readonly [path: string, access: Access])[], more: Partial<Policy> = {}): Policy {
-  return {
-    network: 'restricted',
-    unrestricted: false,
-    rules: rules.map(([path, access]) => ({ path, access, skipMissing: false })),
-    deniedGlobs: [],
-    globDepth: undefined,
-    minimal: false,
-    ...more,
-  };
-}
 
 const plan = (rules: readonly (readonly [string, Access])[], more?: Partial<Policy>): MountPlan =>
   planMounts(policyOf(rules, more), { firstEmpty: 7 });

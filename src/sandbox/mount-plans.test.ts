@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { policyOf } from '../../test/support/policy.ts';
 import { planMounts } from './mount-plan.ts';
 import { MountPlans } from './mount-plans.ts';
 import type { Policy } from './policy.ts';
@@ -12,18 +13,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const writing = (path: string, more: Partial<Policy> = {}): Policy => ({
-  network: 'restricted',
-  unrestricted: false,
-  rules: [
-    { path: '/', access: 'read', skipMissing: false },
-    { path, access: 'write', skipMissing: false },
-  ],
-  deniedGlobs: [],
-  globDepth: undefined,
-  minimal: false,
-  ...more,
-});
+const writing = (path: string, more: Partial<Policy> = {}): Policy =>
+  policyOf(
+    [
+      ['/', 'read'],
+      [path, 'write'],
+    ],
+    more,
+  );
 
 describe('plans that are kept', () => {
   it('are the same as long as the disk is', () => {

@@ -12,6 +12,7 @@ import {
   type ShellStart,
 } from '../../src/escalation/index.ts';
 import { type Confined, confine, type Policy } from '../../src/sandbox/index.ts';
+import { policyOf } from '../support/policy.ts';
 import { freshMark } from './native-fixture.ts';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -188,14 +189,8 @@ export async function directory(): Promise<AsyncDisposable & { readonly path: st
 }
 
 /** Everything may be read, one directory written to, and there is no network. */
-export const workspace = (path: string): Policy => ({
-  network: 'restricted',
-  unrestricted: false,
-  rules: [
-    { path: '/', access: 'read', skipMissing: false },
-    { path, access: 'write', skipMissing: false },
-  ],
-  deniedGlobs: [],
-  globDepth: undefined,
-  minimal: false,
-});
+export const workspace = (path: string): Policy =>
+  policyOf([
+    ['/', 'read'],
+    [path, 'write'],
+  ]);
