@@ -2,7 +2,14 @@ import { defineConfig } from 'vitest/config';
 
 /** One project per kind of test; `npm test` runs unit, conformance and system. */
 const project = (name: string, include: string | string[], testTimeout: number) => ({
-  test: { name, include: [include].flat(), testTimeout, hookTimeout: testTimeout, pool: 'forks' as const },
+  test: {
+    name,
+    include: [include].flat(),
+    testTimeout,
+    hookTimeout: testTimeout,
+    pool: 'forks' as const,
+    globalSetup: 'test/support/own-home.ts',
+  },
 });
 
 export default defineConfig({

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { useOwnHome } from '../test/support/own-home.ts';
+import { packageRoot } from '../test/support/package-root.ts';
 import { type Arguments, help, parseArguments, UsageError } from './arguments.ts';
 import { runBenchmark } from './benchmark.ts';
 import { defaultServers } from './default-servers.ts';
@@ -27,7 +28,8 @@ async function main(argv: string[]): Promise<number> {
   }
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => interrupted.abort());
-  const report = await measure(args, argv, interrupted.signal);
+  const removeHome = useOwnHome();
+  const report = await measure(args, argv, interrupted.signal).finally(removeHome);
   process.stdout.write(renderText(report));
   if (args.json) writeFileSync(args.json, `${JSON.stringify(report, null, 2)}\n`);
   if (args.markdown) writeFileSync(args.markdown, renderMarkdown(report));
@@ -57,13 +59,6 @@ async function measure(args: Arguments, argv: string[], signal: AbortSignal): Pr
     servers: servers.map(({ name, shown, version }) => ({ name, command: shown, ...(version && { version }) })),
     ...measured,
   };
-}
-
-/** The bundle and the sources lie at different depths of the package. */
-function packageRoot(): string {
-  let directory = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(directory, 'package.json'))) directory = dirname(directory);
-  return directory;
 }
 
 async function run(): Promise<void> {

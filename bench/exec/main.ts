@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { nativeFile } from '../../src/os/index.ts';
+import { useOwnHome } from '../../test/support/own-home.ts';
+import { packageRoot } from '../../test/support/package-root.ts';
 import { UsageError } from '../arguments.ts';
 import { describeMachine } from '../machine.ts';
 import { progressOn } from '../progress.ts';
@@ -50,20 +51,14 @@ async function measure({ execs, rounds }: Arguments, root: string): Promise<Repo
   };
 }
 
-/** The bundle and the sources lie at different depths of the package. */
-function packageRoot(): string {
-  let directory = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(directory, 'package.json'))) directory = dirname(directory);
-  return directory;
-}
-
 async function main(argv: string[]): Promise<void> {
   const args = parseArguments(argv);
   if (args.help) {
     process.stdout.write(help);
     return;
   }
-  const report = await measure(args, packageRoot());
+  const removeHome = useOwnHome();
+  const report = await measure(args, packageRoot()).finally(removeHome);
   process.stdout.write(args.json ? `${JSON.stringify(report, null, 2)}\n` : renderText(report));
 }
 

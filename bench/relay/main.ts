@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Scope } from '../../src/base/index.ts';
+import { useOwnHome } from '../../test/support/own-home.ts';
+import { packageRoot } from '../../test/support/package-root.ts';
 import { describeMachine } from '../machine.ts';
 import { progressOn } from '../progress.ts';
 import { shellQuote } from '../shell-quote.ts';
@@ -51,6 +52,7 @@ async function main(argv: string[]): Promise<number> {
 
 async function measure(scale: typeof full, only: ReadonlySet<string>, argv: string[]): Promise<RelayReport> {
   await using scope = new Scope();
+  scope.defer(useOwnHome());
   const progress = progressOn(process.stderr);
   const [date, before] = [new Date().toISOString(), loadavg()[0]!];
   const compared = await executors(join(packageRoot(), '.cache', 'bench-codex-home'));
@@ -82,13 +84,6 @@ function randomFile(scope: Scope, bytes: number): { path: string; bytes: number;
   const content = randomBytes(bytes);
   writeFileSync(path, content);
   return { path, bytes, digest: createHash('sha256').update(content).digest('hex') };
-}
-
-/** The bundle and the sources lie at different depths of the package. */
-function packageRoot(): string {
-  let directory = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(directory, 'package.json'))) directory = dirname(directory);
-  return directory;
 }
 
 void main(process.argv.slice(2)).then((status) => {

@@ -1,0 +1,23 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { packageRoot } from './package-root.ts';
+
+/**
+ * Gives this process, and every program it starts from now on, an empty home directory, so that login profiles and settings
+ * of the machine change nothing; the function that it returns removes the directory. npm keeps the user's settings
+ * and its cache. Not below the temporary directory: the reference does not install its sandbox helper there.
+ */
+export function useOwnHome(): () => void {
+  const real = homedir();
+  process.env.npm_config_userconfig ??= join(real, '.npmrc');
+  process.env.npm_config_cache ??= join(real, '.npm');
+  const homes = join(packageRoot(), '.cache', 'home');
+  mkdirSync(homes, { recursive: true });
+  const home = mkdtempSync(join(homes, '/'));
+  process.env.HOME = home;
+  return () => rmSync(home, { recursive: true, force: true });
+}
+
+/** What vitest calls before the first test of a project and after the last one. */
+export const setup = useOwnHome;
