@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { FileService } from '../files/index.ts';
-import { decode, ExecError, isMethodName, methods } from '../protocol/index.ts';
+import { decodeParams, ExecError, isMethodName } from '../protocol/index.ts';
 
 interface Order {
   readonly operation?: unknown;
@@ -26,6 +26,6 @@ async function carryOut(line: string): Promise<unknown> {
   if (typeof operation !== 'string' || !isMethodName(operation) || !files.answers(operation)) {
     throw new ExecError('invalidRequest', `unknown operation ${JSON.stringify(operation)}`);
   }
-  const { buffer, start, end } = await files.answer(operation, decode(methods[operation].params, params) as never);
+  const { buffer, start, end } = await files.answer(operation, decodeParams(operation, params) as never);
   return { status: 'ok', payload: { operation, response: JSON.parse(buffer.toString('utf8', start, end)) } };
 }

@@ -1,5 +1,13 @@
 import * as z from 'zod/mini';
-import { ExecError, PathUri, permissionProfile, type Sandbox, sandbox } from '../protocol/index.ts';
+import {
+  decode,
+  ExecError,
+  PathUri,
+  permissionProfile,
+  refuseUnknownSandboxMembers,
+  type Sandbox,
+  sandbox,
+} from '../protocol/index.ts';
 import { permissionsOf, type SandboxMode } from '../unified-exec/index.ts';
 
 // Two ways of clients to say what commands may touch: a request that holds until the next one, and a member of `_meta`
@@ -9,22 +17,10 @@ export const STATE_REQUEST = 'codex/sandbox-state/update';
 export const STATE_CAPABILITY = 'codex/sandbox-state';
 export const STATE_META = 'codex/sandbox-state-meta';
 
-const network = z.optional(z.nullable(z.union([z.boolean(), z.enum(['enabled', 'restricted'])])));
 const flag = z.optional(z.boolean());
 
 const update = z.object({
-  sandboxPolicy: z.discriminatedUnion('type', [
-    z.object({ type: z.literal('read-only'), network_access: network }),
-    z.object({
-      type: z.literal('workspace-write'),
-      writable_roots: z.optional(z.array(z.string().check(z.startsWith('/')))),
-      network_access: network,
-      exclude_tmpdir_env_var: flag,
-      exclude_slash_tmp: flag,
-    }),
-    z.object({ type: z.literal('danger-full-access') }),
-    z.object({ type: z.literal('external-sandbox'), network_access: network }),
-  ]),
+  sandboxPolicy: z.record(z.string(), z.unknown()),
   sandboxCwd: z.string().check(z.startsWith('/')),
   codexLinuxSandboxExe: z.nullish(z.string()),
   useLinuxSandboxBwrap: flag,
@@ -40,8 +36,9 @@ const meta = z.object({
 /** The sandbox that an update asks for. Throws when it cannot be understood. */
 export function sandboxOfUpdate(params: unknown): Sandbox {
   return understood(() => {
+    refuseUnknownSandboxMembers(update, params);
     const { sandboxPolicy, sandboxCwd } = z.parse(update, params);
-    const decoded = z.decode(sandbox, { sandboxPolicy, cwd: sandboxCwd, workspaceRoots: [sandboxCwd] });
+    const decoded = decode(sandbox, { sandboxPolicy, cwd: sandboxCwd, workspaceRoots: [sandboxCwd] });
     return withOwnWalls(decoded);
   });
 }
@@ -50,6 +47,7 @@ export function sandboxOfUpdate(params: unknown): Sandbox {
 export function sandboxOfMeta(value: unknown): Sandbox | undefined {
   if (value === undefined || value === null) return undefined;
   return understood(() => {
+    refuseUnknownSandboxMembers(meta, value);
     const { permissionProfile, sandboxCwd } = z.decode(meta, value as z.input<typeof meta>);
     return sandboxAt(permissionProfile, PathUri.parse(sandboxCwd));
   });

@@ -14,6 +14,7 @@ export {
 export { limits } from './limits.ts';
 export {
   clientMethods,
+  decodeParams,
   isMethodName,
   isNotificationName,
   type MethodName,
@@ -28,4 +29,5 @@ export type { NetworkProtocol, NetworkProxy, NetworkProxyRules } from './network
 export { type NativePath, PathUri } from './path-uri.ts';
 export type { EnvPolicy, OutputStream, ProcessIo, RetainedChunk, SignalName } from './process.ts';
 export { type PermissionEntry, type PermissionProfile, permissionProfile, type Sandbox, sandbox } from './sandbox.ts';
+export { isSandboxMember, refuseUnknownSandboxMembers } from './sandbox-members.ts';
 export { decode, encode, type Method } from './schema.ts';

@@ -5,7 +5,9 @@ import * as files from './files.ts';
 import * as http from './http.ts';
 import * as network from './network.ts';
 import * as process from './process.ts';
-import type { Method } from './schema.ts';
+import { withSandboxOfApril } from './sandbox-dialects.ts';
+import { refuseUnknownSandboxMembers } from './sandbox-members.ts';
+import { decode, type Method } from './schema.ts';
 import { initialize } from './session.ts';
 
 /** Every request the server answers. The handler table and the client are both typed from this object. */
@@ -66,6 +68,14 @@ export type Result<M extends MethodName> = z.output<(typeof methods)[M]['result'
 
 export type NotificationName = keyof typeof notifications;
 export type Notification<N extends NotificationName> = z.output<(typeof notifications)[N]>;
+
+/** The parameters of a request that came over the wire. */
+export function decodeParams<M extends MethodName>(method: M, wire: unknown): Params<M> {
+  const { params, family } = methods[method];
+  const sent = family === 'filesystem' ? withSandboxOfApril(wire) : wire;
+  refuseUnknownSandboxMembers(params, sent);
+  return decode(params, sent) as Params<M>;
+}
 
 export function isMethodName(name: string): name is MethodName {
   return Object.hasOwn(methods, name);

@@ -20,7 +20,7 @@ describe('sandboxes of older clients', () => {
       ],
     ],
   ])('of April 2026 are profiles now: %j', (sandboxPolicy, network, entries) => {
-    expect(wire({ sandboxPolicy }).permissions).toEqual({
+    expect(wire({ sandboxPolicy, cwd: 'file:///w' }).permissions).toEqual({
       type: 'managed',
       file_system: { type: 'restricted', entries },
       network,

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { fromOlderDialect } from './sandbox-dialects.ts';
-import { optional, pathUri } from './schema.ts';
+import { refuseUnknownSandboxMembers } from './sandbox-members.ts';
+import { optional, pathUri, refusing } from './schema.ts';
 
 const network = z.enum(['restricted', 'enabled']);
 
@@ -61,7 +62,12 @@ const current = z.object({
 
 /** A permission profile and the directories its words refer to. */
 export const sandbox = z.codec(z.unknown(), current, {
-  decode: (value) => fromOlderDialect(value) as z.input<typeof current>,
+  decode: (value, context) =>
+    refusing(context.issues, value, () => {
+      const sent = fromOlderDialect(value) as z.input<typeof current>;
+      refuseUnknownSandboxMembers(current, sent);
+      return sent;
+    }),
   encode: (value) => value,
 });
 export type Sandbox = z.output<typeof sandbox>;

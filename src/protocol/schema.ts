@@ -68,7 +68,8 @@ export const pathUri = z.codec(
 
 type Issues = { code: 'custom'; message: string; input: unknown; params: { kind: ErrorKind | undefined } }[];
 
-function refusing<T>(issues: unknown[], input: unknown, decode: () => T): T {
+/** Makes what a decoder throws an issue of the schema. */
+export function refusing<T>(issues: unknown[], input: unknown, decode: () => T): T {
   try {
     return decode();
   } catch (refusal) {
@@ -132,7 +133,7 @@ function describe(issue: z.core.$ZodIssue): string {
     return `invalid type: ${nameOf(issue.input)}, expected ${expectations[issue.expected] ?? issue.expected}`;
   }
   if (issue.code === 'invalid_value') return unknownVariant(issue.input, issue.values.map(String));
-  if (issue.code === 'unrecognized_keys') return 'invalid type: map, expected unit';
+  if (issue.code === 'unrecognized_keys') return `unknown field \`${issue.keys[0]}\``;
   if (issue.code === 'invalid_union') return describeUnion(issue);
   return typeof field === 'string' && issue.message.startsWith('must ') ? `${field} ${issue.message}` : issue.message;
 }

@@ -5,7 +5,7 @@ import { HttpClient } from '../network/index.ts';
 import { decodeBase64Part, release } from '../os/index.ts';
 import { isProtectedVariable } from '../process/index.ts';
 import {
-  decode,
+  decodeParams,
   type EnvironmentInfo,
   ExecError,
   encode,
@@ -100,7 +100,7 @@ export class Connection implements Service {
 
   request(method: string, wireParams: unknown, signal: AbortSignal): unknown {
     if (!isMethodName(method)) throw notImplemented(method);
-    const params = this.#fileParams.decode(method, wireParams) ?? decode(methods[method].params, wireParams ?? null);
+    const params = this.#fileParams.decode(method, wireParams) ?? decodeParams(method, wireParams ?? null);
     if (method === 'initialize') return this.#initialize(params as Params<'initialize'>);
     const session = this.#session(methods[method].family);
     const handler = this.#handlers[method] as ((params: unknown, context: RequestContext) => unknown) | undefined;

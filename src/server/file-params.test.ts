@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decode, type FileMethod, methods } from '../protocol/index.ts';
+import { decodeParams, type FileMethod, methods } from '../protocol/index.ts';
 import { FileParams } from './file-params.ts';
 
 const fileMethods = Object.keys(methods).filter((name) => name.startsWith('fs/')) as FileMethod[];
@@ -59,6 +59,10 @@ const content = fc.oneof(
 const params = fc.oneof(
   { weight: 1, arbitrary: anything },
   {
+    weight: 1,
+    arbitrary: fc.constantFrom('sandboxPolicy', 'sandboxMode').map((name) => ({ path: 'file:///a', [name]: {} })),
+  },
+  {
     weight: 20,
     arbitrary: fc.record(
       {
@@ -79,7 +83,7 @@ describe('parameters decoded without the schema', () => {
         const quick = decoder.decode(method, wire);
         if (quick === undefined) return;
         decoded++;
-        expect(quick).toEqual(decode(methods[method].params, wire));
+        expect(quick).toEqual(decodeParams(method, wire));
       }),
       { numRuns: 3000 },
     );

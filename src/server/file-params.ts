@@ -1,5 +1,5 @@
 import { decodeBase64 } from '../base/index.ts';
-import { decode, type FileMethod, PathUri, type Sandbox, sandbox } from '../protocol/index.ts';
+import { decode, type FileMethod, isSandboxMember, PathUri, type Sandbox, sandbox } from '../protocol/index.ts';
 
 interface Field {
   readonly name: string;
@@ -40,6 +40,7 @@ export class FileParams {
   decode(method: string, wire: unknown): Record<string, unknown> | undefined {
     const shape = Object.hasOwn(shapes, method) ? shapes[method as FileMethod] : undefined;
     if (!shape || typeof wire !== 'object' || wire === null || Array.isArray(wire)) return undefined;
+    for (const name in wire) if (isSandboxMember(name) && name !== 'sandbox') return undefined;
     const params: Record<string, unknown> = {};
     try {
       for (const { name, kind, optional } of shape) {
