@@ -21,7 +21,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   server: ['base', 'protocol', 'rpc', 'link', 'os', 'sandbox', 'process', 'files', 'network', 'environment'],
   client: ['base', 'protocol', 'rpc'],
   relay: ['base', 'rpc'],
-  remote: ['base', 'protocol', 'rpc', 'link', 'relay', 'server', 'client'],
+  remote: ['base', 'protocol', 'rpc', 'link', 'os', 'relay', 'server', 'client'],
   rendezvous: ['base', 'link', 'os', 'relay'],
   rules: ['base'],
   approval: ['base', 'protocol', 'rules'],

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { osErrorText } from '../os/index.ts';
+import { osErrorText, ownCredential, ownCredentialDigest } from '../os/index.ts';
 import { sha256, type WebSocketAuth } from '../server/index.ts';
 import type { Values } from './arguments.ts';
 import { UsageError } from './usage-error.ts';
@@ -65,8 +65,12 @@ function tokenDigest(values: AuthValues): Buffer {
     throw new Error('`--ws-token-file` and `--ws-token-sha256` are mutually exclusive');
   }
   if (digest !== undefined) {
-    if (/^[0-9a-f]{64}$/i.test(digest)) return Buffer.from(digest, 'hex');
-    throw new Error('--ws-token-sha256 must be a 64-character hex SHA-256 digest');
+    if (!/^[0-9a-f]{64}$/i.test(digest)) {
+      throw new Error('--ws-token-sha256 must be a 64-character hex SHA-256 digest');
+    }
+    const sha256OfToken = Buffer.from(digest, 'hex');
+    ownCredentialDigest(sha256OfToken);
+    return sha256OfToken;
   }
   if (file === undefined) {
     throw new Error('`--ws-token-file` or `--ws-token-sha256` is required when `--ws-auth capability-token` is set');
@@ -98,7 +102,7 @@ function signedBearer(values: AuthValues): WebSocketAuth {
 function readSecret(file: string): string {
   const path = resolve(file);
   try {
-    return readFileSync(path, 'utf8').trim();
+    return ownCredential(readFileSync(path, 'utf8').trim());
   } catch (error) {
     const { errno = 0 } = error as NodeJS.ErrnoException;
     throw new Error(`failed to read websocket auth secret ${path}: ${osErrorText(-errno)}`);

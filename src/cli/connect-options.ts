@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Connector } from '../client/index.ts';
 import { webSocket } from '../link/index.ts';
+import { ownCredential } from '../os/index.ts';
 import type { OptionTable, Values } from './arguments.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -45,7 +46,7 @@ export async function chosenConnector(values: ServerValues): Promise<Connector |
 
 /** Connects with the token of the file, or of the environment, if there is one. */
 function connectorTo(url: string, tokenFile: string | undefined): Connector {
-  const token = tokenFile === undefined ? process.env.EXEC_SERVER_TOKEN : readToken(tokenFile);
+  const token = tokenFile === undefined ? ownCredential(process.env.EXEC_SERVER_TOKEN) : readToken(tokenFile);
   return webSocket(url, token === undefined ? {} : { token });
 }
 
@@ -54,7 +55,8 @@ async function connectorThrough(
   environmentId: string,
   tokenFile: string | undefined,
 ): Promise<Connector> {
-  const token = tokenFile === undefined ? process.env.CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN : readToken(tokenFile);
+  const token =
+    tokenFile === undefined ? ownCredential(process.env.CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN) : readToken(tokenFile);
   if (!token) {
     throw new UsageError('--remote needs a token: set CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN or use --token-file');
   }
@@ -65,7 +67,7 @@ async function connectorThrough(
 
 export function readToken(path: string): string {
   try {
-    return readFileSync(path, 'utf8').trim();
+    return ownCredential(readFileSync(path, 'utf8').trim());
   } catch (error) {
     throw new UsageError(`cannot read the token file ${path}: ${(error as NodeJS.ErrnoException).code}`);
   }

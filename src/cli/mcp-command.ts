@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseApprovalPolicy } from '../approval/index.ts';
 import { type Logger, Scope } from '../base/index.ts';
 import { type OpenToolSet, openUnifiedExecTools, serveHttp, serveStdio } from '../mcp/index.ts';
-import { hardenProcess, nativeStatus } from '../os/index.ts';
+import { hardenProcess, nativeStatus, ownCredential, takeCredential } from '../os/index.ts';
 import { RulesStore, userRulesFolder } from '../rules/index.ts';
 import { localBackend, remoteBackend, type SandboxMode, sandboxModes } from '../unified-exec/index.ts';
 import { describeOptions, parseOptions, type Values } from './arguments.ts';
@@ -196,10 +196,9 @@ function parseAddress(text: string): { host: string; port: number } {
 
 /** To be called before there is anybody to run commands, which would find the token in their environment. */
 function httpToken(values: McpValues): { token: string; isMadeUp: boolean } {
-  const { EXEC_SERVER_MCP_TOKEN } = process.env;
-  delete process.env.EXEC_SERVER_MCP_TOKEN;
+  const fromVariable = takeCredential(process.env, 'EXEC_SERVER_MCP_TOKEN');
   const file = values['http-token-file'];
-  const given = file === undefined ? EXEC_SERVER_MCP_TOKEN : readToken(file);
+  const given = file === undefined ? fromVariable : readToken(file);
   if (given === '') throw new UsageError('the token for HTTP clients is empty');
-  return { token: given ?? randomBytes(32).toString('base64url'), isMadeUp: given === undefined };
+  return { token: given ?? ownCredential(randomBytes(32).toString('base64url')), isMadeUp: given === undefined };
 }

@@ -1,3 +1,4 @@
+import { ownCredential, takeCredential } from '../os/index.ts';
 import {
   type AwsAccess,
   agentIdentity,
@@ -20,8 +21,8 @@ export async function chooseCredentials(
   environmentId: string,
   env: NodeJS.ProcessEnv,
 ): Promise<Credentials> {
-  const key = take(env, 'CODEX_API_KEY');
-  const token = take(env, 'CODEX_ACCESS_TOKEN');
+  const key = takeCredential(env, 'CODEX_API_KEY');
+  const token = takeCredential(env, 'CODEX_ACCESS_TOKEN');
   if (values['executor-credential-stdin']) return new ExecutorCredentials(process.stdin, environmentId);
   if (values['use-agent-identity-auth']) {
     if (!token) throw new Error('CODEX_ACCESS_TOKEN is required when --use-agent-identity-auth is set');
@@ -37,13 +38,9 @@ export async function chooseCredentials(
 
 export async function takeAwsAccess(values: RemoteValues, env: NodeJS.ProcessEnv) {
   const access: AwsAccess = await findAwsAccess({ profile: values['aws-profile'], region: values['aws-region'] }, env);
-  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']) take(env, name);
+  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']) takeCredential(env, name);
   const { credentials, region } = access;
+  ownCredential(credentials.secretAccessKey);
+  ownCredential(credentials.sessionToken);
   return { credentials, scope: { region, service: values['aws-service'] ?? 'execute-api' } };
-}
-
-function take(env: NodeJS.ProcessEnv, name: string): string | undefined {
-  const value = env[name];
-  delete env[name];
-  return value;
 }

@@ -3,7 +3,7 @@ import { Scope, version } from '../base/index.ts';
 import { ExecShell } from '../escalation/index.ts';
 import { serveShellTool } from '../mcp/index.ts';
 import { nativeStatus } from '../os/index.ts';
-import { isProtectedVariable } from '../process/index.ts';
+import { inheritable } from '../process/index.ts';
 import { RulesStore, userRulesFolder } from '../rules/index.ts';
 import { type SandboxMode, sandboxModes } from '../unified-exec/index.ts';
 import { describeOptions, parseOptions } from './arguments.ts';
@@ -93,7 +93,7 @@ export async function shellToolCommand(argv: readonly string[]): Promise<number>
         onProblem: ({ message }) => log.warn('rules.not_read', { message }),
       }),
       rulesFrom: [...folders, ...files],
-      environment: commandEnvironment(process.env),
+      environment: inheritable(process.env as Record<string, string>),
       preserveProgramPaths: values['preserve-program-paths'] ?? false,
       trustEscalatedEnvironment: values['trust-escalated-env'] ?? false,
       log,
@@ -107,14 +107,6 @@ function parseSandbox(text: string): SandboxMode {
   const mode = sandboxModes.find((known) => known === text);
   if (mode) return mode;
   throw new UsageError(`invalid value '${text}' for --sandbox: expected ${sandboxModes.join(', ')}`);
-}
-
-/** Everything but the secrets of the server itself. */
-function commandEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
-  const passed = Object.entries(env).filter(
-    ([name]) => !isProtectedVariable(name) && !/^EXEC_SERVER_.*TOKEN/.test(name),
-  );
-  return Object.fromEntries(passed) as Record<string, string>;
 }
 
 function print(text: string): number {

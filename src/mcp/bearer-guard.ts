@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { bearerToken } from '../base/index.ts';
 
 /** Names under which this machine may be addressed; any other one is a trick of a web page with its DNS. */
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/;
@@ -16,7 +17,7 @@ export class BearerGuard {
     const { host = '', origin, authorization = '' } = request.headers;
     if (!LOOPBACK_HOST.test(host)) return refuse(response, 403, `host ${host} is not served`);
     if (origin !== undefined) return refuse(response, 403, 'requests of web pages are not served');
-    const [, token = ''] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
+    const token = bearerToken(authorization) ?? '';
     if (timingSafeEqual(digestOf(token), this.#digest)) return true;
     response.setHeader('www-authenticate', 'Bearer');
     return refuse(response, 401, token === '' ? 'a bearer token is required' : 'the bearer token is wrong');

@@ -13,7 +13,7 @@ it('a streamed body is passed on piece by piece, each when there is room for it'
   const seen = { bytes: 0, pieces: 0, atOnce: 0, most: 0 };
   await using client = new HttpClient({
     env: {},
-    isProtected: () => false,
+    isUnsendable: () => false,
     onDelta: async ({ deltaBase64, done }: BodyDelta) => {
       seen.most = Math.max(seen.most, ++seen.atOnce);
       await new Promise((resolve) => setImmediate(resolve));

@@ -3,14 +3,13 @@ import { createRequire } from 'node:module';
 import type { Dispatcher } from 'undici';
 import { Deadline } from '../base/index.ts';
 import { ExecError, limits, type Params, type Result } from '../protocol/index.ts';
-import { type HttpMessage, httpMessage } from './http-message.ts';
+import { type HttpMessage, httpMessage, type UnsendableVariable } from './http-message.ts';
 import { MOST_REDIRECTS, redirected } from './redirect.ts';
 
 export interface HttpClientOptions {
   /** Where header values and proxy settings come from. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Variables that never leave this machine. */
-  readonly isProtected: (variable: string) => boolean;
+  readonly isUnsendable: UnsendableVariable;
   /** Passes on a piece of a streamed body; the promise, if any, resolves when there is room for more. */
   readonly onDelta: (delta: BodyDelta) => void | Promise<void>;
 }
@@ -40,8 +39,8 @@ export class HttpClient implements AsyncDisposable {
   }
 
   async request(params: RequestParams): Promise<RequestResult> {
-    const { env, isProtected } = this.#options;
-    const message = httpMessage(params, env, isProtected);
+    const { env, isUnsendable } = this.#options;
+    const message = httpMessage(params, env, isUnsendable);
     return params.streamResponse ? this.#streamed(params, message) : this.#buffered(params, message);
   }
 

@@ -3,31 +3,35 @@ import { ExecError, type Params } from '../protocol/index.ts';
 type RequestParams = Params<'http/request'>;
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Whether a variable, set or not, never leaves this machine. */
+export type UnsendableVariable = (name: string, value: string | undefined) => boolean;
+
 /** One request as it goes out; headers are name, value, name, value. */
 export interface HttpMessage {
   readonly method: string;
   readonly url: URL;
   readonly headers: readonly string[];
+  /** Lower-case names of headers with a value from the environment; another origin does not get them. */
+  readonly environmentHeaders: ReadonlySet<string>;
   readonly body: Uint8Array | undefined;
 }
 
 /** The message a client asks for; throws what is wrong with it. */
-export function httpMessage(
-  params: RequestParams,
-  env: Environment,
-  isProtected: (name: string) => boolean,
-): HttpMessage {
+export function httpMessage(params: RequestParams, env: Environment, isUnsendable: UnsendableVariable): HttpMessage {
   const method = checkedMethod(params.method);
   const url = checkedUrl(params.url);
-  const headers = (params.headers ?? []).flatMap((header) => checkedHeader(header, env, isProtected));
+  const headers = (params.headers ?? []).flatMap((header) => checkedHeader(header, env, isUnsendable));
   const names = new Set(headers.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase()));
+  const environmentHeaders = new Set(
+    (params.headers ?? []).filter(({ valueEnvVar }) => valueEnvVar != null).map(({ name }) => name.toLowerCase()),
+  );
   if (!names.has('accept')) headers.push('accept', '*/*');
   if (url.username !== '' || url.password !== '') {
     if (!names.has('authorization')) headers.push('authorization', basicCredentials(url));
     url.username = '';
     url.password = '';
   }
-  return { method, url, headers, body: params.bodyBase64 ?? undefined };
+  return { method, url, headers, environmentHeaders, body: params.bodyBase64 ?? undefined };
 }
 
 function checkedMethod(method: string): string {
@@ -62,12 +66,12 @@ type Header = NonNullable<RequestParams['headers']>[number];
 function checkedHeader(
   { name, value, valueEnvVar }: Header,
   env: Environment,
-  isProtected: (name: string) => boolean,
+  isUnsendable: UnsendableVariable,
 ): string[] {
   if (!TOKEN.test(name)) {
     throw new ExecError('invalidParams', 'http/request header name is invalid: invalid HTTP header name');
   }
-  const whole = valueEnvVar == null ? value : value + variable(name, valueEnvVar, env, isProtected);
+  const whole = valueEnvVar == null ? value : value + variable(name, valueEnvVar, env, isUnsendable);
   if (UNSENDABLE.test(whole)) {
     throw new ExecError(
       'invalidParams',
@@ -78,10 +82,10 @@ function checkedHeader(
   return [name, Buffer.from(whole, 'utf8').toString('latin1')];
 }
 
-function variable(header: string, name: string, env: Environment, isProtected: (name: string) => boolean): string {
+function variable(header: string, name: string, env: Environment, isUnsendable: UnsendableVariable): string {
   const refuse = (reason: string) => new ExecError('invalidParams', `http/request header ${header} ${reason} ${name}`);
-  if (isProtected(name)) throw refuse('cannot use executor environment variable');
   const value = env[name];
+  if (isUnsendable(name, value)) throw refuse('cannot use executor environment variable');
   if (value === undefined) throw refuse('requires executor environment variable');
   if (value === '') throw refuse('requires a non-empty executor environment variable');
   return value;

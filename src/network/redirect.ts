@@ -16,10 +16,11 @@ export function redirected(
   const dropped = new Set([
     'referer',
     ...(becomesGet ? aboutTheBody : []),
-    ...(url.origin === message.url.origin ? [] : secrets),
+    ...(url.origin === message.url.origin ? [] : [...secrets, ...message.environmentHeaders]),
   ]);
   const headers = message.headers.filter((_, at, all) => !dropped.has(all[at - (at % 2)]!.toLowerCase()));
   return {
+    ...message,
     method: becomesGet ? 'GET' : method,
     url,
     headers: [...headers, ...referer(message.url, url)],

@@ -12,6 +12,13 @@ export { hardenProcess } from './harden.ts';
 export { HttpPort, refuseUpgrade } from './http-port.ts';
 export { isWorthReleasing, release } from './memory.ts';
 export { nativeFile } from './native-file.ts';
+export {
+  isOwnCredential,
+  isOwnVariable,
+  ownCredential,
+  ownCredentialDigest,
+  takeCredential,
+} from './own-credentials.ts';
 export { platformName } from './platform.ts';
 export { sendNow } from './send-now.ts';
 export { candidates, SpawnError, type SpawnOptions, spawn } from './spawn.ts';

@@ -1,3 +1,4 @@
+import { isOwnCredential, isOwnVariable } from '../os/index.ts';
 import type { EnvPolicy } from '../protocol/index.ts';
 
 type Environment = Readonly<Record<string, string>>;
@@ -18,7 +19,7 @@ const core = new Set([
 
 const defaultExcludes = ['*KEY*', '*SECRET*', '*TOKEN*'];
 
-/** Credentials and switches of the server itself; no child sees them, whoever asks. */
+/** No child gets these, not even from a request that sends them. */
 const neverPassed = new Set([
   'CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN',
   'NODE_REPL_AUTH_TOKEN',
@@ -35,12 +36,12 @@ export function childEnvironment(
   env: Environment,
 ): Record<string, string> {
   const merged = policy ? { ...inherited(own, policy), ...env } : env;
-  return select(merged, (name) => !isProtectedVariable(name));
+  return select(merged, (name, value) => !neverPassed.has(name.toUpperCase()) && !isOwnCredential(value));
 }
 
-/** Whether a variable of the server is its own business. */
-export function isProtectedVariable(name: string): boolean {
-  return neverPassed.has(name.toUpperCase());
+/** An environment without the credentials and switches of this program, which no policy lets a command inherit. */
+export function inheritable(own: Environment): Record<string, string> {
+  return select(own, (name, value) => !neverPassed.has(name.toUpperCase()) && !isOwnVariable(name, value));
 }
 
 function inherited(own: Environment, policy: EnvPolicy): Environment {
@@ -48,7 +49,7 @@ function inherited(own: Environment, policy: EnvPolicy): Environment {
   if (inherit === 'none') return filterIncluded(set, includeOnly);
   const excluded = matcher(ignoreDefaultExcludes ? exclude : [...defaultExcludes, ...exclude]);
   const wanted = (name: string) => (inherit === 'all' || core.has(name.toUpperCase())) && !isLoaderVariable(name);
-  const taken = select(own, (name) => wanted(name) && !excluded(name));
+  const taken = select(inheritable(own), (name) => wanted(name) && !excluded(name));
   return filterIncluded({ ...taken, ...set }, includeOnly);
 }
 
@@ -61,8 +62,8 @@ function filterIncluded(environment: Environment, includeOnly: readonly string[]
   return includeOnly.length === 0 ? environment : select(environment, matcher(includeOnly));
 }
 
-function select(environment: Environment, keep: (name: string) => boolean): Record<string, string> {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => keep(name)));
+function select(environment: Environment, keep: (name: string, value: string) => boolean): Record<string, string> {
+  return Object.fromEntries(Object.entries(environment).filter(([name, value]) => keep(name, value)));
 }
 
 /** Whole-name globs without case: `*` is any run, `?` one character, nothing else is special. */

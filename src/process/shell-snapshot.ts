@@ -1,7 +1,7 @@
 import type { Logger } from '../base/index.ts';
 import type { SpawnOptions } from '../os/index.ts';
 import { ExecError, type Params } from '../protocol/index.ts';
-import { childEnvironment } from './child-environment.ts';
+import { childEnvironment, inheritable } from './child-environment.ts';
 import { captureShell, type ShellState } from './shell-capture.ts';
 import { type ShellDialect, shellDialects } from './shell-dialect.ts';
 
@@ -91,7 +91,7 @@ function rewritableIn(wanted: StartParams['shellSnapshot'], { argv }: Command): 
 /** What the start-up files exported and the policy of the command lets through. */
 function filtered(exported: Environment, params: StartParams): Environment {
   const policy = params.mode === 'prepared' ? null : params.envPolicy;
-  if (!policy) return childEnvironment({}, null, exported);
+  if (!policy) return inheritable(exported);
   return childEnvironment(exported, { ...policy, inherit: 'all' }, {});
 }
 

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { Changes, deferred } from '../base/index.ts';
+import { ownCredential } from '../os/index.ts';
 import { bearer, type Credentials } from './credentials.ts';
 import { requireEncryption } from './registry-url.ts';
 
@@ -69,7 +70,7 @@ function parseCredential(line: string, environmentId: string): Credential {
   const frame = parseFrame(line);
   if (frame.environment_id !== environmentId) throw new Error('executor credential is for a different environment');
   if (isPast(frame.expires_at)) throw new Error('executor credential is expired');
-  return { token: frame.token, expiresAt: frame.expires_at };
+  return { token: ownCredential(frame.token), expiresAt: frame.expires_at };
 }
 
 interface Frame {

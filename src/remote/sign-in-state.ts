@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { ownCredential } from '../os/index.ts';
 import { apiKey, bearer, type Credentials } from './credentials.ts';
 import { requireEncryption } from './registry-url.ts';
 
@@ -17,13 +18,13 @@ export async function signInState(env: NodeJS.ProcessEnv): Promise<Credentials |
   const path = join(env.CODEX_HOME || join(homedir(), '.codex'), 'auth.json');
   const { OPENAI_API_KEY: key, tokens } = (await readAuthFile(path)) ?? {};
   if (tokens?.access_token) return { permit: requireEncryption, headers: () => signedIn(path) };
-  return key ? apiKey(key) : undefined;
+  return key ? apiKey(ownCredential(key)) : undefined;
 }
 
 async function signedIn(path: string): Promise<Readonly<Record<string, string>>> {
   const { access_token: token, account_id: account } = (await readAuthFile(path))?.tokens ?? {};
   if (!token) throw new Error('the ChatGPT sign-in state is gone; run `codex login`');
-  return bearer(token, account ?? undefined);
+  return bearer(ownCredential(token), account ?? undefined);
 }
 
 async function readAuthFile(path: string): Promise<AuthFile | undefined> {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Logger } from '../base/index.ts';
+import { bearerToken, type Logger } from '../base/index.ts';
 import type { Identity, Scope, TokenVerifier } from './access-tokens.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { Directory, Registration } from './directory.ts';
@@ -139,7 +139,7 @@ export class HttpApi {
   }
 
   async #identify({ headers }: IncomingMessage): Promise<Identity> {
-    const token = /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? '')?.[1];
+    const token = bearerToken(headers.authorization ?? '');
     const identity = token === undefined ? undefined : await this.#options.verifier.identify(token);
     if (!identity) throw new Refusal(401, 'unauthorized', 'a valid bearer token is required');
     return identity;

@@ -1,9 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/index.ts';
 import { FileService } from '../files/index.ts';
-import { HttpClient } from '../network/index.ts';
+import { HttpClient, isUnsendable } from '../network/index.ts';
 import { decodeBase64Part, release } from '../os/index.ts';
-import { isProtectedVariable } from '../process/index.ts';
 import {
   decodeParams,
   type EnvironmentInfo,
@@ -75,7 +74,7 @@ export class Connection implements Service {
     const http = new HttpClient({
       onDelta: (delta) => peer.notify('http/request/bodyDelta', encode(notifications['http/request/bodyDelta'], delta)),
       env: process.env,
-      isProtected: isProtectedVariable,
+      isUnsendable,
     });
     this.#handlers = {
       ...environmentHandlers(options.info),

@@ -36,6 +36,12 @@ describe('a capability token', () => {
     expect(await refusal(capability, header)).toBe(answer);
   });
 
+  it('is found in time linear in the length of the header', async () => {
+    const header = `Bearer a${' '.repeat(200_000)}b`;
+
+    expect(await refusal(capability, header)).toBe('invalid websocket bearer token');
+  });
+
   it('is kept as its digest', () => {
     expect(sha256('abc').toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   });

@@ -1,3 +1,5 @@
+import { bearerToken } from '../base/index.ts';
+
 /** How a client proves itself on the upgrade request. */
 export type WebSocketAuth =
   | { readonly type: 'none' }
@@ -17,7 +19,7 @@ const crypto = (): typeof import('node:crypto') => process.getBuiltinModule('nod
 export async function refusal(auth: WebSocketAuth, authorization: string | undefined): Promise<string | undefined> {
   if (auth.type === 'none') return undefined;
   if (authorization === undefined) return 'missing websocket bearer token';
-  const token = /^bearer\s+(\S.*?)\s*$/i.exec(authorization.trim())?.[1];
+  const token = bearerToken(authorization);
   if (!token) return 'invalid authorization header';
   if (auth.type === 'signed-bearer-token') return jwtRefusal(auth, token);
   return crypto().timingSafeEqual(sha256(token), auth.sha256) ? undefined : 'invalid websocket bearer token';

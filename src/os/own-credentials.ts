@@ -1,0 +1,51 @@
+/**
+ * Credentials that this program itself uses: tokens it presents, tokens it accepts, keys it signs with. They are registered
+ * where they are read, so that no command inherits one and no request has one sent. A fact about the process, hence one
+ * registry for it.
+ */
+const values = new Set<string>();
+const digests = new Set<string>();
+const variables = new Set<string>();
+
+/** Credentials that are renewed push out the oldest. */
+const MOST = 256;
+
+const OWN_NAMES = /^(CODEX_API_KEY|CODEX_EXEC_SERVER_.*|EXEC_SERVER_.*(TOKEN|PASSWORD|SECRET))$/is;
+
+/** Registers a credential and gives it back. */
+export function ownCredential<T extends string | undefined>(value: T): T {
+  if (value) addBounded(values, value);
+  return value;
+}
+
+/** Registers a credential of which only the SHA-256 digest is known. */
+export function ownCredentialDigest(sha256: Uint8Array): void {
+  addBounded(digests, Buffer.from(sha256).toString('hex'));
+}
+
+/** Takes a credential out of the environment and registers it together with its variable. */
+export function takeCredential(env: NodeJS.ProcessEnv, variable: string): string | undefined {
+  const value = env[variable];
+  delete env[variable];
+  variables.add(variable.toUpperCase());
+  return ownCredential(value);
+}
+
+/** Whether a variable of this program is a credential of its own, by its name or by its value. */
+export function isOwnVariable(name: string, value: string | undefined): boolean {
+  return OWN_NAMES.test(name) || variables.has(name.toUpperCase()) || (value !== undefined && isOwnCredential(value));
+}
+
+export function isOwnCredential(value: string): boolean {
+  return value !== '' && (values.has(value) || (digests.size > 0 && digests.has(sha256Hex(value))));
+}
+
+function addBounded(set: Set<string>, value: string): void {
+  set.delete(value);
+  set.add(value);
+  if (set.size > MOST) set.delete(set.values().next().value!);
+}
+
+/** Loaded when there is a digest to compare with: it would be a tenth of the time to start. */
+const sha256Hex = (text: string): string =>
+  process.getBuiltinModule('node:crypto').createHash('sha256').update(text).digest('hex');
