@@ -2,7 +2,7 @@ import { Deadline, type Logger, Scope } from '../base/index.ts';
 import { familyMark, SERVER_MASK, startGuardian } from '../os/index.ts';
 import { ExecError, type Sandbox } from '../protocol/index.ts';
 import type { Policy as Judge, Rules } from '../rules/index.ts';
-import type { Policy } from '../sandbox/index.ts';
+import { hasFullRead, type Policy } from '../sandbox/index.ts';
 import type { Gate } from './gatekeeper.ts';
 import { placesOn } from './path-trace.ts';
 import type { Ask } from './question.ts';
@@ -116,7 +116,6 @@ export class ExecShell implements AsyncDisposable {
 
   #confinement(policy: Policy): Gate['confinement'] {
     if (policy.unrestricted && policy.network === 'enabled') return undefined;
-    const hides = policy.deniedGlobs.length > 0 || policy.rules.some(({ access }) => access === 'deny');
-    return { places: this.#places.with(policy), hides };
+    return { places: this.#places.with(policy), hides: !hasFullRead(policy) };
   }
 }

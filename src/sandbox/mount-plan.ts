@@ -155,12 +155,19 @@ class Planner {
   #mount(root: Node): void {
     this.#base(root.access);
     for (const [path, target] of this.#links) {
+      if (this.#isBelowLink(path)) continue;
       // Only where the link itself is not in view, and what it leads to is.
       if (accessOf(this.#rules, path) === 'deny' && accessOf(this.#rules, target) !== 'deny') {
         this.#args.push('--symlink', target, path);
       }
     }
     for (const child of root.children) this.#emit(child, root.access);
+  }
+
+  /** A path that leads through another link of the view is found by it: /bin/bash where /bin is a link. */
+  #isBelowLink(path: string): boolean {
+    for (let at = posix.dirname(path); at !== '/'; at = posix.dirname(at)) if (this.#links.has(at)) return true;
+    return false;
   }
 
   #base(access: Access): void {

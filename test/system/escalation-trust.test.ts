@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Answer, interceptions, Site } from './escalation-fixture.ts';
+import { type Answer, interceptions, patchedBash, Site } from './escalation-fixture.ts';
 
 const rules = `
 prefix_rule(pattern = ["touch"])
@@ -10,6 +10,8 @@ prefix_rule(pattern = ["env"])
 prefix_rule(pattern = ["tool"])
 prefix_rule(pattern = ["sh"], decision = "prompt")
 `;
+
+const special = (kind: string) => ({ type: 'special', value: { kind } });
 
 const executable = (path: string, text: string): void => {
   writeFileSync(path, text);
@@ -182,6 +184,28 @@ describe.each(interceptions)('leaving the sandbox (--intercept=%s)', (intercept)
     const { structuredContent } = await site.peer.request('tools/call', { name: 'shell', arguments: args, _meta });
 
     expect(structuredContent).toMatchObject({ exit_code: 1, sandbox_denied: true });
+  });
+
+  it('is refused to everything where the sandbox shows only parts of the disk', async () => {
+    await using site = await Site.open({ intercept, rules: 'prefix_rule(pattern = ["cat"])' });
+    writeFileSync(join(site.outside, 'secret'), 'secret\n');
+    const shown = [dirname(patchedBash), site.work];
+    const entries = shown.map((path) => ({ path: { type: 'path', path: `file://${path}` }, access: 'read' }));
+    const permissionProfile = {
+      type: 'managed',
+      network: 'restricted',
+      file_system: { type: 'restricted', entries: [...entries, { path: special('minimal'), access: 'read' }] },
+    };
+    const _meta = { 'codex/sandbox-state-meta': { permissionProfile, sandboxCwd: `file://${site.work}` } };
+
+    const args = { command: `cat ${site.outside}/secret`, workdir: site.work, login: false };
+    const { structuredContent } = await site.peer.request('tools/call', { name: 'shell', arguments: args, _meta });
+
+    expect(structuredContent).toMatchObject({ exit_code: 1, stdout: '' });
+    expect(site.warnings).toContainEqual([
+      'exec.kept_inside',
+      expect.objectContaining({ reason: 'the sandbox hides files' }),
+    ]);
   });
 
   it('is not a matter of trust where there is no sandbox', async () => {
