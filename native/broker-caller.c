@@ -257,6 +257,7 @@ int caller_command(pid_t thread, const struct seccomp_data *data, const struct w
     bytes_print(block, "%o", (unsigned)wanted->umask);
     bytes_add(block, "", 1);
     bytes_add_string(block, "-");
+    bytes_add_string(block, "-");
     long count = -1;
     if (wanted->umask >= 0 && add_limits(thread, block) == 0)
         count = read_arguments(&memory, arguments.argv, &argv);

@@ -22,7 +22,7 @@ static bool parse_umask(const char *text, int *mask)
     return end != text && *end == '\0' && number >= 0 && number <= 07777;
 }
 
-static bool parse_identity(const char *text, struct start *start)
+static bool parse_pin(const char *text, struct pin *pin)
 {
     unsigned long long device, inode;
     char rest;
@@ -30,9 +30,7 @@ static bool parse_identity(const char *text, struct start *start)
         return true;
     if (sscanf(text, "%llu:%llu%c", &device, &inode, &rest) != 2)
         return false;
-    start->has_identity = true;
-    start->device = (dev_t)device;
-    start->inode = (ino_t)inode;
+    *pin = (struct pin){.set = true, .device = (dev_t)device, .inode = (ino_t)inode};
     return true;
 }
 
@@ -79,8 +77,8 @@ static bool parse(struct command *command)
     struct start *start = &command->start;
     start->cwd = strings_next(&strings);
     start->file = strings_next(&strings);
-    if (!parse_umask(strings_next(&strings), &start->umask) || !parse_identity(strings_next(&strings), start) ||
-        !parse_limits(&strings, start))
+    if (!parse_umask(strings_next(&strings), &start->umask) || !parse_pin(strings_next(&strings), &start->program) ||
+        !parse_pin(strings_next(&strings), &start->workdir) || !parse_limits(&strings, start))
         return false;
     long count = strings_next_number(&strings, MOST_ARGUMENTS);
     if (strings.failed || count < 1)

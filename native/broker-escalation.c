@@ -41,7 +41,7 @@ bool escalation_place(struct session *session, const struct json *root)
 static void report_failure(struct broker *broker, struct session *session, const char *step, int error)
 {
     struct bytes json = {0}, text = {0};
-    bool about_directory = strcmp(step, "chdir") == 0;
+    bool about_directory = strcmp(step, "chdir") == 0 || strcmp(step, "workdir") == 0;
     const struct start *start = &session->command->start;
     bytes_print(&text, "%s: %s", about_directory ? start->cwd : start->file, strerror(error));
     bytes_print(&json, "{\"exit_code\":%d,\"error\":", error == ENOENT && !about_directory ? NOT_FOUND : CANNOT);

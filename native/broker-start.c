@@ -105,15 +105,15 @@ static int set_limits(const struct broker *broker, const struct start *start)
     return 0;
 }
 
-static int check_identity(const struct start *start)
+static int check_pin(const struct pin *pin, const char *path)
 {
     struct stat status;
-    if (!start->has_identity)
+    if (!pin->set)
         return 0;
-    if (stat(start->file, &status) < 0)
+    if (stat(path, &status) < 0)
         return -1;
     errno = ESTALE;
-    return status.st_dev == start->device && status.st_ino == start->inode ? 0 : -1;
+    return status.st_dev == pin->device && status.st_ino == pin->inode ? 0 : -1;
 }
 
 static const char *become(const struct broker *broker, const struct start *start, pid_t parent, int *report)
@@ -131,10 +131,12 @@ static const char *become(const struct broker *broker, const struct start *start
         umask((mode_t)start->umask);
     if (chdir(start->cwd) < 0)
         return "chdir";
+    if (check_pin(&start->workdir, ".") < 0)
+        return "workdir";
     default_signals();
     if (set_limits(broker, start) < 0)
         return "limits";
-    if (check_identity(start) < 0)
+    if (check_pin(&start->program, start->file) < 0)
         return "identity";
     if (channel >= 0 && exec_filter_install(channel) < 0)
         return "filter";

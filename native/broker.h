@@ -94,6 +94,12 @@ struct limit_setting {
     struct rlimit limit;
 };
 
+struct pin {
+    bool set;
+    dev_t device;
+    ino_t inode;
+};
+
 struct start {
     const char *cwd, *file;
     char **argv, **environment;
@@ -101,9 +107,7 @@ struct start {
     size_t placement_count;
     bool own_session; /* or only a process group of its own */
     int umask;        /* -1: as it is */
-    bool has_identity; /* the file must be this one */
-    dev_t device;
-    ino_t inode;
+    struct pin program, workdir; /* what file and directory must be at the moment of the start */
     struct limit_setting *limits;
     size_t limit_count;
     int listener_channel; /* where to send the listener of a filter that intercepts execs; -1: none */

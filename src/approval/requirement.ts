@@ -1,4 +1,4 @@
-import { type Decision, isDangerous, type Policy, plainCommands } from '../rules/index.ts';
+import { type Decision, isDangerous, isSystemProgram, type Policy, plainCommands } from '../rules/index.ts';
 import { type ApprovalPolicy, mayAsk } from './approval-policy.ts';
 import { type CommandRequest, isConfined } from './command-request.ts';
 import { escalationRefusal, forbiddenRefusal, OWN_NETWORK_POLICY, promptReason, unaskableRefusal } from './refusal.ts';
@@ -62,11 +62,5 @@ export function requirementFor(request: CommandRequest, policy: ApprovalPolicy, 
   const bypassesSandbox = commands.every((command) => rules.check(command, options).decision === 'allow');
   return { kind: 'skip', bypassesSandbox, ...(proposedRule && { proposedRule }) };
 }
-
-/**
- * What a command can make itself must not leave the sandbox by its name: a rule that allows `git` says nothing about
- * `./git`.
- */
-const isSystemProgram = (path: string): boolean => /^(?:\/usr(?:\/local)?)?\/s?bin\/[^/]+$/.test(path);
 
 const forbid = (cause: RejectionKind, reason: string): Requirement => ({ kind: 'forbid', cause, reason });

@@ -98,15 +98,19 @@ describe('a block', () => {
   } as const;
 
   it('of a command has its parts in order', () => {
-    const expected = '/w\0./tool\0' + '27\0' + '5:6\0' + '1\0nofile 10 unlimited\0' + '2\0tool\0\xff\0A=1\0';
+    const expected = '/w\0./tool\0' + '27\0' + '5:6\0' + '7:8\0' + '1\0nofile 10 unlimited\0' + '2\0tool\0\xff\0A=1\0';
 
-    expect(commandBlock(command, { device: 5n, inode: 6n }).toString('latin1')).toBe(expected);
+    expect(
+      commandBlock(command, { program: { device: 5n, inode: 6n }, workdir: { device: 7n, inode: 8n } }).toString(
+        'latin1',
+      ),
+    ).toBe(expected);
   });
 
   it('of a command may leave out what is not known', () => {
     const block = commandBlock({ ...command, umask: undefined, limits: [] });
 
-    expect(block.toString('latin1')).toBe('/w\0./tool\0-\0-\0' + '0\0' + '2\0tool\0\xff\0A=1\0');
+    expect(block.toString('latin1')).toBe('/w\0./tool\0-\0-\0-\0' + '0\0' + '2\0tool\0\xff\0A=1\0');
   });
 
   it('of a shell has its parts in order', () => {

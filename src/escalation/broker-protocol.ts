@@ -1,4 +1,5 @@
 import { type ExactCommand, type Limit, limitText } from './exact-command.ts';
+import type { FileIdentity } from './file-identity.ts';
 
 /** What the broker reports; docs/decisions/exec-broker.md has the lines. */
 export type Report =
@@ -191,19 +192,20 @@ export function shellBlock(start: ShellStart): Buffer {
   ]);
 }
 
-/** A file the command must still be when it is started. */
-export interface FileIdentity {
-  readonly device: bigint;
-  readonly inode: bigint;
+/** What must still be as it was judged when a command is started. */
+export interface Pins {
+  readonly program?: FileIdentity | undefined;
+  readonly workdir?: FileIdentity | undefined;
 }
 
-export function commandBlock(command: ExactCommand, identity?: FileIdentity): Buffer {
+export function commandBlock(command: ExactCommand, { program, workdir: folder }: Pins = {}): Buffer {
   const { workdir, file, umask, limits, argv, env } = command;
   return strings([
     workdir,
     file,
     umask === undefined ? '-' : umask.toString(8),
-    identity === undefined ? '-' : `${identity.device}:${identity.inode}`,
+    pinText(program),
+    pinText(folder),
     String(limits.length),
     ...limits.map((limit: Limit) => limitText(limit)),
     String(argv.length),
@@ -211,6 +213,9 @@ export function commandBlock(command: ExactCommand, identity?: FileIdentity): Bu
     ...env,
   ]);
 }
+
+const pinText = (identity: FileIdentity | undefined): string =>
+  identity === undefined ? '-' : `${identity.device}:${identity.inode}`;
 
 const NUL = Buffer.alloc(1);
 

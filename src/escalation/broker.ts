@@ -5,8 +5,8 @@ import { type Child, decodeBase64Part, nativeFile, spawn, streamPair } from '../
 import { BrokerChannel } from './broker-channel.ts';
 import {
   commandBlock,
-  type FileIdentity,
   order,
+  type Pins,
   type Report,
   ReportReader,
   type ShellStart,
@@ -115,9 +115,9 @@ export class Broker implements AsyncDisposable {
     return this.#order(order(['deny', id], Buffer.from(reason)));
   }
 
-  /** Starts a command for the asker; when an identity is given, only if the file is still the same. */
-  escalate(id: number, command: ExactCommand, identity?: FileIdentity): Promise<void> {
-    return this.#order(order(['escalate', id], commandBlock(command, identity)));
+  /** Starts a command for the asker, if its program and its directory are still those that are pinned. */
+  escalate(id: number, command: ExactCommand, pins?: Pins): Promise<void> {
+    return this.#order(order(['escalate', id], commandBlock(command, pins)));
   }
 
   /** Signals every process of the call. */

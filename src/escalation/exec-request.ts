@@ -134,7 +134,7 @@ function agree(plain: ExactCommand, raw: ExactCommand): boolean {
 /** The broker itself has read this out of the caller. What only matters outside is not looked at before it is asked for. */
 function fromKernel(block: Buffer): Read | undefined {
   const strings = new Strings(block);
-  const [workdir, file, umask] = strings.take(4);
+  const [workdir, file, umask] = strings.take(5); // and no pins
   const limits = strings.take(strings.number());
   const argv = strings.take(strings.number());
   if (workdir === undefined || file === undefined) return undefined;

@@ -2,12 +2,13 @@ import { posix } from 'node:path';
 import type { Logger } from '../base/index.ts';
 import type { Policy as Rules } from '../rules/index.ts';
 import type { Broker, Passage } from './broker.ts';
+import { type Confinement, type Destination, destinationOf } from './destination.ts';
 import { escalatedEnvironment, withoutInterception } from './escalated-environment.ts';
 import type { ExecRequest } from './exec-request.ts';
+import { isSame } from './file-identity.ts';
 import { type Judgement, judge, passage } from './judgement.ts';
+import { tracePath } from './path-trace.ts';
 import { type Ask, question, type Reply } from './question.ts';
-import { type Trust, trustIn } from './trust.ts';
-import type { Places } from './writable-places.ts';
 
 /** What holds for every exec of a call. */
 export interface Gate {
@@ -19,12 +20,6 @@ export interface Gate {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly trustEnvironment: boolean;
   readonly log: Logger;
-}
-
-export interface Confinement {
-  readonly places: Places;
-  /** Whether the sandbox hides something, which only stays hidden inside. */
-  readonly hides: boolean;
 }
 
 export interface GatekeeperOptions {
@@ -76,14 +71,15 @@ export class Gatekeeper {
     const path = posix.resolve(request.workdir, request.file);
     const judgement = judge(gate.rules, path, request.argv.slice(1), gate);
     if (judgement.decision === 'forbidden') return this.#deny(request, forbidden(judgement));
+    const destination = this.#destination(request, judgement);
     if (judgement.decision === 'prompt') {
       if (!this.#begun) return this.#options.broker.run(request.id);
-      const refusal = await this.#consent(request, path, judgement);
+      const refusal = await this.#consent(request, path, judgement, destination);
       if (this.#options.signal.aborted) return;
       if (refusal !== undefined) return this.#deny(request, refusal);
+      return this.#startAsAsked(request, judgement, destination);
     }
-    if (judgement.byRule) await this.#letOut(request, judgement);
-    else await this.#options.broker.run(request.id);
+    return this.#start(request, destination);
   }
 
   /** The asker has vanished, so that its question, if any, is void. */
@@ -92,7 +88,12 @@ export class Gatekeeper {
   }
 
   /** Undefined when the user agrees, else why the exec is denied. */
-  async #consent(request: ExecRequest, path: string, judgement: Judgement): Promise<string | undefined> {
+  async #consent(
+    request: ExecRequest,
+    path: string,
+    judgement: Judgement,
+    destination: Destination,
+  ): Promise<string | undefined> {
     const { ask, onQuestion, signal } = this.#options;
     if (!ask) return CANNOT_ASK;
     const withdrawn = new AbortController();
@@ -101,7 +102,7 @@ export class Gatekeeper {
     this.#questions.set(request.id, withdrawn);
     using _ = onQuestion();
     try {
-      return refusal(await ask(this.#question(request, path, judgement), withdrawn.signal));
+      return refusal(await ask(this.#question(request, path, judgement, destination), withdrawn.signal));
     } catch (error) {
       this.#options.gate.log.warn('question.failed', { message: (error as Error).message });
       return CANNOT_ASK;
@@ -111,44 +112,58 @@ export class Gatekeeper {
     }
   }
 
-  #question(request: ExecRequest, path: string, judgement: Judgement): ReturnType<typeof question> {
-    const { byRule, justification } = judgement;
-    const trust = this.#trust(request, judgement);
-    const outside = byRule && trust !== 'inside' && (trust === 'unconfined' || trust.trusted);
+  #question(
+    request: ExecRequest,
+    path: string,
+    { justification }: Judgement,
+    destination: Destination,
+  ): ReturnType<typeof question> {
+    const leaves = destination.kind === 'outside' && this.#options.gate.confinement !== undefined;
     return question({
       path,
       args: request.argv.slice(1),
       workdir: request.workdir,
-      real: typeof trust === 'string' ? undefined : trust.real,
+      realWorkdir: tracePath(request.workdir)?.real,
+      real: destination.kind === 'unruled' ? undefined : destination.real,
       justification,
-      outside: outside && trust !== 'unconfined',
-      changed: outside ? this.#environment(request).changed : [],
+      outside: leaves,
+      changed: leaves ? this.#environment(request).changed : [],
     });
   }
 
-  /** Starts it outside the sandbox, if it may leave. */
-  async #letOut(request: ExecRequest, judgement: Judgement): Promise<void> {
-    const { broker, gate } = this.#options;
-    const trust = this.#trust(request, judgement);
-    if (trust === 'unconfined' || (trust !== 'inside' && trust.trusted)) {
-      const command = { ...request.exact, env: this.#environment(request).env };
-      return broker.escalate(request.id, command, trust === 'unconfined' ? undefined : trust.identity);
+  /** What the user agreed to is what was shown: nothing leaves that was to stay, and nothing runs in another directory. */
+  #startAsAsked(request: ExecRequest, judgement: Judgement, asked: Destination): Promise<void> {
+    if (asked.kind !== 'outside') return this.#start(request, asked);
+    const now = this.#destination(request, judgement);
+    if (now.kind !== 'outside') return this.#start(request, now);
+    if (!isSame(now.pins.workdir, asked.pins.workdir)) {
+      return this.#deny(request, `the working directory ${request.workdir} has been replaced since the question`);
     }
-    const reason = trust === 'inside' ? 'the sandbox hides files' : trust.reason;
-    gate.log.warn('exec.kept_inside', { file: request.file, reason });
+    const isSameProgram = asked.pins.program === undefined || isSame(now.pins.program, asked.pins.program);
+    const swapped = { kind: 'inside', real: now.real, reason: 'it was replaced during the question' } as const;
+    return this.#start(request, isSameProgram ? asked : swapped);
+  }
+
+  #start(request: ExecRequest, destination: Destination): Promise<void> {
+    const { broker, gate } = this.#options;
+    if (destination.kind === 'outside') {
+      const command = { ...request.exact, env: this.#environment(request).env };
+      return broker.escalate(request.id, command, destination.pins);
+    }
+    if (destination.kind === 'inside') {
+      gate.log.warn('exec.kept_inside', { file: request.file, reason: destination.reason });
+    }
     return broker.run(request.id);
   }
 
-  #trust(request: ExecRequest, { namesPath }: Judgement): Trust | 'unconfined' | 'inside' {
-    const { confinement } = this.#options.gate;
-    if (!confinement) return 'unconfined';
-    return confinement.hides ? 'inside' : trustIn(request, confinement.places, namesPath);
+  #destination(request: ExecRequest, { byRule, namesPath }: Judgement): Destination {
+    return byRule ? destinationOf(request, this.#options.gate.confinement, namesPath) : { kind: 'unruled' };
   }
 
   #environment({ exact }: ExecRequest): { env: readonly Buffer[]; changed: readonly string[] } {
     const { confinement, environment, trustEnvironment } = this.#options.gate;
     if (!confinement || trustEnvironment) return { env: withoutInterception(exact.env), changed: [] };
-    return escalatedEnvironment(exact.env, environment, confinement.places);
+    return escalatedEnvironment(exact, environment, confinement.places);
   }
 
   #deny({ id }: ExecRequest, reason: string): Promise<void> {

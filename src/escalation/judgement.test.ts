@@ -23,7 +23,8 @@ const paths = { preserveProgramPaths: true };
 describe('a program that is to be executed', () => {
   it.each([
     ['/usr/bin/ls', [], { decision: 'allow', byRule: true, namesPath: false }],
-    ['/work/ls', ['-l'], { decision: 'allow', byRule: true, namesPath: false }],
+    ['/work/ls', ['-l'], { decision: 'allow', byRule: false, namesPath: false }],
+    ['/work/git', ['log'], { decision: 'prompt', byRule: true, justification: 'git is powerful' }],
     ['/opt/tool', [], { decision: 'allow', byRule: true, namesPath: true }],
     ['/usr/bin/make', [], { decision: 'allow', byRule: true, namesPath: true }],
     ['/work/make', [], { decision: 'allow', byRule: false, namesPath: false }],

@@ -1,5 +1,12 @@
 import { basename } from 'node:path';
-import { type Decision, isDangerous, isHarmless, type Policy, type RuleMatch } from '../rules/index.ts';
+import {
+  type Decision,
+  isDangerous,
+  isHarmless,
+  isSystemProgram,
+  type Policy,
+  type RuleMatch,
+} from '../rules/index.ts';
 import type { Passage } from './broker.ts';
 
 /** What the rules say about a program that is to be executed. */
@@ -24,7 +31,7 @@ export function judge(policy: Policy, path: string, args: readonly string[], opt
   const { matchedRules, decision } = policy.checkAll(
     [[path, ...args]],
     (command) => (isDangerous(command) ? 'prompt' : 'allow'),
-    { resolveHostExecutables },
+    { resolveHostExecutables, isTrusted: isSystemProgram },
   );
   const deciding = matchedRules.flatMap((match) =>
     'prefixRuleMatch' in match && match.prefixRuleMatch.decision === decision ? [match.prefixRuleMatch] : [],

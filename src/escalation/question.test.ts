@@ -2,7 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { question } from './question.ts';
 
 const asked = (path: string, ...args: string[]): string =>
-  question({ path, args, workdir: '/w', real: path, justification: undefined, outside: false, changed: [] }).message;
+  question({
+    path,
+    args,
+    workdir: '/w',
+    realWorkdir: '/w',
+    real: path,
+    justification: undefined,
+    outside: false,
+    changed: [],
+  }).message;
 
 describe('a question', () => {
   it('shows what would run', () => {

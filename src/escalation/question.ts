@@ -18,6 +18,8 @@ export interface QuestionFacts {
   readonly path: string;
   readonly args: readonly string[];
   readonly workdir: string;
+  /** The directory that leads to, if it can be told. */
+  readonly realWorkdir: string | undefined;
   /** The file that would be executed, if it can be told. */
   readonly real: string | undefined;
   readonly justification: string | undefined;
@@ -27,11 +29,13 @@ export interface QuestionFacts {
 }
 
 /** The first line is the one clients know; what else there is to say follows. */
-export function question({ path, args, workdir, real, justification, outside, changed }: QuestionFacts): Question {
+export function question(facts: QuestionFacts): Question {
+  const { path, args, workdir, realWorkdir, real, justification, outside, changed } = facts;
   const command = joinWords([path, ...args]);
   const lines = [`Allow agent to run \`${visible(command)}\` in \`${visible(workdir)}\`?`];
   if (justification !== undefined) lines.push(visible(justification));
   if (real !== undefined && real !== path) lines.push(`Program: ${visible(real)}`);
+  if (outside && realWorkdir !== undefined && realWorkdir !== workdir) lines.push(`Directory: ${visible(realWorkdir)}`);
   if (outside) lines.push('It runs outside the sandbox.');
   if (outside && changed.length > 0) lines.push(`Variables held back: ${visible(changed.join(', '))}`);
   return { message: lines.join('\n') };

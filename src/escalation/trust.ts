@@ -1,7 +1,6 @@
-import { type BigIntStats, statSync } from 'node:fs';
 import { posix } from 'node:path';
-import type { FileIdentity } from './broker-protocol.ts';
 import type { ExecRequest } from './exec-request.ts';
+import { type FileIdentity, identityOf, isSame, statusOf } from './file-identity.ts';
 import { tracePath } from './path-trace.ts';
 import { scriptInterpreter } from './script-interpreter.ts';
 import type { Places } from './writable-places.ts';
@@ -27,13 +26,15 @@ export function trustIn(request: ExecRequest, places: Places, namesPath: boolean
   }
   const { real } = trace;
   if (!hasOwnName(request)) return { trusted: false, real, reason: 'it is called by the name of another program' };
+  if (!isAsItLooks(path, real)) return { trusted: false, real, reason: 'its path leads elsewhere than it looks' };
   const reason = namesPath && !hasDots(path) ? undefined : doubtAbout(path, request.workdir, places);
   if (reason !== undefined) return { trusted: false, real, reason };
+  const identity = identityOf(status);
   const seen = statusOf(`/proc/${request.pid}/root${real}`);
-  if (seen?.dev !== status.dev || seen.ino !== status.ino) {
+  if (!isSame(identity, seen && identityOf(seen))) {
     return { trusted: false, real, reason: 'it is another file inside the sandbox' };
   }
-  return { trusted: true, real, identity: { device: status.dev, inode: status.ino } };
+  return { trusted: true, real, identity };
 }
 
 /** The path as the kernel would walk it. */
@@ -43,6 +44,10 @@ export function absolutePath({ file, workdir }: Pick<ExecRequest, 'file' | 'work
 
 /** What a rule says of a path without dots need not hold for one that only looks the same: links may be on its way. */
 const hasDots = (path: string): boolean => path.split('/').includes('..');
+
+/** Rules know a path without its dots, which lead elsewhere where links are on the way. */
+const isAsItLooks = (path: string, real: string): boolean =>
+  !hasDots(path) || tracePath(posix.normalize(path))?.real === real;
 
 /** Many a program is several, or looks for its parts, by the name it is called. */
 const hasOwnName = ({ file, argv }: ExecRequest): boolean => argv[0] === file || argv[0] === posix.basename(file);
@@ -69,12 +74,4 @@ function doubtAboutOwner(path: string): string | undefined {
   const owners = [0n, BigInt(process.geteuid?.() ?? 0)];
   if (!owners.includes(status.uid)) return `${path} belongs to another user`;
   return (status.mode & 0o022n) === 0n ? undefined : `${path} may be written by other users`;
-}
-
-function statusOf(path: string): BigIntStats | undefined {
-  try {
-    return statSync(path, { bigint: true });
-  } catch {
-    return undefined; // gone, or not ours to see
-  }
 }

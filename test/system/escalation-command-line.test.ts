@@ -135,7 +135,7 @@ describe('exec-server mcp --tools shell', () => {
     await program.peer.shell('mkfifo pids', program.work);
     const outside = 'import os, time; open("pids", "w").write(str(os.getpid())); time.sleep(600)';
 
-    void program.peer.shell(`sleep 600 & python3 -c '${outside}'`, program.work).catch(() => undefined);
+    void program.peer.shell(`sleep 600 & /usr/bin/python3 -c '${outside}'`, program.work).catch(() => undefined);
     const pid = Number(await readFile(join(program.work, 'pids'), 'utf8'));
     const descendants = descendantsOf(program.process.pid!);
     program.process.kill('SIGKILL');

@@ -22,14 +22,11 @@ describe.each(interceptions)('no way out (--intercept=%s)', (intercept) => {
     expect(stdout).toBe('/usr/bin\n');
     expect(stderr).toContain('Read-only file system');
     expect(existsSync(join(site.outside, 'escaped'))).toBe(false);
-    expect(site.warnings).toContainEqual([
-      'exec.kept_inside',
-      expect.objectContaining({ file: '/proc/self/root/usr/bin/touch' }),
-    ]);
   });
 
   it('is opened by another name: many programs do something else then', async () => {
-    await using site = await Site.open({ intercept, rules });
+    await using site = await Site.open({ intercept });
+    writeFileSync(site.rulesFile, `prefix_rule(pattern = ["${join(site.outside, 'tool')}"])`);
     symlinkSync('/bin/touch', join(site.outside, 'tool'));
 
     await site.run(`exec -a sh ${site.outside}/tool ${site.outside}/escaped`);

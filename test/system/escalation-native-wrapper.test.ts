@@ -223,13 +223,26 @@ describe('an exec that is escalated', () => {
     await chmod(join(place.path, 'tool'), 0o755);
     await using running = new Call(`${place.path}/tool; echo $?`, {
       decide: ({ id, exact }) => {
-        void running.broker.escalate(id, exact, { device: 1n, inode: 1n });
+        void running.broker.escalate(id, exact, { program: { device: 1n, inode: 1n } });
         return 'ignore';
       },
     });
     await running.finished();
 
     expect(running.text).toEqual({ stdout: '126\n', stderr: `${place.path}/tool: Stale file handle\n` });
+  });
+
+  it('is not in another directory than the one that was judged', async () => {
+    await using place = await directory();
+    await using running = new Call(`cd ${place.path}; /bin/true; echo $?`, {
+      decide: ({ id, exact }) => {
+        void running.broker.escalate(id, exact, { workdir: { device: 1n, inode: 1n } });
+        return 'ignore';
+      },
+    });
+    await running.finished();
+
+    expect(running.text).toEqual({ stdout: '126\n', stderr: `${place.path}: Stale file handle\n` });
   });
 
   it('works for 300 at once', async () => {

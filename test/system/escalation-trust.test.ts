@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Answer, interceptions, patchedBash, Site } from './escalation-fixture.ts';
@@ -7,11 +16,12 @@ const rules = `
 prefix_rule(pattern = ["touch"])
 prefix_rule(pattern = ["printenv"])
 prefix_rule(pattern = ["env"])
-prefix_rule(pattern = ["tool"])
+prefix_rule(pattern = ["tool"], decision = "prompt")
 prefix_rule(pattern = ["sh"], decision = "prompt")
 `;
 
 const special = (kind: string) => ({ type: 'special', value: { kind } });
+const answer = (): Answer => ({ action: 'accept' });
 
 const executable = (path: string, text: string): void => {
   writeFileSync(path, text);
@@ -29,11 +39,10 @@ describe.each(interceptions)('leaving the sandbox (--intercept=%s)', (intercept)
     expect(result.stdout).toBe('planted\n'.repeat(3));
     expect(result.stderr.match(/escaped: Read-only file system/g)).toHaveLength(3);
     expect(existsSync(join(site.outside, 'escaped'))).toBe(false);
-    expect(site.warnings).toContainEqual(['exec.kept_inside', expect.objectContaining({ file: './touch' })]);
   });
 
   it('is refused to a link that a command has made', async () => {
-    await using site = await Site.open({ intercept, rules });
+    await using site = await Site.open({ intercept, rules, answer });
     await site.allowWork();
 
     const { stderr } = await site.run(
@@ -45,7 +54,7 @@ describe.each(interceptions)('leaving the sandbox (--intercept=%s)', (intercept)
   });
 
   it('is refused to a script whose interpreter a command could have changed', async () => {
-    await using site = await Site.open({ intercept, rules });
+    await using site = await Site.open({ intercept, rules, answer });
     await site.allowWork();
     executable(join(site.outside, 'tool'), `#!${site.work}/interpreter\n`);
     await site.run('cp /bin/sh interpreter');
@@ -57,16 +66,51 @@ describe.each(interceptions)('leaving the sandbox (--intercept=%s)', (intercept)
   });
 
   it('is refused to a program that others may write', async () => {
-    await using site = await Site.open({ intercept, rules });
+    await using site = await Site.open({ intercept, rules, answer });
     executable(join(site.outside, 'tool'), `#!/bin/sh\n: > ${site.outside}/escaped\n`);
     chmodSync(join(site.outside, 'tool'), 0o777);
 
     await site.run(`${site.outside}/tool`);
     expect(existsSync(join(site.outside, 'escaped'))).toBe(false);
+    expect(site.warnings).toContainEqual([
+      'exec.kept_inside',
+      expect.objectContaining({ file: `${site.outside}/tool` }),
+    ]);
 
     chmodSync(join(site.outside, 'tool'), 0o755);
     await site.run(`${site.outside}/tool`);
     expect(existsSync(join(site.outside, 'escaped'))).toBe(true);
+  });
+
+  it("is refused to a repository's own program with the name of an allowed one, also where nothing is writable", async () => {
+    await using site = await Site.open({ intercept, rules: 'prefix_rule(pattern = ["git"])' });
+    mkdirSync(join(site.work, 'tools'));
+    executable(join(site.work, 'tools/git'), `#!/bin/sh\necho planted; : > ${site.outside}/escaped\n`);
+
+    const { stdout, stderr } = await site.run(
+      'tools/git status; "$PWD"/tools/git status; PATH=$PWD/tools:$PATH; git log',
+    );
+
+    expect(stdout).toBe('planted\n'.repeat(3));
+    expect(stderr.match(/escaped: Read-only file system/g)).toHaveLength(3);
+    expect(existsSync(join(site.outside, 'escaped'))).toBe(false);
+  });
+
+  it('is refused to a path that looks like that of a system program and leads elsewhere', async () => {
+    await using site = await Site.open({ intercept, rules: 'prefix_rule(pattern = ["tool"])' });
+    const up = '../'.repeat(site.work.split('/').length - 1);
+    const depth = up.split('../').length - 1;
+    const deep = join(site.work, Array.from({ length: depth }, (_, at) => `d${at}`).join('/'));
+    mkdirSync(deep, { recursive: true });
+    symlinkSync(deep, join(site.work, 'link'));
+    mkdirSync(join(site.work, 'usr/bin'), { recursive: true });
+    executable(join(site.work, 'usr/bin/tool'), `#!/bin/sh\necho planted; : > ${site.outside}/escaped\n`);
+
+    // By its look `/usr/bin/tool`; by way of the link the file of the repository.
+    const { stdout } = await site.run(`"$PWD"/link/${up}usr/bin/tool`);
+
+    expect(stdout).toBe('planted\n');
+    expect(existsSync(join(site.outside, 'escaped'))).toBe(false);
   });
 
   it('is granted to a program anywhere that a rule names by its path', async () => {
@@ -105,21 +149,34 @@ describe.each(interceptions)('leaving the sandbox (--intercept=%s)', (intercept)
     expect(existsSync(join(site.outside, 'escaped'))).toBe(false);
   });
 
-  it('takes no libraries, start-up files or programs of the caller along', async () => {
+  it('takes no variable of the caller along but those that only describe', async () => {
     await using site = await Site.open({ intercept, rules });
     await site.allowWork();
-    const variables = 'LD_PRELOAD=x.so BASH_ENV=b PYTHONPATH=p GIT_SSH_COMMAND=g NODE_OPTIONS=-n PAGER=p KEPT=yes';
+    const held =
+      'LD_PRELOAD=x.so BASH_ENV=b PYTHONPATH=p GIT_SSH_COMMAND=g NODE_OPTIONS=-n PAGER=p JAVA_HOME=j GNUMAKEFLAGS=-e ' +
+      'GIT_DIR=g GIT_WORK_TREE=w COMPILER_PATH=c GCC_EXEC_PREFIX=g WGETRC=w HOME=/ LC_ALL=../x TERM=/x TZ=:/etc/x ANY=a';
 
-    const { stdout } = await site.run(`f() { :; }; export -f f; PATH=.:$PWD:/usr/bin:/bin: ${variables} /usr/bin/env`);
+    const { stdout } = await site.run(
+      `f() { :; }; export -f f; PATH=.:$PWD:/usr/bin:/bin: ${held} LC_TIME=C COLUMNS=80 NO_COLOR=1 /usr/bin/env`,
+    );
 
-    const names = stdout.split('\n').map((line) => line.split('=')[0]);
-    expect(names).toContain('KEPT');
-    for (const name of ['LD_PRELOAD', 'BASH_ENV', 'PYTHONPATH', 'GIT_SSH_COMMAND', 'NODE_OPTIONS', 'PAGER']) {
-      expect(names).not.toContain(name);
-    }
-    expect(names.filter((name) => name?.startsWith('BASH_FUNC_'))).toEqual([]);
-    expect(names.filter((name) => /WRAPPER|ESCALATE/.test(name!))).toEqual([]);
-    expect(stdout).toMatch(/^PATH=\/usr\/bin:\/bin$/m);
+    const lines = stdout.trim().split('\n').sort();
+    expect(lines.filter((line) => !line.startsWith('SHLVL='))).toEqual([
+      'COLUMNS=80',
+      'LANG=C.UTF-8',
+      'LC_TIME=C',
+      'NO_COLOR=1',
+      'PATH=/usr/bin:/bin',
+      `PWD=${site.work}`,
+    ]);
+  });
+
+  it('takes no directory of a repository along in PATH, also where nothing is writable', async () => {
+    await using site = await Site.open({ intercept, rules });
+
+    expect(await site.run('PATH=$PWD:/usr/bin:/bin:/opt/odd printenv PATH')).toMatchObject({
+      stdout: '/usr/bin:/bin\n',
+    });
   });
 
   it('takes everything along when the caller is trusted', async () => {
@@ -136,7 +193,7 @@ describe.each(interceptions)('leaving the sandbox (--intercept=%s)', (intercept)
   });
 
   it('shows in the question what will run and what is held back', async () => {
-    await using site = await Site.open({ intercept, rules, answer: (): Answer => ({ action: 'accept' }) });
+    await using site = await Site.open({ intercept, rules, answer });
     symlinkSync('/bin/sh', join(site.outside, 'sh'));
 
     await site.run(`LD_PRELOAD= LD_AUDIT=x ${site.outside}/sh -c 'exit 0' $'a\\nb'`);
@@ -168,6 +225,26 @@ describe.each(interceptions)('leaving the sandbox (--intercept=%s)', (intercept)
 
     expect(site.peer.questions).toHaveLength(1);
     expect(existsSync(join(site.outside, 'escaped'))).toBe(false);
+  });
+
+  it('is refused when the working directory was swapped while the user was asked', async () => {
+    await using site = await Site.open({
+      intercept,
+      rules: 'prefix_rule(pattern = ["touch"], decision = "prompt")',
+      answer: () => {
+        renameSync(join(site.work, 'place'), join(site.work, 'moved'));
+        symlinkSync(site.outside, join(site.work, 'place'));
+        return { action: 'accept' };
+      },
+    });
+    mkdirSync(join(site.work, 'place'));
+
+    const { stdout, stderr } = await site.run('cd place; touch made; echo $(($? != 0))');
+
+    expect(site.peer.questions).toHaveLength(1);
+    expect(stdout).toBe('1\n');
+    expect(stderr).toContain(`the working directory ${join(site.work, 'place')} has been replaced since the question`);
+    for (const folder of [join(site.work, 'moved'), site.outside]) expect(readdirSync(folder)).toEqual([]);
   });
 
   it('is refused to everything where the sandbox hides files', async () => {
@@ -209,7 +286,7 @@ describe.each(interceptions)('leaving the sandbox (--intercept=%s)', (intercept)
   });
 
   it('is not a matter of trust where there is no sandbox', async () => {
-    await using site = await Site.open({ intercept, rules });
+    await using site = await Site.open({ intercept, rules, answer });
     await site.allowWork({ type: 'danger-full-access' });
     executable(join(site.work, 'tool'), `#!/bin/sh\necho "$PAGER"; : > ${site.outside}/escaped\n`);
 
@@ -220,14 +297,18 @@ describe.each(interceptions)('leaving the sandbox (--intercept=%s)', (intercept)
 
 describe.each(interceptions)('a program outside the sandbox (--intercept=%s)', (intercept) => {
   it('has no descriptors of the server, and the umask, limits and bytes of its caller', async () => {
-    await using site = await Site.open({ intercept, rules: 'prefix_rule(pattern = ["python3"])' });
+    await using site = await Site.open({
+      intercept,
+      rules: 'prefix_rule(pattern = ["python3"])',
+      shell: { trustEscalatedEnvironment: true },
+    });
     const script = `
 import os, resource, sys
 print(sorted(int(fd) for fd in os.listdir("/proc/self/fd"))[:-1], oct(os.umask(0)), resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 print(os.fsencode(sys.argv[1]), os.environb[b"RAW"])`;
 
     const { stdout, stderr } = await site.run(
-      `umask 027; ulimit -S -n 128; RAW=$'\\xfe' python3 -c '${script}' $'\\xff'`,
+      `umask 027; ulimit -S -n 128; RAW=$'\\xfe' /usr/bin/python3 -c '${script}' $'\\xff'`,
     );
 
     expect(stderr).toBe('');
