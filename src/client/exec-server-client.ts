@@ -28,6 +28,8 @@ export interface ExecServerClientConnectOptions {
   /** How long a lost connection is tried again, and how often. */
   readonly resumeTimeoutMs?: number;
   readonly resumeIntervalMs?: number;
+  /** How often a silent server is asked for a sign of life where the link cannot, as in a browser. */
+  readonly probeIntervalMs?: number;
   /** Notifications to ask for beyond those every client gets. */
   readonly events?: readonly string[];
   /** Sees every notification that is not about one of the client's processes. */
@@ -62,6 +64,7 @@ export class ExecServerClient implements AsyncDisposable {
       initializeTimeoutMs: options.initializeTimeoutMs ?? 10_000,
       resumeTimeoutMs: options.resumeTimeoutMs ?? 25_000,
       resumeIntervalMs: options.resumeIntervalMs ?? 100,
+      probeIntervalMs: options.probeIntervalMs ?? limits.clientPingIntervalMs,
       logger,
       onResumed: () => this.#catchUp(),
     });

@@ -1,8 +1,9 @@
 import { Changes, Deadline, deferred, type Logger } from '../base/index.ts';
-import { type EnvironmentInfo, ExecError } from '../protocol/index.ts';
+import { type EnvironmentInfo, ExecError, SERVER_STOPPING } from '../protocol/index.ts';
 import { ConnectionLost } from '../rpc/index.ts';
 import { type Connection, type Connector, type Incoming, openConnection } from './connection.ts';
 import { type ConnectionEvent, type ConnectionState, nextConnectionState } from './connection-state.ts';
+import { Liveness } from './liveness.ts';
 
 export interface SessionOptions {
   readonly clientName: string;
@@ -10,6 +11,8 @@ export interface SessionOptions {
   readonly initializeTimeoutMs: number;
   readonly resumeTimeoutMs: number;
   readonly resumeIntervalMs: number;
+  /** How often a silent server is asked for a sign of life where the link cannot. */
+  readonly probeIntervalMs: number;
   readonly logger: Logger;
   /** Called when a lost connection has been replaced, before interrupted calls are repeated. */
   readonly onResumed: () => void;
@@ -25,6 +28,7 @@ export class Session {
   readonly #ending = new AbortController();
   #state: ConnectionState = { phase: 'opening' };
   #connection: Connection | undefined;
+  #liveness: Liveness | undefined;
   #resumes = 0;
 
   constructor(connector: Connector, incoming: Incoming, options: SessionOptions) {
@@ -112,6 +116,7 @@ export class Session {
     this.#connection = connection;
     this.#state = nextConnectionState(this.#state, event);
     void connection.peer.link.closed.then(() => this.#lose(connection));
+    if (!connection.peer.link.noticesLoss) this.#liveness = this.#watch(connection);
     if (event.type === 'resumed') {
       this.#resumes++;
       this.#options.onResumed();
@@ -119,10 +124,25 @@ export class Session {
     this.#changes.notify();
   }
 
+  #watch({ peer, environmentInfo }: Connection): Liveness {
+    return new Liveness({
+      peer,
+      intervalMs: this.#options.probeIntervalMs,
+      answersAside: () => environmentInfo?.capabilities?.processWait === true,
+      onSilence: () => peer.link.destroy(),
+    });
+  }
+
   #lose(connection: Connection): void {
     if (this.#connection !== connection || this.#state.phase !== 'open') return;
-    this.#options.logger.info('connection.lost');
-    this.#apply({ type: 'lost', reason: new ConnectionLost('the connection was lost') });
+    this.#liveness?.[Symbol.dispose]();
+    const { farewell } = connection.peer.link;
+    const reason = new ConnectionLost(
+      farewell?.reason ? `the server closed the connection: ${farewell.reason}` : 'the connection was lost',
+    );
+    this.#options.logger.info('connection.lost', { reason: reason.message });
+    // A server that stops has ended the session and its processes: there is nothing to come back to.
+    this.#apply({ type: farewell?.reason === SERVER_STOPPING ? 'ended' : 'lost', reason });
     const { state } = this;
     if (state.phase === 'resuming') void this.#resume(state);
   }
@@ -153,6 +173,7 @@ export class Session {
     if (this.#state.phase === 'closed') return;
     this.#state = nextConnectionState(this.#state, event);
     if (this.#state.phase === 'closed') {
+      this.#liveness?.[Symbol.dispose]();
       this.#ending.abort(this.#state.reason);
       this.#closed.resolve(this.#state.reason);
     }

@@ -29,6 +29,7 @@ export function stdio(command: readonly string[], options: StdioConnectOptions =
 /** The connection is over when the server has ended. */
 class ChildLink implements Link {
   readonly source: string;
+  readonly noticesLoss = true;
   readonly closed: Promise<void>;
   readonly #child: ChildProcess;
   readonly #lines: StdioLink;

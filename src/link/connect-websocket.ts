@@ -1,5 +1,6 @@
 import { WebSocket } from 'ws';
 import { encodeUtf8 } from '../base/index.ts';
+import { limits } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
 import { WebSocketLink } from './websocket-link.ts';
 
@@ -8,11 +9,14 @@ export interface WebSocketConnectOptions {
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly connectTimeoutMs?: number;
+  /** How often the server is asked for a sign of life; it is given up when it has left two in a row unanswered. */
+  readonly pingIntervalMs?: number;
 }
 
 /** Connects to a server that listens on a `ws:` or `wss:` URL. */
 export function webSocket(url: string, options: WebSocketConnectOptions = {}): (signal: AbortSignal) => Promise<Link> {
   const { token, headers, connectTimeoutMs = 10_000 } = options;
+  const { pingIntervalMs = limits.clientPingIntervalMs } = options;
   return (signal) =>
     new Promise((resolve, reject) => {
       const ws = new WebSocket(url, {
@@ -28,7 +32,7 @@ export function webSocket(url: string, options: WebSocketConnectOptions = {}): (
       });
       ws.once('open', () => {
         signal.removeEventListener('abort', stop);
-        resolve(new FragmentingLink(ws));
+        resolve(new FragmentingLink(ws, pingIntervalMs));
       });
       ws.on('error', (error) => {
         signal.removeEventListener('abort', stop);
@@ -42,8 +46,8 @@ export function webSocket(url: string, options: WebSocketConnectOptions = {}): (
 class FragmentingLink extends WebSocketLink {
   readonly #ws: WebSocket;
 
-  constructor(ws: WebSocket) {
-    super(ws, { peer: ws.url });
+  constructor(ws: WebSocket, pingIntervalMs: number) {
+    super(ws, { peer: ws.url, pingIntervalMs });
     this.#ws = ws;
   }
 

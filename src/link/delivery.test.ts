@@ -2,11 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { Delivery } from './delivery.ts';
 
 function observed() {
-  const probes: number[] = [];
+  const probes: string[] = [];
   const delivered: string[] = [];
-  const delivery = new Delivery((number) => void probes.push(number));
+  const delivery = new Delivery((text) => void probes.push(text));
   const send = (name: string, bytes = 1) => delivery.sent(bytes, () => void delivered.push(name));
-  return { delivery, probes, delivered, send };
+  const answer = (probe: number) => delivery.answered(probes[probe - 1]!);
+  return { delivery, probes, delivered, send, answer };
 }
 
 describe('delivery', () => {
@@ -18,7 +19,7 @@ describe('delivery', () => {
     delivery.probe();
     delivery.probe();
 
-    expect(probes).toEqual([1]);
+    expect(probes).toHaveLength(1);
   });
 
   it('is asked about every 128 KiB', () => {
@@ -26,40 +27,45 @@ describe('delivery', () => {
 
     for (let chunk = 0; chunk < 8; chunk++) send('chunk', 65_536);
 
-    expect(probes).toEqual([1, 2, 3, 4]);
+    expect(probes).toHaveLength(4);
   });
 
   it('is confirmed in order for everything sent before the probe, once', () => {
-    const { delivery, delivered, send } = observed();
+    const { delivery, delivered, send, answer } = observed();
     send('a');
     send('b');
     delivery.probe();
     send('c');
 
-    delivery.confirmed(1);
-    delivery.confirmed(1);
+    answer(1);
+    answer(1);
 
     expect(delivered).toEqual(['a', 'b']);
   });
 
   it('is confirmed for all earlier probes by the answer to a later one', () => {
-    const { delivery, delivered, send } = observed();
+    const { delivery, delivered, send, answer } = observed();
     for (const name of ['a', 'b', 'c']) {
       send(name);
       delivery.probe();
     }
 
-    delivery.confirmed(2);
+    answer(2);
 
     expect(delivered).toEqual(['a', 'b']);
   });
 
-  it('cannot be confirmed by a peer that was not asked', () => {
-    const { delivery, delivered, send } = observed();
+  it('cannot be confirmed by a peer that has not received the probe', () => {
+    const { delivery, delivered, send, answer } = observed();
     send('a');
+    delivery.probe();
+    answer(1);
+    delivered.length = 0;
+    send('b');
+    delivery.probe();
 
-    delivery.confirmed(1);
-    delivery.confirmed(7);
+    for (const guess of ['probe 2', '2', '']) delivery.answered(guess);
+    answer(1); // a second time
 
     expect(delivered).toEqual([]);
   });
@@ -74,15 +80,15 @@ describe('delivery', () => {
   });
 
   it('is asked about again by every keep-alive, since a peer may answer only the newest of several pings', () => {
-    const { delivery, probes, delivered, send } = observed();
+    const { delivery, probes, delivered, send, answer } = observed();
     send('a');
     delivery.probe();
     send('b');
 
     delivery.keepAlive();
     delivery.keepAlive();
-    delivery.confirmed(2);
+    answer(2);
 
-    expect({ probes, delivered }).toEqual({ probes: [1, 2, 3], delivered: ['a', 'b'] });
+    expect({ probes: probes.length, delivered }).toEqual({ probes: 3, delivered: ['a', 'b'] });
   });
 });

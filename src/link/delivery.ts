@@ -1,15 +1,26 @@
+import { randomFillSync } from 'node:crypto';
+
 /**
  * Knows which sent messages the peer has received. Every so many bytes, or when asked, it sends a probe; the
- * answer confirms everything sent before that probe.
+ * answer confirms everything sent before that probe. A probe carries a random text, so that only a peer that has
+ * received it can answer: memory is given back on that answer.
  */
 export class Delivery {
-  readonly #sendProbe: (number: number) => void;
+  readonly #sendProbe: (text: string) => void;
   #waiting: { after: number; onDelivered: () => void }[] = [];
+  /** Probes without an answer, oldest first. */
+  #asked: { number: number; text: string }[] = [];
   #probes = 0;
+  #confirmed = 0;
   #unprobedBytes = 0;
 
-  constructor(sendProbe: (number: number) => void) {
+  constructor(sendProbe: (text: string) => void) {
     this.#sendProbe = sendProbe;
+  }
+
+  /** The number of the newest probe that was answered; 0 before the first. */
+  get confirmed(): number {
+    return this.#confirmed;
   }
 
   /** Notes a message that has just been handed to the connection. */
@@ -25,19 +36,44 @@ export class Delivery {
     if (last && last.after > this.#probes) this.keepAlive();
   }
 
-  /** Probes in any case: of several pings a peer may answer the newest alone, so an earlier probe can get lost. */
-  keepAlive(): void {
+  /** Probes in any case and gives the number: of several pings a peer may answer the newest alone. */
+  keepAlive(): number {
     this.#unprobedBytes = 0;
-    this.#sendProbe(++this.#probes);
+    const probe = { number: ++this.#probes, text: randomText() };
+    this.#asked.push(probe);
+    if (this.#asked.length > MOST_ASKED) this.#asked.shift(); // a later answer confirms it as well
+    this.#sendProbe(probe.text);
+    return probe.number;
   }
 
-  confirmed(probe: number): void {
-    if (probe > this.#probes) return; // a peer may only confirm what was asked
+  /** Takes the text of an answer; one that belongs to no open probe confirms nothing. */
+  answered(text: string): void {
+    const at = this.#asked.findIndex((probe) => probe.text === text);
+    if (at < 0) return;
+    const { number } = this.#asked[at]!;
+    this.#asked.splice(0, at + 1);
+    this.#confirmed = number;
     let ready = 0;
-    while (ready < this.#waiting.length && this.#waiting[ready]!.after <= probe) ready++;
+    while (ready < this.#waiting.length && this.#waiting[ready]!.after <= number) ready++;
     for (const { onDelivered } of this.#waiting.splice(0, ready)) onDelivered();
   }
 }
 
+const RANDOM_BYTES = 8;
+const pool = Buffer.alloc(512 * RANDOM_BYTES);
+let used = pool.length;
+
+/** Filled for many probes at a time: one call costs as much for one as for all of them. */
+function randomText(): string {
+  if (used === pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  used += RANDOM_BYTES;
+  return pool.toString('hex', used - RANDOM_BYTES, used);
+}
+
 /** Often enough to keep a window of 1 MiB open, seldom enough to cost nothing. */
 const PROBE_EVERY_BYTES = 128 * 1024;
+/** A peer that answers none of so many probes answers the newest, or is dropped. */
+const MOST_ASKED = 1024;

@@ -12,6 +12,7 @@ export function memoryLinkPair(): [Link, Link] {
 
 class MemoryLink implements Link {
   readonly source = 'JSON-RPC message from exec-server memory link';
+  readonly noticesLoss = true;
   readonly #closed = deferred();
   readonly closed = this.#closed.promise;
   #other!: MemoryLink;

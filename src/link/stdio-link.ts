@@ -6,6 +6,7 @@ import type { Link, Receiver } from '../rpc/index.ts';
 /** Messages as lines over a pair of byte streams. */
 export class StdioLink implements Link {
   readonly source = 'JSON-RPC message from exec-server stdio';
+  readonly noticesLoss = true;
   readonly #closed = deferred();
   readonly closed = this.#closed.promise;
   readonly #input: Readable;

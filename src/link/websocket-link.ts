@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { Changes, deferred } from '../base/index.ts';
 import { limits } from '../protocol/index.ts';
-import type { Link, Receiver } from '../rpc/index.ts';
+import type { Farewell, Link, Receiver } from '../rpc/index.ts';
 import { Delivery } from './delivery.ts';
 import { type ByteHandling, gatherFrames } from './frame-gatherer.ts';
 import { FrameWriter, type SendNow } from './frame-writer.ts';
@@ -22,6 +22,7 @@ export interface WebSocketLinkOptions {
 /** Messages as WebSocket messages; deliveries are confirmed by the pongs every peer must send. */
 export class WebSocketLink implements Link {
   readonly source: string;
+  readonly noticesLoss: boolean;
   readonly #closed = deferred();
   readonly closed = this.#closed.promise;
   readonly #ws: WebSocket;
@@ -30,30 +31,38 @@ export class WebSocketLink implements Link {
   readonly #vigil: Vigil | undefined;
   readonly #room = new Changes();
   readonly #delivery: Delivery;
+  readonly #answers = new Changes();
+  #farewell: Farewell | undefined;
   /** Whether nothing is read, because the receiver has enough to do. */
   #busy = false;
+  /** Whether the end was asked for here, so that a closing socket says nothing about the peer. */
+  #closing = false;
+  #over = false;
 
   constructor(ws: WebSocket, options: WebSocketLinkOptions) {
     this.source = `websocket JSON-RPC message from exec-server websocket ${options.peer}`;
+    this.noticesLoss = options.pingIntervalMs !== undefined;
     this.#ws = ws;
     const below = options.below;
     this.#below = below;
     this.#frames = below && new FrameWriter(below.socket, below.sendNow, this.#written);
     this.#vigil = options.vigil;
-    this.#delivery = new Delivery((number) => {
+    this.#delivery = new Delivery((text) => {
       this.#frames?.flush();
-      ws.ping(`probe ${number}`);
+      ws.ping(text);
     });
     ws.on('pong', (data) => {
-      const probe = /^probe (\d+)$/.exec(data.toString('latin1'));
-      if (probe) this.#delivery.confirmed(Number(probe[1]));
+      this.#delivery.answered(data.toString('latin1'));
+      this.#answers.notify();
     });
     ws.on('error', () => ws.terminate()); // reported by `close`, which follows
-    ws.on('close', () => {
-      this.#room.notify();
-      this.#closed.resolve();
-    });
+    ws.on('close', (code, reason) => this.#end({ code, reason: reason.toString() }));
+    if (below) this.#watchForEnd(below.socket);
     if (options.pingIntervalMs) this.#keepAlive(options.pingIntervalMs);
+  }
+
+  get farewell(): Farewell | undefined {
+    return this.#farewell;
   }
 
   open(receive: Receiver): void {
@@ -98,12 +107,26 @@ export class WebSocketLink implements Link {
     if (this.#ws.readyState === this.#ws.OPEN) this.#delivery.probe();
   }
 
-  close(): void {
+  async answers(withinMs: number): Promise<boolean> {
+    if (this.#over || this.#ws.readyState !== this.#ws.OPEN) return false;
+    const probe = this.#delivery.keepAlive();
+    const deadline = performance.now() + withinMs;
+    while (!this.#over && this.#delivery.confirmed < probe) {
+      const timeoutMs = deadline - performance.now();
+      if (timeoutMs <= 0) return false;
+      await this.#answers.next({ timeoutMs });
+    }
+    return !this.#over;
+  }
+
+  close(farewell?: Farewell): void {
+    this.#closing = true;
     this.#frames?.flush();
-    this.#ws.close();
+    this.#ws.close(farewell?.code, farewell?.reason);
   }
 
   destroy(): void {
+    this.#closing = true;
     this.#frames?.flush();
     this.#below?.socket.destroySoon();
     if (!this.#below) this.#ws.terminate();
@@ -119,10 +142,36 @@ export class WebSocketLink implements Link {
     while (ws.readyState === ws.OPEN && ws.bufferedAmount > limits.outboxBytes) await this.#room.next();
   }
 
+  /** Nothing more comes and nothing more can be sent. */
+  #end(farewell?: Farewell): void {
+    if (farewell) this.#farewell = farewell;
+    if (this.#over) return;
+    this.#over = true;
+    this.#room.notify();
+    this.#answers.notify();
+    this.#closed.resolve();
+  }
+
+  /**
+   * The connection is over when the close frame or the end of the stream has been read. `ws` reports it only once the
+   * socket is gone, some turns of the event loop later, when the client may have asked for its session on another.
+   */
+  #watchForEnd(socket: Socket): void {
+    const check = (): void => {
+      if (this.#ws.readyState !== this.#ws.OPEN && !this.#closing) this.#end();
+    };
+    socket.on('data', check); // after `ws`, which has read the frames of this piece by now
+    socket.on('end', check);
+    socket.on('error', check);
+  }
+
   #keepAlive(intervalMs: number): void {
     let unanswered = 0;
     const timer = setInterval(() => {
-      if (this.#busy) return; // an answer may wait in the socket
+      if (this.#busy) {
+        unanswered = 0; // an answer may wait in the socket
+        return;
+      }
       if (unanswered >= 2) return this.#ws.terminate();
       unanswered++;
       this.#delivery.keepAlive();

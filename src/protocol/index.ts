@@ -11,6 +11,7 @@ export {
   type WalkOptions,
   type WalkOutcome,
 } from './executor-file-system.ts';
+export { GOING_AWAY, SERVER_STOPPING } from './farewell.ts';
 export { limits } from './limits.ts';
 export {
   clientMethods,

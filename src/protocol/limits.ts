@@ -14,8 +14,15 @@ export const limits = {
   closedProcessMs: 30_000,
   /** How long a session without a connection waits to be resumed. */
   detachedSessionMs: 30_000,
+  /**
+   * How long the connection of a session may take to answer when another one asks for the session: longer than a slow
+   * network needs, and well below the 10 s that a client waits for its answer.
+   */
+  takeOverProbeMs: 2000,
   /** Two unanswered pings in a row end a connection. */
   pingIntervalMs: 30_000,
+  /** The same for a client, which has lost a server within three of these. */
+  clientPingIntervalMs: 15_000,
   /** Requests of one connection being worked on or waiting for a slot; above it the connection is not read. */
   requestsInFlight: 4096,
   /** Requests from the server to a client without an answer yet. */

@@ -36,6 +36,7 @@ type Phase = 'open' | 'suspended' | 'finishing' | 'over';
 /** A stream after its handshake: messages in encrypted records. */
 export class NoiseStream implements Link {
   readonly source: string;
+  readonly noticesLoss = true;
   readonly #closed = deferred();
   readonly closed = this.#closed.promise;
   readonly #options: NoiseStreamOptions;
@@ -85,6 +86,11 @@ export class NoiseStream implements Link {
 
   probe(): void {
     if (!this.#reliability) this.#outgoing.transport?.probe(); // acknowledgements come by themselves
+  }
+
+  /** A stream that waits for its peer to come back on another connection has lost it for the time being. */
+  async answers(): Promise<boolean> {
+    return this.#phase === 'open';
   }
 
   close(): void {

@@ -18,6 +18,7 @@ export interface PlainStreamOptions {
 /** A stream of the older relay: clear messages, one per data frame, in the order of the connection. */
 export class PlainStream implements Link {
   readonly source: string;
+  readonly noticesLoss = true;
   readonly #closed = deferred();
   readonly closed = this.#closed.promise;
   readonly #options: PlainStreamOptions;

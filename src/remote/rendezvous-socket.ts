@@ -46,15 +46,14 @@ export class RendezvousSocket implements FrameTransport {
     this.#socket = socket;
     this.#onText = onText;
     ws.pause(); // until there is somebody to take the frames
-    this.#delivery = new Delivery((number) => ws.ping(`probe ${number}`));
+    this.#delivery = new Delivery((text) => ws.ping(text));
     this.#alive = new KeepAlive(
       () => this.#delivery.keepAlive(),
       () => ws.terminate(),
     );
     ws.on('pong', (data) => {
       this.#alive.answered();
-      const [, probe] = /^probe (\d+)$/.exec(data.toString('latin1')) ?? [];
-      if (probe !== undefined) this.#delivery.confirmed(Number(probe));
+      this.#delivery.answered(data.toString('latin1'));
     });
     ws.on('error', () => ws.terminate()); // reported by `close`, which follows
     ws.on('close', (code) => {

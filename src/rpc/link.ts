@@ -4,12 +4,22 @@
  */
 export type Receiver = (message: Uint8Array) => void | Promise<void>;
 
+/** Why a connection was ended, in the words and numbers of WebSocket. */
+export interface Farewell {
+  readonly code: number;
+  readonly reason: string;
+}
+
 /** A connection that carries whole messages, whatever it is made of. */
 export interface Link {
   /** What a message from here is called in an error text. */
   readonly source: string;
   /** Settles when the connection is over, for whatever reason. */
   readonly closed: Promise<void>;
+  /** Whether the connection ends by itself when the peer is gone without a word. */
+  readonly noticesLoss?: boolean;
+  /** What the peer said when it ended the connection, where the link can tell. */
+  readonly farewell?: Farewell | undefined;
   /** Starts handing over messages. Called once. */
   open(receive: Receiver): void;
   /**
@@ -19,8 +29,13 @@ export interface Link {
   send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void>;
   /** Asks the peer to confirm what was sent so far. */
   probe(): void;
-  /** Ends the connection in the orderly way. */
-  close(): void;
+  /**
+   * Asks the peer for a sign of life; false when none comes in time or the connection ends. A link without this method
+   * notices a lost peer itself or cannot tell.
+   */
+  answers?(withinMs: number): Promise<boolean>;
+  /** Ends the connection in the orderly way, and says why where the link can. */
+  close(farewell?: Farewell): void;
   /** Ends the connection without a word, once what was sent before is on its way. */
   destroy(): void;
 }

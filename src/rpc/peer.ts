@@ -71,6 +71,8 @@ export class Peer {
   readonly #pending = new Map<RequestId, Deferred<unknown>>();
   readonly #ended = new AbortController();
   #nextId = 1;
+  #received = 0;
+  #held = 0;
 
   constructor(link: Link, service: Service, options: PeerOptions = {}) {
     this.link = link;
@@ -78,12 +80,30 @@ export class Peer {
     this.#decodePayload = options.decodePayload;
     this.#lanes = new Lanes(options.concurrentRequests ?? limits.requestsInFlight, limits.requestsInFlight);
     void link.closed.then(() => this.#end());
-    link.open((bytes) => this.#receive(bytes));
+    link.open((bytes) => {
+      this.#received++;
+      return this.#holding(this.#receive(bytes));
+    });
   }
 
   /** Aborts when the connection is gone. */
   get ended(): AbortSignal {
     return this.#ended.signal;
+  }
+
+  /** How many messages have come. */
+  get received(): number {
+    return this.#received;
+  }
+
+  /** How many calls have no answer yet. */
+  get pending(): number {
+    return this.#pending.size;
+  }
+
+  /** Whether whoever takes the messages has not done with the last one, so that later ones are not read. */
+  get isHeldUp(): boolean {
+    return this.#held > 0;
   }
 
   /** Sends a request; the result is the wire form, the error is an `ExecError` or `ConnectionLost`. */
@@ -99,6 +119,12 @@ export class Peer {
   /** Sends a notification; the promise, if any, resolves once there is room for more. */
   notify(method: string, params: unknown): void | Promise<void> {
     return this.link.send(`{"method":${JSON.stringify(method)},"params":${JSON.stringify(params) ?? 'null'}}`);
+  }
+
+  #holding(busy: void | Promise<void>): void | Promise<void> {
+    if (!busy) return;
+    this.#held++;
+    return busy.finally(() => this.#held--);
   }
 
   #receive(bytes: Uint8Array): void | Promise<void> {

@@ -28,9 +28,16 @@ import type { Rehearsal } from './rehearsal.ts';
 import type { Attachment, Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
 
-/** How far the handshake has come. */
+/**
+ * new ──initialize──▶ initialized ──initialized──▶ ready
+ *  └──initialize of a session that has a connection──▶ resuming ──▶ initialized, or new when it is refused
+ *
+ * Whatever was reached becomes `taken` when another connection gets the session.
+ */
 type Handshake =
   | { readonly phase: 'new' }
+  | { readonly phase: 'resuming'; readonly done: Promise<unknown> }
+  | { readonly phase: 'taken' }
   | { readonly phase: 'initialized'; readonly session: Session }
   | { readonly phase: 'ready'; readonly session: Session };
 
@@ -65,7 +72,14 @@ export class Connection implements Service {
   constructor(link: Link, options: ConnectionOptions) {
     this.#options = options;
     this.#link = link;
-    this.#attachment = { link, call: (method, params) => peer.call(method, params) };
+    this.#attachment = {
+      link,
+      call: (method, params) => peer.call(method, params),
+      lost: () => {
+        this.#handshake = { phase: 'taken' };
+        link.destroy();
+      },
+    };
     const files = new FileService({
       onMissingChanged: (watchId) => void peer.notify('fs/missingChanged', { watchId }),
       env: process.env as Record<string, string>,
@@ -98,9 +112,12 @@ export class Connection implements Service {
   }
 
   request(method: string, wireParams: unknown, signal: AbortSignal): unknown {
+    if (this.#handshake.phase === 'resuming') {
+      return this.#handshake.done.then(() => this.request(method, wireParams, signal));
+    }
     if (!isMethodName(method)) throw notImplemented(method);
     const params = this.#fileParams.decode(method, wireParams) ?? decodeParams(method, wireParams ?? null);
-    if (method === 'initialize') return this.#initialize(params as Params<'initialize'>);
+    if (method === 'initialize') return this.#initialize(params as Params<'initialize'>, signal);
     const session = this.#session(methods[method].family);
     const handler = this.#handlers[method] as ((params: unknown, context: RequestContext) => unknown) | undefined;
     if (!handler) throw notImplemented(method);
@@ -114,9 +131,11 @@ export class Connection implements Service {
     }
   }
 
-  notification(method: string): void {
+  notification(method: string): void | Promise<void> {
+    if (this.#handshake.phase === 'resuming') return this.#handshake.done.then(() => this.notification(method));
     if (method !== 'initialized') throw new ExecError('invalidRequest', `unexpected notification ${method}`);
     if (this.#handshake.phase === 'new') throw new ExecError('invalidRequest', 'initialized before initialize');
+    if (this.#handshake.phase === 'taken') throw takenError();
     this.#handshake = { phase: 'ready', session: this.#handshake.session };
   }
 
@@ -126,23 +145,38 @@ export class Connection implements Service {
     void this.#link.send(`{"error":${JSON.stringify(ExecError.from(error).toWire())},"id":-1}`);
   }
 
-  #initialize({ clientName, resumeSessionId, events }: Params<'initialize'>): unknown {
+  #initialize({ clientName, resumeSessionId, events }: Params<'initialize'>, signal: AbortSignal): unknown {
     if (this.#handshake.phase !== 'new') {
       throw new ExecError('invalidRequest', 'initialize may only be sent once per connection');
     }
-    const { sessions, info, log } = this.#options;
-    const session =
-      resumeSessionId == null
-        ? sessions.create(this.#attachment, events ?? [])
-        : sessions.resume(resumeSessionId, this.#attachment, events ?? []);
+    const { sessions } = this.#options;
+    const greet = (session: Session) => this.#greet(session, clientName, resumeSessionId != null);
+    if (resumeSessionId == null) return greet(sessions.create(this.#attachment, events ?? []));
+    const session = sessions.resume(resumeSessionId, this.#attachment, events ?? []);
+    if (!(session instanceof Promise)) return greet(session);
+    const answer = session.then((resumed) => {
+      const result = greet(resumed);
+      if (signal.aborted) this.#release(); // this client is gone as well
+      return result;
+    });
+    const done = answer.catch(() => {
+      this.#handshake = { phase: 'new' }; // the reason is in the answer
+    });
+    this.#handshake = { phase: 'resuming', done };
+    return answer;
+  }
+
+  #greet(session: Session, clientName: string, resumed: boolean): unknown {
+    const { info, log } = this.#options;
     this.#handshake = { phase: 'initialized', session };
-    log.debug('session.attached', { sessionId: session.id, clientName, resumed: resumeSessionId != null });
+    log.debug('session.attached', { sessionId: session.id, clientName, resumed });
     return encode(methods.initialize.result, { sessionId: session.id, environmentInfo: info });
   }
 
   #session(family: string): Session {
     const { phase } = this.#handshake;
     if (phase === 'ready') return this.#handshake.session;
+    if (phase === 'taken') throw takenError();
     const missing = phase === 'new' ? 'call initialize' : 'send initialized';
     throw new ExecError('invalidRequest', `client must ${missing} before using ${family} methods`);
   }
@@ -154,8 +188,8 @@ export class Connection implements Service {
   }
 
   #release(): void {
-    if (this.#handshake.phase === 'new') return;
-    this.#options.sessions.release(this.#handshake.session, this.#options.resumable);
+    if (this.#handshake.phase !== 'initialized' && this.#handshake.phase !== 'ready') return;
+    this.#options.sessions.release(this.#handshake.session, this.#attachment, this.#options.resumable);
     this.#handshake = { phase: 'new' };
   }
 }
@@ -169,6 +203,10 @@ function takePayload(message: Uint8Array, start: number, end: number): Uint8Arra
 
 function notImplemented(method: string): ExecError {
   return new ExecError('methodNotFound', `exec-server stub does not implement \`${method}\` yet`);
+}
+
+function takenError(): ExecError {
+  return new ExecError('invalidRequest', 'session has been resumed by another connection');
 }
 
 function wireResult(method: MethodName, result: unknown): unknown {

@@ -12,6 +12,8 @@ export interface Attachment {
   readonly link: Link;
   /** Sends a request; rejects when the connection ends before the answer. */
   call(method: string, params: unknown): Promise<unknown>;
+  /** Called when another connection has got the session. */
+  lost(): void;
 }
 
 export interface SessionOptions {
@@ -49,8 +51,9 @@ export class Session implements ProcessAudience, AsyncDisposable {
     });
   }
 
-  get attached(): boolean {
-    return this.#client !== undefined;
+  /** The connection it belongs to now, if any. */
+  get client(): Attachment | undefined {
+    return this.#client;
   }
 
   attach(client: Attachment, events: readonly string[]): void {
@@ -58,8 +61,11 @@ export class Session implements ProcessAudience, AsyncDisposable {
     this.#events = new Set(events);
   }
 
-  detach(): void {
+  /** Whether it was this client's; a session that another connection has got stays with that. */
+  detach(client: Attachment): boolean {
+    if (this.#client !== client) return false;
     this.#client = undefined;
+    return true;
   }
 
   /** Events are not queued for a client that is away: it reads what it missed when it comes back. */

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/index.ts';
 import { familyMark, SERVER_MASK, startGuardian } from '../os/index.ts';
-import { ExecError } from '../protocol/index.ts';
+import { ExecError, limits } from '../protocol/index.ts';
 import { CommandLaunchers, HELPERS } from '../sandbox/index.ts';
 import type { ExecServerConfig } from './config.ts';
 import { type Attachment, Session } from './session.ts';
@@ -45,12 +45,42 @@ export class Sessions implements AsyncDisposable {
     return session;
   }
 
-  resume(id: string, client: Attachment, events: readonly string[]): Session {
+  /**
+   * Gives a session to another connection. One that is attached is free when the old connection gives no sign of life:
+   * its client has noticed a loss that the server has not. Without such a doubt the answer is there at once.
+   */
+  resume(id: string, client: Attachment, events: readonly string[]): Session | Promise<Session> {
+    const session = this.#find(id);
+    if (session.client) return this.#takeOver(session, session.client, client, events);
+    return this.#attach(session, client, events);
+  }
+
+  async #takeOver(
+    session: Session,
+    holder: Attachment,
+    client: Attachment,
+    events: readonly string[],
+  ): Promise<Session> {
+    const { link } = holder;
+    const isAlive = link.answers === undefined || (await link.answers(limits.takeOverProbeMs));
+    this.#find(session.id); // it may have ended meanwhile
+    if (session.client && (isAlive || session.client !== holder)) {
+      throw new ExecError('sessionAttached', `session ${session.id} is already attached to another connection`);
+    }
+    if (session.detach(holder)) {
+      this.#log.info('session.taken_over', { sessionId: session.id });
+      holder.lost();
+    }
+    return this.#attach(session, client, events);
+  }
+
+  #find(id: string): Session {
     const session = this.#sessions.get(id);
     if (!session) throw new ExecError('invalidRequest', `unknown session id ${id}`);
-    if (session.attached) {
-      throw new ExecError('sessionAttached', `session ${id} is already attached to another connection`);
-    }
+    return session;
+  }
+
+  #attach(session: Session, client: Attachment, events: readonly string[]): Session {
     clearTimeout(this.#expiries.get(session));
     this.#expiries.delete(session);
     session.attach(client, events);
@@ -58,8 +88,8 @@ export class Sessions implements AsyncDisposable {
   }
 
   /** The connection of a session is gone: keep it for a while, or end it at once where nobody can come back. */
-  release(session: Session, resumable: boolean): void {
-    session.detach();
+  release(session: Session, client: Attachment, resumable: boolean): void {
+    if (!session.detach(client)) return;
     if (!this.#sessions.has(session.id)) return; // ended with the server
     const ttlMs = resumable ? this.#config.detachedSessionTtlMs : 0;
     if (ttlMs === 0) {

@@ -34,6 +34,11 @@ export class CuttableProxy implements AsyncDisposable {
     for (const socket of this.#open) socket.destroy();
   }
 
+  /** Passes nothing on any more over the connections there are, and tells neither side. */
+  silence(): void {
+    for (const socket of this.#open) socket.unpipe().pause();
+  }
+
   /** Breaks every connection as soon as the server has sent so much more. */
   cutAfter(bytes: number): void {
     this.#cutAfterBytes = bytes;

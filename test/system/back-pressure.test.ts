@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { numbersTo, sha256 } from '../support/digest.ts';
@@ -23,6 +26,23 @@ describe('back-pressure', () => {
       expect(stalled - idle).toBeLessThan(200);
     },
   );
+
+  it('is not lifted by a client that confirms what it has not received', async () => {
+    await using server = await startServer();
+    await using client = await connect(server.url);
+    const content = Buffer.alloc(32 * 1024 * 1024, 'a file that is larger than what the system takes at once\n');
+    await using folder = await scratchFolder();
+    await writeFile(join(folder.path, 'large'), content);
+    client.socket.pause();
+    const answer = client.call<{ dataBase64: string }>('fs/readFile', { path: `file://${folder.path}/large` });
+    for (let round = 0; round < 20; round++) {
+      for (let probe = 1; probe <= 500; probe++) client.socket.pong(`probe ${probe}`);
+      await delay(50); // while it is sent; nothing tells how far it has come
+    }
+    client.socket.resume();
+    const { dataBase64 } = await answer;
+    expect(sha256(Buffer.from(dataBase64, 'base64'))).toBe(sha256(content));
+  });
 
   it('keeps memory bounded while 40 children flood a client that does not read', async () => {
     await using server = await startServer();
@@ -76,3 +96,8 @@ describe('back-pressure', () => {
     expect(sha256(process.bytes())).toBe(sha256(numbersTo(800_000)));
   });
 });
+
+async function scratchFolder(): Promise<{ path: string } & AsyncDisposable> {
+  const path = await mkdtemp(join(tmpdir(), 'back-pressure-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
+}

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { ExecServerClient } from '../../src/client/index.ts';
 import { stdio } from '../../src/link/connect-stdio.ts';
+import { webSocket } from '../../src/link/connect-websocket.ts';
 import { connect, env, text } from '../support/client-specification.ts';
 import { CuttableProxy } from '../support/cuttable-proxy.ts';
 import { serverProgram, startServer } from '../support/server.ts';
@@ -36,6 +37,24 @@ describe('a client of our server', () => {
 
     expect(hash.digest('hex')).toBe(floodDigest());
     expect(proxy.accepted).toBeGreaterThan(5);
+  });
+
+  it('notices a connection that is lost without a word, resumes, and loses nothing', async () => {
+    await using server = await startServer();
+    await using proxy = await CuttableProxy.start(server.url);
+    await using client = await ExecServerClient.connect(webSocket(proxy.url, { pingIntervalMs: 100 }));
+    const process = await client.start(flood);
+    const hash = createHash('sha256');
+    let printed = 0;
+
+    for await (const { bytes } of process.output) {
+      if (printed === 0) proxy.silence();
+      printed += bytes.length;
+      hash.update(bytes);
+    }
+
+    expect(hash.digest('hex')).toBe(floodDigest());
+    expect(proxy.accepted).toBe(2);
   });
 
   it('finds all output of a process that went on printing while nobody was connected', async () => {

@@ -52,9 +52,36 @@ async function letters(output: AsyncIterable<{ bytes: Uint8Array }>): Promise<st
   return text;
 }
 
+const never = new Promise<never>(() => {});
+
 const ended = { chunks: [], exited: true, exitCode: 0, closed: true, failure: null, sandboxDenied: false };
 
 describe('a client', () => {
+  it('asks a silent server for a sign of life where its link cannot, and connects anew when none comes', async () => {
+    const server = new ScriptedServer({ 'environment/status': (_, peer) => (peer === server.peers[0] ? never : {}) });
+    const connect = async (): Promise<Link> => Object.assign(await server.connect(), { noticesLoss: false });
+
+    await using client = await ExecServerClient.connect(connect, { resumeIntervalMs: 1, probeIntervalMs: 20 });
+
+    const isAsked = () => server.received.filter((method) => method === 'environment/status').length > 4;
+    await expect.poll(isAsked).toBe(true); // by then the second connection has answered
+    expect({ state: client.state.phase, connections: server.peers.length }).toEqual({ state: 'open', connections: 2 });
+  });
+
+  it('does not take a server for lost that answers one request after the other and is busy with one', async () => {
+    const server = new ScriptedServer({ 'process/read': () => never, 'environment/status': () => never });
+    const connect = async (): Promise<Link> => Object.assign(await server.connect(), { noticesLoss: false });
+    await using client = await ExecServerClient.connect(connect, { probeIntervalMs: 1 });
+
+    void client.request('process/read', { processId: 'p', waitMs: 60_000 }).catch(() => {}); // ends with the client
+    await new Promise((resolve) => setTimeout(resolve, 100)); // no event tells that nothing is asked
+
+    expect({ received: server.received, connections: server.peers.length }).toEqual({
+      received: ['initialize', 'initialized', 'process/read'],
+      connections: 1,
+    });
+  });
+
   it('takes the events of a process that arrive before the answer to its start, and in any order', async () => {
     const server = new ScriptedServer({
       'process/start': async (_, peer) => {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CuttableProxy } from '../support/cuttable-proxy.ts';
 import { numbersTo, sha256 } from '../support/digest.ts';
 import { appeared, gone, isAlive, stateOf, uniqueSeconds } from '../support/proc.ts';
 import { Recovery } from '../support/recovery.ts';
@@ -141,6 +142,85 @@ describe('a session', () => {
     expect(other).not.toBe(sessionId);
   });
 
+  it('is free as soon as its client has said goodbye, also when the next connection asks in the same moment', async () => {
+    for (const goodbye of ['close frame', 'end of the stream'] as const) {
+      await using first = await connectBare(server.url);
+      const sessionId = await first.initialize();
+      await using second = await connectBare(server.url);
+
+      const resumed = await inOneTurn(server, () => {
+        if (goodbye === 'close frame') first.socket.close();
+        else first.socket.terminate();
+        return second.initialize({ resumeSessionId: sessionId });
+      });
+
+      expect(resumed).toBe(sessionId);
+    }
+  });
+
+  it('goes to the connection that asks for it when the old one is silent, although it is open', async () => {
+    await using proxy = await CuttableProxy.start(server.url);
+    await using first = await connectBare(proxy.url);
+    const sessionId = await first.initialize();
+    const process = await first.start({ processId: 'p', argv: ['sh', '-c', 'echo $$; exec sleep 900'] });
+    const pid = Number(await process.printed('\n'));
+    proxy.silence();
+
+    await using second = await connectBare(server.url);
+    expect(await second.initialize({ resumeSessionId: sessionId })).toBe(sessionId);
+
+    proxy.cut(); // the end of the old connection means nothing any more
+    expect(await second.call('process/list')).toMatchObject({ processes: [{ processId: 'p', phase: 'running' }] });
+    await second.call('process/terminate', { processId: 'p' });
+    await gone(pid);
+  });
+
+  it('goes to one of those that ask for it at a time', async () => {
+    await using proxy = await CuttableProxy.start(server.url);
+    await using first = await connectBare(proxy.url);
+    const sessionId = await first.initialize();
+    proxy.silence();
+    await using second = await connectBare(server.url);
+    await using third = await connectBare(server.url);
+
+    const outcomes = await Promise.allSettled([
+      second.initialize({ resumeSessionId: sessionId }),
+      third.initialize({ resumeSessionId: sessionId }),
+    ]);
+
+    outcomes.sort((one, other) => one.status.localeCompare(other.status));
+    expect(outcomes).toMatchObject([{ value: sessionId }, { reason: { code: -32010 } }]);
+  });
+
+  it('is free again when the connection that asked for it has gone before it got it', async () => {
+    await using proxy = await CuttableProxy.start(server.url);
+    await using first = await connectBare(proxy.url);
+    const sessionId = await first.initialize();
+    proxy.silence();
+    const second = await connectBare(server.url);
+    const answer = second.initialize({ resumeSessionId: sessionId });
+    second.cut();
+    await expect(answer).rejects.toThrow('the connection ended');
+
+    await using third = await connectBare(server.url);
+    expect(await third.initialize({ resumeSessionId: sessionId })).toBe(sessionId);
+  });
+
+  it('answers what was sent behind a handshake that has to wait', async () => {
+    await using proxy = await CuttableProxy.start(server.url);
+    await using first = await connectBare(proxy.url);
+    const sessionId = await first.initialize();
+    proxy.silence();
+    await using second = await connectBare(server.url);
+
+    const answer = second.call('initialize', { clientName: 'in one go', resumeSessionId: sessionId });
+    second.notify('initialized');
+    const list = second.call('process/list');
+
+    expect(await answer).toMatchObject({ sessionId });
+    expect(await list).toEqual({ processes: [] });
+  });
+
   it('ends with its processes when nobody came back in time', async () => {
     await using hasty = await startServer({ args: ['--detached-session-ttl-ms', '50'] });
     const first = await connectBare(hasty.url);
@@ -194,6 +274,16 @@ describe('a session', () => {
     });
   });
 });
+
+/** Has the server read everything that is sent meanwhile in one turn of its event loop. */
+async function inOneTurn<T>({ pid }: TestServer, send: () => T): Promise<Awaited<T>> {
+  process.kill(pid, 'SIGSTOP');
+  await expect.poll(() => stateOf(pid)).toBe('T');
+  const sent = send();
+  await new Promise((resolve) => setTimeout(resolve, 50)); // until loopback has carried it; nothing tells
+  process.kill(pid, 'SIGCONT');
+  return await sent;
+}
 
 async function cpuStopped(pid: number): Promise<boolean> {
   const ticks = async () => (await readFile(`/proc/${pid}/stat`, 'latin1')).split(' ').slice(13, 15).join(' ');
