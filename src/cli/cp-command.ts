@@ -1,10 +1,12 @@
 import { resolve } from 'node:path';
-import { ExecServerClient, RemoteFileSystem } from '../client/index.ts';
-import { LocalFileSystem } from '../files/index.ts';
-import { type ExecutorFileSystem, PathUri } from '../protocol/index.ts';
+import { ExecServerClient } from '../client/index.ts';
 import { describeOptions, parseOptions, type Values } from './arguments.ts';
 import { CONNECTION_FAILED, chosenConnector, remoteServerOptions, tokenOption } from './connect-options.ts';
+import type { CopySide } from './copy-side.ts';
+import { LocalSide } from './local-side.ts';
 import { ProgressBar } from './progress-bar.ts';
+import { RemoteSide } from './remote-side.ts';
+import { StopSignals } from './stop-signals.ts';
 import { type Place, Transfer, type TransferOutcome } from './transfer.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -21,14 +23,15 @@ const help = (): string => `Copies a file or a directory with everything in it t
 Usage: exec-server cp [OPTIONS] SRC DST
 
 A path that starts with env: is an absolute path on the server, any other is a path here. Into a directory that
-exists, SRC is copied under its own name. Links to files are copied as the files they lead to; links to directories
-are left out and reported. Modes and times are not kept.
+exists, SRC is copied under its own name. Links inside SRC stay links, and permissions are kept; owners, times and
+set-user-id bits are not. A file is written under a temporary name and then renamed, so that its place holds the old
+content or the new. A server needs sh, find, stat, readlink, chmod, mkdir, ln and mv (GNU or BusyBox).
 
 Options:
 ${describeOptions(options)}
 
 Exit codes: 0 everything was copied, 1 something was not (each is named on stderr), 2 wrong usage,
-255 the server could not be reached.
+128+n ended by signal n (nothing half-written stays), 255 the server could not be reached or was lost.
 `;
 
 const ON_SERVER = 'env:';
@@ -45,11 +48,11 @@ export async function cpCommand(argv: readonly string[]): Promise<number> {
   }
   process.exitCode = CONNECTION_FAILED; // unless something better is known in the end
   const onServer = [source, destination].some((path) => path.startsWith(ON_SERVER));
-  await using local = new LocalFileSystem();
+  const local = new LocalSide();
   if (!onServer) return await copy(place(source, local, local), place(destination, local, local), values);
   await using client = await connected(values);
   if (!client) return CONNECTION_FAILED;
-  const remote = new RemoteFileSystem(client);
+  const remote = new RemoteSide(client);
   return await copy(place(source, local, remote), place(destination, local, remote), values);
 }
 
@@ -65,25 +68,40 @@ async function connected(values: Values<typeof options>): Promise<ExecServerClie
   }
 }
 
-function place(path: string, local: ExecutorFileSystem, remote: ExecutorFileSystem): Place {
-  if (!path.startsWith(ON_SERVER)) return { files: local, path: PathUri.fromNative(resolve(path)), name: path };
+function place(path: string, local: CopySide, remote: CopySide): Place {
+  if (!path.startsWith(ON_SERVER)) return { side: local, path: resolve(path), name: path };
   const native = path.slice(ON_SERVER.length);
   if (!native.startsWith('/')) throw new UsageError(`${path} must be an absolute path, such as env:/tmp/x`);
-  return { files: remote, path: PathUri.fromNative(native), name: path };
+  return { side: remote, path: resolve(native), name: path };
 }
 
 async function copy(source: Place, destination: Place, { json }: Values<typeof options>): Promise<number> {
   const startedAt = performance.now();
+  using stop = new StopSignals();
   using bar = process.stderr.isTTY && !json ? new ProgressBar(process.stderr) : undefined;
-  const transfer = new Transfer((progress) => bar?.show(progress));
-  const outcome = await transfer.run(source, destination);
-  bar?.[Symbol.dispose]();
-  report(outcome, json === true, (performance.now() - startedAt) / 1000);
-  return outcome.failures.length > 0 ? 1 : 0;
+  const transfer = new Transfer((progress) => bar?.show(progress), stop.signal);
+  try {
+    const outcome = await transfer.run(source, destination);
+    bar?.[Symbol.dispose]();
+    report(outcome, json === true, (performance.now() - startedAt) / 1000);
+    return outcome.failures.length + outcome.skipped.length > 0 ? 1 : 0;
+  } catch (error) {
+    bar?.[Symbol.dispose]();
+    if (stop.exitCode !== undefined) return stop.exitCode;
+    process.stderr.write(`Error: ${printable((error as Error).message)}\n`);
+    return CONNECTION_FAILED;
+  }
 }
 
 function report({ failures, skipped, ...counts }: TransferOutcome, json: boolean, seconds: number): void {
   if (json) process.stdout.write(`${JSON.stringify({ ...counts, seconds, skipped, failures })}\n`);
-  for (const { path, message } of failures) process.stderr.write(`Error: ${path}: ${message}\n`);
-  for (const path of skipped) process.stderr.write(`Left out: ${path} is a link to a directory\n`);
+  for (const { path, message } of failures) process.stderr.write(`Error: ${printable(`${path}: ${message}`)}\n`);
+  for (const { path, message } of skipped) process.stderr.write(`Left out: ${printable(`${path} ${message}`)}\n`);
+}
+
+/** Names come from another machine; none of their characters may move the cursor or colour the terminal. */
+function printable(text: string): string {
+  return text.replace(/[\x00-\x1f\x7f-\x9f]/g, (character) => {
+    return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
+  });
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { StartOptions } from '../client/index.ts';
 import type { SignalName } from '../protocol/index.ts';
 import { type ExecBackend, type ExecProcess, localBackend, remoteBackend } from '../unified-exec/index.ts';
@@ -32,8 +33,8 @@ Usage: exec-server run [OPTIONS] -- CMD [ARGS…]
 Options:
 ${describeOptions(options)}
 
-Exit codes: that of the command (128+n if signal n ended it), 2 wrong usage, 255 the server could not be
-reached or the command could not be started.
+Exit codes: that of the command (128+n if signal n ended it), 2 wrong usage, 141 the reader of the output has gone
+(the command is ended), 255 the server could not be reached or was lost, or the command could not be started.
 `;
 
 export async function runCommand(argv: readonly string[]): Promise<number> {
@@ -49,8 +50,11 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
     return await follow(await backend.start(startOptions(positionals, values)), values.tty === true);
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    process.stderr.write(`Error: ${(error as Error).message}\n`);
+    if (error instanceof LostReader) return READER_GONE;
+    process.stderr.write(`Error: ${(error as Error).message}\n`, () => process.exit(CONNECTION_FAILED)); // unread output waits for ever
     return CONNECTION_FAILED;
+  } finally {
+    process.stdin.destroy(); // open, it would keep the program running
   }
 }
 
@@ -85,12 +89,36 @@ async function follow(remote: ExecProcess, tty: boolean): Promise<number> {
   using _signals = passSignals(remote);
   using _terminal = tty ? new Terminal((rows, cols) => void remote.resize(rows, cols).catch(() => {})) : undefined; // a lost resize harms nothing
   void feedStdin(remote, tty);
-  for await (const { stream, bytes } of remote.output)
-    await print(stream === 'stderr' ? process.stderr : process.stdout, bytes);
-  const { exitCode } = await remote.wait();
-  process.stdin.destroy();
+  const ended = remote.wait();
+  const lost = ended.then(() => new Promise<never>(() => {}));
+  lost.catch(() => {}); // told where output is printed, or below
+  try {
+    for await (const { stream, bytes } of remote.output)
+      await Promise.race([print(stream === 'stderr' ? process.stderr : process.stdout, bytes), lost]);
+  } catch (error) {
+    if (error instanceof OutputError) await terminated(remote);
+    throw error;
+  }
+  const { exitCode } = await ended;
   return exitCode ?? CONNECTION_FAILED;
 }
+
+/** What a shell reports for a program that SIGPIPE ended. */
+const READER_GONE = 141;
+
+/** Output that could not be written here. */
+class OutputError extends Error {}
+
+/** The reader of the output has gone: no fault, and nothing to say. */
+class LostReader extends OutputError {}
+
+/** Nothing can be done with the output of the command any more. */
+async function terminated(remote: ExecProcess): Promise<void> {
+  const patience = delay(TERMINATE_MS, undefined, { ref: false });
+  await Promise.race([remote.terminate().catch(() => {}), patience]); // without a server it is over anyway
+}
+
+const TERMINATE_MS = 5000;
 
 const passedSignals: Readonly<Partial<Record<NodeJS.Signals, SignalName>>> = {
   SIGINT: 'interrupt',
@@ -125,5 +153,14 @@ async function feedStdin(remote: ExecProcess, tty: boolean): Promise<void> {
 }
 
 function print(stream: NodeJS.WriteStream, bytes: Uint8Array): Promise<void> {
-  return new Promise((resolve) => stream.write(bytes, () => resolve()));
+  return new Promise((resolve, reject) => {
+    const failed = (error: NodeJS.ErrnoException): void =>
+      reject(error.code === 'EPIPE' ? new LostReader() : new OutputError(`cannot write the output: ${error.message}`));
+    stream.once('error', failed);
+    stream.write(bytes, (error) => {
+      if (error) return failed(error); // the event follows
+      stream.off('error', failed);
+      resolve();
+    });
+  });
 }

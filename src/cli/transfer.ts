@@ -1,10 +1,13 @@
 import { posix } from 'node:path';
-import { ExecError, type ExecutorFileSystem, PathUri } from '../protocol/index.ts';
+import { ConnectionLost } from '../rpc/index.ts';
+import type { CopySide, Entry, ListedEntry, Staging } from './copy-side.ts';
+import { ListedPaths } from './listed-path.ts';
+import { messageOf } from './local-side.ts';
 
-/** A path in a filesystem, and what the user calls it. */
+/** A path on one side, and what the user calls it. */
 export interface Place {
-  readonly files: ExecutorFileSystem;
-  readonly path: PathUri;
+  readonly side: CopySide;
+  readonly path: string;
   readonly name: string;
 }
 
@@ -18,94 +21,162 @@ export interface Progress {
 export interface TransferOutcome {
   readonly files: number;
   readonly directories: number;
+  readonly links: number;
   readonly bytes: number;
-  /** Links to directories, which are not followed. */
-  readonly skipped: readonly string[];
-  readonly failures: readonly { readonly path: string; readonly message: string }[];
+  /** Things that are never copied, such as sockets. */
+  readonly skipped: readonly Remark[];
+  readonly failures: readonly Remark[];
 }
 
-interface FileToCopy {
+export interface Remark {
+  readonly path: string;
+  readonly message: string;
+}
+
+interface Copy<E extends Entry = Entry> {
   readonly source: Place;
   readonly destination: Place;
-  readonly size: number;
+  readonly entry: E;
 }
 
-/** Copies a file or a tree from one filesystem to another, wherever they are. What fails is noted, the rest goes on. */
+type FileCopy = Copy<Entry & { kind: 'file' }>;
+type LinkCopy = Copy<Entry & { kind: 'link' }>;
+type DirectoryCopy = Copy<Entry & { kind: 'directory' }>;
+
+/**
+ * Copies a file or a tree from one side to another. What fails is noted and the rest goes on; a lost connection or an abort ends
+ * the transfer, and no unfinished file stays.
+ */
 export class Transfer {
   readonly #onProgress: (progress: Progress) => void;
-  readonly #pending: FileToCopy[] = [];
-  readonly #skipped: string[] = [];
-  readonly #failures: { path: string; message: string }[] = [];
-  #directories = 0;
-  #files = 0;
-  #bytes = 0;
+  readonly #signal: AbortSignal;
+  readonly #files: FileCopy[] = [];
+  readonly #links: LinkCopy[] = [];
+  /** Those that did not exist before: they get their modes when everything is in them. */
+  readonly #created: DirectoryCopy[] = [];
+  readonly #skipped: Remark[] = [];
+  readonly #failures: Remark[] = [];
+  readonly #done = { files: 0, directories: 0, links: 0, bytes: 0 };
   #progress: Progress = { doneBytes: 0, totalBytes: 0, doneFiles: 0, totalFiles: 0 };
 
-  constructor(onProgress: (progress: Progress) => void) {
+  constructor(onProgress: (progress: Progress) => void, signal: AbortSignal) {
     this.#onProgress = onProgress;
+    this.#signal = signal;
   }
 
+  /** Rejects when a connection is lost, or with the reason of the signal. */
   async run(source: Place, destination: Place): Promise<TransferOutcome> {
     await this.#noting(source, async () => {
-      const target = (await isDirectory(destination)) ? below(destination, baseName(source)) : destination;
-      await this.#prepare(source, target, 0);
+      const entry = await about(source, () => source.side.entryAt(source.path));
+      if (!entry) throw new PlaceError(source, 'no such file or directory');
+      const present = await about(destination, () => destination.side.entryAt(destination.path));
+      const target = present?.kind === 'directory' ? below(destination, posix.basename(source.path)) : destination;
+      await this.#copy({ source, destination: target, entry });
     });
-    await inParallel(this.#pending, (file) => this.#noting(file.source, () => this.#copy(file)));
-    return {
-      files: this.#files,
-      directories: this.#directories,
-      bytes: this.#bytes,
-      skipped: this.#skipped,
-      failures: this.#failures,
-    };
+    return { ...this.#done, skipped: this.#skipped, failures: this.#failures };
   }
 
-  /** Makes the directories and collects the files. */
-  async #prepare(source: Place, destination: Place, depth: number): Promise<void> {
-    const { isDirectory, isFile, isSymlink, size } = await source.files.getMetadata(source.path);
-    if (isFile) return this.#collect({ source, destination, size });
-    if (!isDirectory) throw new ExecError('invalidRequest', 'is neither a file nor a directory');
-    if (isSymlink && depth > 0) {
-      this.#skipped.push(source.name);
-      return;
+  async #copy({ source, destination, entry }: Copy): Promise<void> {
+    if (entry.kind === 'special') return void this.#skipped.push(special(source, entry.description));
+    if (entry.kind === 'link') throw new PlaceError(source, 'is a link that leads nowhere');
+    if (entry.kind === 'file') {
+      this.#collect({ source, destination, entry });
+      return await this.#place(parent(destination));
     }
-    const entries = await source.files.readDirectory(source.path);
-    await destination.files.createDirectory(destination.path);
-    this.#directories++;
-    await inParallel(entries, ({ fileName }) => {
-      const entry = below(source, fileName);
-      return this.#noting(entry, () => this.#prepare(entry, below(destination, fileName), depth + 1));
-    });
+    const made = await about(destination, () => destination.side.createRoot(destination.path));
+    this.#note({ source, destination, entry }, made);
+    await this.#prepare(source, destination);
+    await this.#place(destination);
+    for (const directory of this.#created.reverse()) await this.#setMode(directory);
   }
 
-  #collect(file: FileToCopy): void {
-    this.#pending.push(file);
+  /** Makes the directories and collects everything else. Links come last: nothing is ever written through one of them. */
+  async #prepare(source: Place, destination: Place): Promise<void> {
+    const paths = new ListedPaths();
+    let count = 0;
+    for await (const listed of this.#taken(source, source.side.list(source.path))) {
+      if (count++ === MOST_ENTRIES)
+        throw new PlaceError(source, `has more than ${MOST_ENTRIES} entries: copy its parts`);
+      const entrySource = below(source, listed.path);
+      await this.#noting(entrySource, async () => {
+        const entry = usable(listed, paths);
+        const copy = { source: entrySource, destination: below(destination, listed.path), entry } as Copy;
+        if (await this.#prepareEntry(copy)) paths.enter(listed.path);
+      });
+    }
+  }
+
+  /** Whether it is a directory, ready to be filled. */
+  async #prepareEntry({ source, destination, entry }: Copy): Promise<boolean> {
+    if (entry.kind === 'special') this.#skipped.push(special(source, entry.description));
+    else if (entry.kind === 'file') this.#collect({ source, destination, entry });
+    else if (entry.kind === 'link') this.#links.push({ source, destination, entry });
+    if (entry.kind !== 'directory') return false;
+    const made = await about(destination, () => destination.side.createDirectory(destination.path));
+    this.#note({ source, destination, entry }, made);
+    return true;
+  }
+
+  #note(directory: DirectoryCopy, made: 'created' | 'existed'): void {
+    this.#done.directories++;
+    if (made === 'created') this.#created.push(directory);
+  }
+
+  #collect(file: FileCopy): void {
+    this.#files.push(file);
     const { totalBytes, totalFiles } = this.#progress;
-    this.#advance({ totalBytes: totalBytes + file.size, totalFiles: totalFiles + 1 });
+    this.#advance({ totalBytes: totalBytes + file.entry.size, totalFiles: totalFiles + 1 });
   }
 
-  async #copy({ source, destination, size }: FileToCopy): Promise<void> {
-    if (size <= AT_ONCE_BYTES) {
-      const content = await source.files.readFile(source.path);
-      await destination.files.writeFile(destination.path, content);
-      this.#count(content.length);
-    } else {
-      await destination.files.write(destination.path, this.#counted(source.files.read(source.path)));
+  /** Files, then links, by way of a staging directory. */
+  async #place(directory: Place): Promise<void> {
+    if (this.#files.length === 0 && this.#links.length === 0) return;
+    const staging = await about(directory, () => directory.side.openStaging(directory.path));
+    try {
+      await inParallel(this.#files, (file) => this.#noting(file.source, () => this.#placeFile(staging, file)));
+      await inParallel(this.#links, (link) => this.#noting(link.source, () => this.#placeLink(staging, link)));
+    } finally {
+      await staging.close().catch((error) => this.#failed(directory, error));
     }
-    this.#files++;
-    this.#advance({ doneFiles: this.#files });
+  }
+
+  async #placeFile(staging: Staging, { source, destination, entry }: FileCopy): Promise<void> {
+    const content = this.#counted(this.#taken(source, source.side.read(source.path, entry.size)));
+    await about(destination, () => staging.placeFile(destination.path, entry.mode, content, entry.size));
+    this.#done.files++;
+    this.#advance({ doneFiles: this.#done.files });
+  }
+
+  async #placeLink(staging: Staging, { destination, entry }: LinkCopy): Promise<void> {
+    this.#signal.throwIfAborted();
+    await about(destination, () => staging.placeLink(destination.path, entry.target));
+    this.#done.links++;
+  }
+
+  async #setMode({ source, destination, entry }: DirectoryCopy): Promise<void> {
+    await this.#noting(source, () => about(destination, () => destination.side.setMode(destination.path, entry.mode)));
   }
 
   async *#counted(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const bytes of content) {
-      this.#count(bytes.length);
+      this.#done.bytes += bytes.length;
+      this.#advance({ doneBytes: this.#done.bytes });
       yield bytes;
     }
   }
 
-  #count(bytes: number): void {
-    this.#bytes += bytes;
-    this.#advance({ doneBytes: this.#bytes });
+  /** What a side gives, until the transfer is aborted: a server that is silent holds nothing up. */
+  async *#taken<T>(place: Place, items: AsyncIterable<T>): AsyncGenerator<T> {
+    const iterator = items[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const { done, value } = await about(place, () => unlessAborted(iterator.next(), this.#signal));
+        if (done) return;
+        yield value;
+      }
+    } finally {
+      if (!this.#signal.aborted) await iterator.return?.();
+    }
   }
 
   #advance(change: Partial<Progress>): void {
@@ -113,47 +184,97 @@ export class Transfer {
     this.#onProgress(this.#progress);
   }
 
-  async #noting(place: Place, work: () => Promise<void>): Promise<void> {
+  async #noting(source: Place, work: () => Promise<void>): Promise<void> {
+    this.#signal.throwIfAborted();
     try {
       await work();
     } catch (error) {
-      this.#failures.push({ path: place.name, message: (error as Error).message });
+      this.#signal.throwIfAborted();
+      this.#failed(source, error);
     }
   }
-}
 
-/** Larger files go block by block. */
-const AT_ONCE_BYTES = 512 * 1024;
-const AT_A_TIME = 16;
-
-async function isDirectory({ files, path }: Place): Promise<boolean> {
-  try {
-    return (await files.getMetadata(path)).isDirectory;
-  } catch (error) {
-    if (error instanceof ExecError && error.kind === 'notFound') return false;
-    throw error;
+  #failed(place: Place, error: unknown): void {
+    const {
+      cause,
+      place: { name },
+    } = placed(place, error);
+    if (isConnectionLost(cause)) throw cause;
+    this.#failures.push({ path: name, message: messageOf(cause) });
   }
 }
 
-function baseName({ path }: Place): string {
-  return posix.basename(nativeText(path));
+/** A failure and where it happened. */
+class PlaceError extends Error {
+  readonly place: Place;
+  override readonly cause: Error;
+
+  constructor(place: Place, cause: Error | string) {
+    const error = typeof cause === 'string' ? new Error(cause) : cause;
+    super(error.message);
+    this.place = place;
+    this.cause = error;
+  }
 }
 
-function below({ files, path, name }: Place, child: string): Place {
-  return { files, path: PathUri.fromNative(posix.join(nativeText(path), child)), name: posix.join(name, child) };
+const placed = (place: Place, error: unknown): PlaceError =>
+  error instanceof PlaceError ? error : new PlaceError(place, error as Error);
+
+async function about<T>(place: Place, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw placed(place, error);
+  }
 }
 
-function nativeText(path: PathUri): string {
-  const native = path.toNative();
-  if (typeof native !== 'string') throw new ExecError('invalidRequest', `${path} is no UTF-8`);
-  return native;
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  let stop = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+  });
+  signal.addEventListener('abort', stop);
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }
 
-/** Works through the items, several at a time. */
+function isConnectionLost(error: unknown): boolean {
+  return error instanceof ConnectionLost || (error instanceof Error && isConnectionLost(error.cause));
+}
+
+function usable(listed: ListedEntry, paths: ListedPaths): Entry {
+  const refusal = 'problem' in listed ? listed.problem : paths.refusal(listed.path);
+  if (refusal !== undefined) throw new Error(refusal);
+  return (listed as ListedEntry & { entry: Entry }).entry;
+}
+
+const special = ({ name }: Place, description: string): Remark => ({ path: name, message: `is ${description}` });
+
+const below = ({ side, path, name }: Place, listed: string): Place => ({
+  side,
+  path: `${path}/${listed}`,
+  name: `${name.replace(/\/+$/, '')}/${listed}`,
+});
+
+const parent = ({ side, path, name }: Place): Place => ({
+  side,
+  path: posix.dirname(path),
+  name: name.includes('/') ? posix.dirname(name) : '.',
+});
+
+const MOST_ENTRIES = 1_000_000;
+const AT_A_TIME = 16;
+
+/** Works through the items, several at a time. After a failure none is begun, and those under way end first. */
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const waiting = items[Symbol.iterator]();
   const worker = async (): Promise<void> => {
     for (const item of waiting) await work(item);
   };
-  await Promise.all(Array.from({ length: AT_A_TIME }, worker));
+  const ends = await Promise.allSettled(Array.from({ length: AT_A_TIME }, worker));
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }

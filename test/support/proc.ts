@@ -26,7 +26,7 @@ export async function gone(processes: number | readonly number[]): Promise<void>
 }
 
 /** The kernel has no event for what others' processes do, so this looks again and again. */
-async function eventually(what: string, condition: () => boolean): Promise<void> {
+export async function eventually(what: string, condition: () => boolean): Promise<void> {
   const deadline = Date.now() + PATIENCE_MS;
   while (!condition()) {
     if (Date.now() > deadline) throw new Error(`waited in vain for ${what}`);

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runCommand } from '../support/command.ts';
 import { Shelf } from './files-fixture.ts';
@@ -23,6 +23,13 @@ const cp = (...args: string[]) => runCommand(['cp', '--connect', shelf.server.ur
 const differences = (): string =>
   execFileSync('sh', ['-c', 'diff -r "$0" "$1" || true', shelf.at('from'), shelf.at('to')], { encoding: 'utf8' });
 
+/** Path, type, permissions and target of everything in a directory; links have no permissions of their own. */
+const described = (folder: string): string[] =>
+  execFileSync('sh', ['-c', 'cd "$0" && find . ! -type l -printf "%P %y %m\\0" -o -printf "%P %y %l\\0"', folder])
+    .toString()
+    .split('\0')
+    .sort();
+
 describe('cp', () => {
   it('copies a tree to the server and another back, without a word', async () => {
     expect(await cp(shelf.at('from'), `env:${shelf.at('to')}`)).toEqual({ code: 0, stdout: '', stderr: '' });
@@ -43,6 +50,7 @@ describe('cp', () => {
     expect(JSON.parse(stdout)).toEqual({
       files: 3,
       directories: 3,
+      links: 0,
       bytes: 3_000_005,
       seconds: expect.any(Number),
       skipped: [],
@@ -50,24 +58,63 @@ describe('cp', () => {
     });
   });
 
+  it.each([
+    ['from the server', (from: string, to: string) => [`env:${from}`, to]],
+    ['to the server', (from: string, to: string) => [from, `env:${to}`]],
+  ])('keeps links and permissions %s', async (_, sides) => {
+    symlinkSync('sub', shelf.at('from/to-directory'));
+    symlinkSync('../from/small', shelf.at('from/sub/to file\n'));
+    symlinkSync('/nowhere at all', shelf.at('from/dangling'));
+    chmodSync(shelf.at('from/small'), 0o640);
+    chmodSync(shelf.at('from/sub/large'), 0o755);
+    chmodSync(shelf.at('from/sub/deep'), 0o711);
+    chmodSync(shelf.at('from/sub'), 0o500);
+
+    expect(await cp(...sides(shelf.at('from'), shelf.at('to')))).toEqual({ code: 0, stdout: '', stderr: '' });
+
+    expect(described(shelf.at('to'))).toEqual(described(shelf.at('from')));
+    expect(described(shelf.at('to'))).toContain('dangling l /nowhere at all');
+  });
+
   it('copies what it can, names the rest, and says by its exit code that there is some', async () => {
-    symlinkSync('sub', shelf.at('from/link'));
     execFileSync('mkfifo', [shelf.at('from/fifo')]);
-    const { code, stderr } = await cp(`env:${shelf.at('from')}`, shelf.at('to'));
-    expect(code).toBe(1);
-    expect(stderr.split('\n').sort()).toEqual([
-      '',
-      `Error: env:${shelf.at('from/fifo')}: is neither a file nor a directory`,
-      `Left out: env:${shelf.at('from/link')} is a link to a directory`,
-    ]);
-    expect(readFileSync(shelf.at('to/small'), 'utf8')).toBe('small');
+    writeFileSync(Buffer.concat([Buffer.from(`${shelf.at('from')}/`), Buffer.from([0x66, 0xff])]), '');
+    for (const [source, target] of [
+      [`env:${shelf.at('from')}`, shelf.at('to')],
+      [shelf.at('from'), `env:${shelf.at('to')}`],
+    ] as const) {
+      const { code, stderr } = await cp(source, target);
+      expect([code, ...stderr.split('\n').sort()]).toEqual([
+        1,
+        '',
+        `Error: ${source}/f\ufffd: its name is not UTF-8`,
+        `Left out: ${source}/fifo is a named pipe`,
+      ]);
+      expect(readFileSync(shelf.at('to/small'), 'utf8')).toBe('small');
+      rmSync(shelf.at('to'), { recursive: true });
+    }
+  });
+
+  it('names the side on which something went wrong', async () => {
+    writeFileSync(shelf.at('to'), 'a file, no directory');
+    const small = shelf.at('from/small');
+    const inFile = shelf.at('to/x');
+
+    expect((await cp(`env:${small}`, inFile)).stderr).toMatch(`Error: ${inFile}: not a directory`);
+    expect((await cp(small, `env:${inFile}`)).stderr).toMatch(`Error: env:${inFile}: Not a directory`);
+    expect((await cp(`env:${small}`, '/dev/null/x')).stderr).toMatch('Error: /dev/null/x: not a directory');
+    mkdirSync(shelf.at('from/to'));
+    rmSync(shelf.at('to'));
+    mkdirSync(shelf.at('to/small'), { recursive: true });
+    expect((await cp(`env:${small}`, shelf.at('to'))).stderr).toMatch(`Error: ${shelf.at('to/small')}: `);
+    expect((await cp(small, `env:${shelf.at('to')}`)).stderr).toMatch(`Error: env:${shelf.at('to/small')}: `);
   });
 
   it('tells a missing source, a wrong usage and an absent server apart', async () => {
     expect(await cp(`env:${shelf.at('nowhere')}`, shelf.at('to'))).toEqual({
       code: 1,
       stdout: '',
-      stderr: `Error: env:${shelf.at('nowhere')}: No such file or directory (os error 2)\n`,
+      stderr: `Error: env:${shelf.at('nowhere')}: no such file or directory\n`,
     });
     expect((await runCommand(['cp', 'one'])).code).toBe(2);
     expect((await runCommand(['cp', 'env:/a', 'b'])).code).toBe(2);

@@ -1,0 +1,66 @@
+/** What is at a path. Sizes are in bytes, modes are permission bits. */
+export type Entry =
+  | { readonly kind: 'file'; readonly size: number; readonly mode: number }
+  | { readonly kind: 'directory'; readonly mode: number }
+  | { readonly kind: 'link'; readonly target: string }
+  /** Nothing that can be copied, and what it is. */
+  | { readonly kind: 'special'; readonly description: string };
+
+/** An entry below the directory that was listed, or a reason why it cannot be told. */
+export type ListedEntry =
+  | { readonly path: string; readonly entry: Entry }
+  | { readonly path: string; readonly problem: string };
+
+/** One side of a copy: the files of this machine, or those of a server. Paths are absolute, unless they are said to be listed ones. */
+export interface CopySide {
+  /** Follows links; undefined where nothing exists. */
+  entryAt(path: string): Promise<Entry | undefined>;
+  /** Everything below a directory, parents before their children, by paths relative to it. Links are told, not followed. */
+  list(directory: string): AsyncIterable<ListedEntry>;
+  read(path: string, size: number): AsyncIterable<Uint8Array>;
+  /** Makes a directory and those above it. */
+  createRoot(path: string): Promise<'created' | 'existed'>;
+  /** Makes one directory in one that exists; a link in its place is an error. */
+  createDirectory(path: string): Promise<'created' | 'existed'>;
+  setMode(path: string, mode: number): Promise<void>;
+  /** A private directory for unfinished files, in the directory given. */
+  openStaging(directory: string): Promise<Staging>;
+}
+
+/** Files are written here and then moved to their place, so that a place holds the old content or the new. */
+export interface Staging {
+  placeFile(path: string, mode: number, content: AsyncIterable<Uint8Array>, size: number): Promise<void>;
+  placeLink(path: string, target: string): Promise<void>;
+  /** Removes what is unfinished. */
+  close(): Promise<void>;
+}
+
+/** The name of a staging directory: hidden, and free. */
+export const stagingName = (): string => `.exec-server-cp-${crypto.randomUUID().slice(0, 13)}`;
+
+/** The content of larger files is moved block by block. */
+export const AT_ONCE_BYTES = 512 * 1024;
+
+const FORMAT = 0o170000;
+const PERMISSIONS = 0o777;
+
+/** The entry that a mode of `stat` tells of. Set-user-id and its like are not permissions and are left out. */
+export function entryOf(mode: number, size: number, target: () => string): Entry {
+  switch (mode & FORMAT) {
+    case 0o100000:
+      return { kind: 'file', size, mode: mode & PERMISSIONS };
+    case 0o040000:
+      return { kind: 'directory', mode: mode & PERMISSIONS };
+    case 0o120000:
+      return { kind: 'link', target: target() };
+    default:
+      return { kind: 'special', description: specials.get(mode & FORMAT) ?? 'neither a file nor a directory' };
+  }
+}
+
+const specials: ReadonlyMap<number, string> = new Map([
+  [0o010000, 'a named pipe'],
+  [0o140000, 'a socket'],
+  [0o020000, 'a character device'],
+  [0o060000, 'a block device'],
+]);

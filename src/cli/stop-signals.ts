@@ -1,0 +1,40 @@
+import { constants } from 'node:os';
+
+const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** The first signal asks for an orderly end, the second ends at once; so does an orderly end that takes too long. */
+export class StopSignals implements Disposable {
+  readonly #controller = new AbortController();
+  readonly #listeners = names.map((name) => ({ name, listener: () => this.#received(name) }));
+  #exitCode: number | undefined;
+  #deadline: NodeJS.Timeout | undefined;
+
+  constructor() {
+    for (const { name, listener } of this.#listeners) process.on(name, listener);
+  }
+
+  /** Aborted by the first signal. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** What a shell reports for the signal that came. */
+  get exitCode(): number | undefined {
+    return this.#exitCode;
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#deadline);
+    for (const { name, listener } of this.#listeners) process.off(name, listener);
+  }
+
+  #received(name: (typeof names)[number]): void {
+    const code = 128 + constants.signals[name];
+    if (this.#exitCode !== undefined) process.exit(code);
+    this.#exitCode = code;
+    this.#deadline = setTimeout(() => process.exit(code), ORDERLY_MS).unref();
+    this.#controller.abort(new Error(`stopped by ${name}`));
+  }
+}
+
+const ORDERLY_MS = 10_000;

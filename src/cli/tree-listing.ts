@@ -1,0 +1,67 @@
+import { entryOf, type ListedEntry } from './copy-side.ts';
+import type { RemoteCommands } from './remote-commands.ts';
+
+/** Everything below a directory of a server, links not followed, as its `find`, `stat` and `readlink` tell it. */
+export async function* listTree(commands: RemoteCommands, directory: string): AsyncGenerator<ListedEntry> {
+  await using process = await commands.start(['sh', '-c', SCRIPT, 'sh', directory]);
+  let complaints = '';
+  let unread: Buffer = Buffer.alloc(0);
+  const fields: Buffer[] = [];
+  for await (const { stream, bytes } of process.output) {
+    if (stream === 'stderr') {
+      complaints = `${complaints}${Buffer.from(bytes).toString()}`.slice(0, LONGEST_COMPLAINT);
+      continue;
+    }
+    unread = Buffer.concat([unread, bytes]);
+    for (let end = unread.indexOf(0); end >= 0; end = unread.indexOf(0)) {
+      fields.push(unread.subarray(0, end));
+      unread = unread.subarray(end + 1);
+      if (fields.length === FIELDS) yield parseEntry(fields.splice(0) as [Buffer, Buffer, Buffer]);
+    }
+    if (unread.length > LONGEST_FIELD) throw new Error('the server lists a name that is too long');
+  }
+  const { exitCode } = await process.wait();
+  const said = complaints.split('\n').filter((line) => line !== '');
+  for (const problem of said) yield { path: '.', problem };
+  if (exitCode !== 0 && said.length === 0) throw new Error(`the server's listing ended with ${exitCode}`);
+}
+
+/** Prints three fields for each entry, each ended by a NUL: its path, mode and size, and what a link leads to. */
+const SCRIPT = `cd -- "$1" || exit
+exec find . -mindepth 1 -exec sh -c '
+  facts=$(stat -c "%f %s" -- "$@") || facts=
+  set -f; IFS="
+"
+  lines=0; for line in $facts; do lines=$((lines + 1)); done
+  [ $lines -eq $# ] || facts=
+  for path do
+    if [ -n "$facts" ]; then
+      fact=\${facts%%"
+"*}
+      facts=\${facts#*"
+"}
+    else
+      fact=$(stat -c "%f %s" -- "$path") || continue
+    fi
+    printf "%s\\0%s\\0" "$path" "$fact"
+    if [ -L "$path" ]; then readlink -n -- "$path"; fi
+    printf "\\0"
+  done
+' sh {} +`;
+
+const FIELDS = 3;
+/** Longer than any path or link of Linux. */
+const LONGEST_FIELD = 16 * 1024;
+const LONGEST_COMPLAINT = 64 * 1024;
+
+function parseEntry([name, facts, target]: [Buffer, Buffer, Buffer]): ListedEntry {
+  const path = name.toString().replace(/^\.\//, '');
+  if (!name.equals(Buffer.from(name.toString()))) return { path, problem: 'its name is not UTF-8' };
+  const [, mode, size] = /^([0-9a-f]{1,8}) (\d{1,15})$/.exec(facts.toString()) ?? [];
+  if (mode === undefined) return { path, problem: 'the server does not tell what it is' };
+  const entry = entryOf(Number.parseInt(mode, 16), Number(size), () => target.toString());
+  if (entry.kind === 'link' && !target.equals(Buffer.from(entry.target))) {
+    return { path, problem: 'it is a link whose target is not UTF-8' };
+  }
+  return { path, entry };
+}

@@ -1,0 +1,99 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCommand } from '../support/command.ts';
+import { LyingServer } from '../support/lying-server.ts';
+import { Shelf } from './files-fixture.ts';
+
+let shelf: Shelf;
+beforeAll(async () => {
+  shelf = await Shelf.open();
+});
+afterAll(() => shelf[Symbol.asyncDispose]());
+
+let copies = 0;
+
+/** A directory on the server with files of those names, and a destination in a directory of its own. */
+function scene(...names: string[]): { tree: string; around: string; destination: string } {
+  const root = shelf.at(`scene-${++copies}`);
+  const tree = `${root}/server/a/b/tree`;
+  mkdirSync(tree, { recursive: true });
+  for (const name of names) writeFileSync(`${tree}/${name}`, name);
+  const around = `${root}/here`;
+  mkdirSync(`${around}/in`, { recursive: true });
+  return { tree, around, destination: `${around}/in/copy` };
+}
+
+describe('cp from a server that lies about names', () => {
+  it('refuses a name that leads out of the directory, writes nothing outside and copies the rest', async () => {
+    const { tree, around, destination } = scene('innocent', 'plain');
+    writeFileSync(`${tree}/../../escaped`, 'written where the server says');
+    await using liar = await LyingServer.start(shelf.server.url, ['innocent', '../../escaped']);
+
+    const { code, stderr } = await runCommand(['cp', '--connect', liar.url, `env:${tree}`, destination]);
+
+    expect([existsSync(`${around}/escaped`), readdirSync(around)]).toEqual([false, ['in']]);
+    expect(readFileSync(`${destination}/plain`, 'utf8')).toBe('plain');
+    expect(code).toBe(1);
+    expect(stderr).toContain('../../escaped');
+  });
+
+  it.each([
+    ['..', '..'],
+    ['.', '.'],
+    ['an absolute name', '/etc/hostname'],
+    ['no name', ''],
+    ['a name below a file', 'plain/x'],
+    ['a name that was listed before', 'plain'],
+  ])('refuses %s and says so', async (_, told) => {
+    const { tree, around, destination } = scene('innocent', 'plain');
+    await using liar = await LyingServer.start(shelf.server.url, ['innocent', told]);
+
+    const { code, stderr } = await runCommand(['cp', '--connect', liar.url, `env:${tree}`, destination]);
+
+    expect({ code, around: readdirSync(around), inside: readdirSync(`${around}/in`) }).toEqual({
+      code: 1,
+      around: ['in'],
+      inside: ['copy'],
+    });
+    expect(readdirSync(destination)).toEqual(['plain']);
+    expect(readFileSync(`${destination}/plain`, 'utf8')).toBe('plain');
+    expect(stderr).toMatch(/^Error: /);
+  });
+
+  it('shows control characters of a name as text', async () => {
+    const { tree, destination } = scene('innocent');
+    await using liar = await LyingServer.start(shelf.server.url, ['innocent', '../\x1b[2J']);
+
+    const { stderr } = await runCommand(['cp', '--connect', liar.url, `env:${tree}`, destination]);
+
+    expect(stderr).toContain('\\x1b[2J');
+    expect(stderr).not.toContain('\x1b');
+  });
+
+  it('does not write through a link that an earlier copy left where it wants a directory', async () => {
+    const { tree, around, destination } = scene('plain');
+    mkdirSync(`${tree}/sub`);
+    writeFileSync(`${tree}/sub/file`, 'from the server');
+    mkdirSync(`${around}/elsewhere`);
+    mkdirSync(`${destination}/tree`, { recursive: true });
+    symlinkSync(`${around}/elsewhere`, `${destination}/tree/sub`);
+
+    const { code, stderr } = await runCommand(['cp', '--connect', shelf.server.url, `env:${tree}`, destination]);
+
+    expect(readdirSync(`${around}/elsewhere`)).toEqual([]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`Error: ${destination}/tree/sub: is a symbolic link`);
+  });
+
+  it('does not write through a link that takes the place of a file', async () => {
+    const { tree, around, destination } = scene('plain');
+    writeFileSync(`${around}/precious`, 'mine');
+    mkdirSync(`${destination}/tree`, { recursive: true });
+    symlinkSync(`${around}/precious`, `${destination}/tree/plain`);
+
+    const { code } = await runCommand(['cp', '--connect', shelf.server.url, `env:${tree}`, destination]);
+
+    expect(readFileSync(`${around}/precious`, 'utf8')).toBe('mine');
+    expect([code, readFileSync(`${destination}/tree/plain`, 'utf8')]).toEqual([0, 'plain']);
+  });
+});
