@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -119,6 +120,7 @@ static int serve(int channel)
 
 int main(int argc, char **argv)
 {
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* no command may trace it or reach its file through /proc */
     int channel = argc > 1 ? atoi(argv[1]) : -1;
     if (channel >= 0 && channel != 3 && dup2(channel, 3) < 0)
         return complain("channel");

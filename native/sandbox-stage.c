@@ -1,6 +1,7 @@
 /*
- * usage: sandbox-stage run FD [KEPT]   becomes the command described in FD, which inherits the descriptor KEPT
- *        sandbox-stage refuse FD       prints the text in FD to stderr
+ * usage: sandbox-stage init LEASH FD [KEPT]   stays as the first process of a sandbox; its child does the same as:
+ *        sandbox-stage run FD [KEPT]          becomes the command described in FD, which inherits the descriptor KEPT
+ *        sandbox-stage refuse FD              prints the text in FD to stderr
  *
  * The last step before a sandboxed command: runs inside the sandbox, where bubblewrap has left it. FD holds strings,
  * each ended by NUL: how many bytes follow, without all of which nothing is run; the descriptor of a seccomp program or
@@ -26,6 +27,7 @@
 #include "files.h"
 #include "inner-listeners.h"
 #include "number.h"
+#include "reaper.h"
 #include "say.h"
 
 /* Our own words on stderr start so; src/sandbox/denial.ts knows them from a command's. */
@@ -172,6 +174,13 @@ static int run(int fd, int kept)
     return run_first(files, arguments, environment);
 }
 
+static int run_below(int leash, int fd, int kept)
+{
+    if (reaper_fork(leash) < 0)
+        return complain(1, "cannot start", "the first process");
+    return run(fd, kept);
+}
+
 static int refuse(int fd)
 {
     struct reader text;
@@ -183,10 +192,13 @@ static int refuse(int fd)
 
 int main(int argc, char **argv)
 {
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* until the command is executed, which is dumpable again */
+    if ((argc == 4 || argc == 5) && strcmp(argv[1], "init") == 0)
+        return run_below(number_in(argv[2]), number_in(argv[3]), argc == 5 ? number_in(argv[4]) : -1);
     if ((argc == 3 || argc == 4) && strcmp(argv[1], "run") == 0)
         return run(number_in(argv[2]), argc == 4 ? number_in(argv[3]) : -1);
     if (argc == 3 && strcmp(argv[1], "refuse") == 0)
         return refuse(number_in(argv[2]));
-    say("usage: sandbox-stage run FD [KEPT] | refuse FD");
+    say("usage: sandbox-stage init LEASH FD [KEPT] | run FD [KEPT] | refuse FD");
     return 2;
 }

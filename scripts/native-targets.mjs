@@ -92,13 +92,12 @@ export const targets = [
   { file: 'exec_native.node', parts: addon, flags: [['-shared', '-fPIC', '-pthread', '-I', napiHeaders]] },
   // Static where the C library can be: a third of the memory.
   { file: 'guardian', parts: ['guardian', 'family'], flags: [['-static'], []] },
+  // Static always: these run in views of the disk that have no C library.
   {
     file: 'sandbox-stage',
-    parts: ['sandbox-stage', 'inner-listeners', 'say', 'bytes'],
-    flags: [alone, light],
-    release: light,
+    parts: ['sandbox-stage', 'reaper', 'inner-listeners', 'say', 'bytes'],
+    flags: [['-static']],
   },
-  // Static always: it runs in views of the disk that have no C library.
   { file: 'fs-helper', parts: ['fs-helper', ...filesystem], flags: [['-static']] },
   {
     file: 'execve-wrapper',

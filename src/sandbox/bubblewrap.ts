@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
-import { nativeFile, spawn } from '../os/index.ts';
+import { spawn } from '../os/index.ts';
+import { stagePlace } from './stage-place.ts';
 
 /** What this machine offers for sandboxes. */
 export type Bubblewrap =
@@ -129,7 +130,8 @@ async function attemptLater({ path, proc }: Attempt): Promise<string | undefined
 function attemptArgs(proc: boolean): readonly string[] {
   const view = ['--die-with-parent', '--ro-bind', '/', '/', '--dev', '/dev'];
   const mask = ['--perms', '000', '--ro-bind-data', '0', '/dev/mask'];
-  return [...view, ...mask, ...isolationArgs({ proc, network: 'own' }), '--', nativeFile('sandbox-stage')];
+  const { path, args } = stagePlace({ args: view }, proc);
+  return [...view, ...mask, ...isolationArgs({ proc, network: 'own' }), ...args, '--as-pid-1', '--', path];
 }
 
 const complaint = (stderr: string, status: number | null): string =>

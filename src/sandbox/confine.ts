@@ -2,12 +2,14 @@ import { type Bubblewrap, bubblewrap } from './bubblewrap.ts';
 import { expandGlobs } from './glob-scan.ts';
 import { InnerProxies, proxyPorts } from './inner-proxies.ts';
 import { filter, type Launcher, launcherArgs, mountPoints, usable } from './launcher.ts';
+import { Leash } from './leash.ts';
 import { HOST_VIEW, type MountPlan } from './mount-plan.ts';
 import { MountPlans } from './mount-plans.ts';
 import type { Policy } from './policy.ts';
 import { Refusal } from './refusal.ts';
 import type { FilterMode } from './seccomp.ts';
-import { type Command, nothing, stageBytes, stageFile, stageProgram, stageRequest, strings } from './stage.ts';
+import { type Command, nothing, stageProgram, stageRequest, strings } from './stage.ts';
+import { stagePlace, USUAL_PLACE } from './stage-place.ts';
 import { ARGUMENTS, FIRST_FREE, PROGRAM_SOCKET, WaitingLauncher } from './waiting-launcher.ts';
 
 /** A command as it is to be spawned so that a policy holds. */
@@ -45,7 +47,7 @@ export interface ConfineOptions {
 /** The descriptors the launcher and the stage find open, besides the arguments. */
 const REQUEST = PROGRAM_SOCKET;
 const FILTER = FIRST_FREE;
-const STAGE = FIRST_FREE + 1;
+const LEASH = FIRST_FREE + 1;
 const FIRST_EMPTY = FIRST_FREE + 2;
 /** Where no launcher is needed. */
 const FILTER_ALONE = REQUEST + 1;
@@ -88,36 +90,44 @@ interface Launch {
 
 function launched(command: Command, plan: MountPlan, { policy, launcher, proxies, kept }: Launch): Confined {
   const hostNetwork = policy.network === 'enabled' && !proxies;
+  const place = stagePlace(plan, launcher.proc);
   const args = strings([
     ...launcherArgs(plan, launcher, { network: hostNetwork ? 'host' : 'own', filter: FILTER }),
-    ...(launcher.proc ? [] : ['--perms', '555', '--ro-bind-data', String(STAGE), STAGE_WITHOUT_PROC]),
+    ...place.args,
+    '--as-pid-1',
   ]);
   const channel = FIRST_EMPTY + plan.emptyFiles;
   const request = stageRequest(command, proxies && { listeners: { channel, ports: proxies.ports } });
   const mode = proxies ? 'proxy' : hostNetwork ? 'base' : 'isolated';
-  const waitable = launcher.proc && mode === 'isolated' && kept === undefined;
+  const waitable = launcher.proc && mode === 'isolated' && kept === undefined && place.path === USUAL_PLACE;
+  const calls = filter(mode);
+  const leash = new Leash();
   const mounted = mountPoints().claim(plan.mountPoints);
   return {
     command: {
       ...command,
-      argv: [launcher.path, '--args', String(ARGUMENTS), '--', ...stageIn(launcher, kept)],
+      argv: [launcher.path, '--args', String(ARGUMENTS), '--', ...firstProcess(place.path, kept)],
       arg0: 'bwrap',
       // The request's variables are set inside: LD_PRELOAD and its kin would act on the launcher.
       env: {},
       inherit: [
         request,
         args,
-        filter(mode),
-        launcher.proc ? stageFile() : stageBytes(), // what is copied into the view is read to its end
+        calls,
+        leash.farEnd,
         ...Array.from({ length: plan.emptyFiles }, nothing),
         ...(proxies ? [proxies.channel.childEnd] : []),
       ],
     },
     order: waitable ? { launcher, args, request, emptyFiles: plan.emptyFiles } : undefined,
     refused: false,
-    started: () => void proxies?.open(),
+    started: () => {
+      leash.handedOver();
+      void proxies?.open();
+    },
     claim: {
       [Symbol.dispose]: () => {
+        leash[Symbol.dispose]();
         mounted[Symbol.dispose]();
         proxies?.[Symbol.dispose]();
       },
@@ -127,31 +137,39 @@ function launched(command: Command, plan: MountPlan, { policy, launcher, proxies
 
 /** A launcher for commands that are in no network and keep no descriptor, waiting to be ordered to start one. */
 export function waitForOrder(launcher: Launcher, io: Command['io'], emptyFiles: number): WaitingLauncher {
-  const inherit = [filter('isolated'), stageFile(), ...Array.from({ length: emptyFiles }, nothing)];
-  return new WaitingLauncher({ launcher, program: stageIn(launcher), io, mark: 0n, inherit });
+  const leash = new Leash();
+  try {
+    const inherit = [filter('isolated'), leash.farEnd, ...Array.from({ length: emptyFiles }, nothing)];
+    const waiting = new WaitingLauncher({ launcher, program: firstProcess(USUAL_PLACE), io, mark: 0n, inherit });
+    leash.handedOver();
+    void waiting.child.exited.then(() => leash[Symbol.dispose]());
+    return waiting;
+  } catch (error) {
+    leash[Symbol.dispose]();
+    throw error;
+  }
 }
 
-/** How the stage is started in the view a launcher makes. */
-function stageIn({ proc }: Launcher, kept?: number): readonly string[] {
-  return [proc ? `/proc/self/fd/${STAGE}` : STAGE_WITHOUT_PROC, ...stageArguments(kept)];
-}
-
-/** Where the stage lies in views that have no procfs to reach its descriptor by. */
-const STAGE_WITHOUT_PROC = '/dev/.exec-server';
+/** The stage as the first process of a view. */
+const firstProcess = (path: string, kept?: number): readonly string[] => [
+  path,
+  'init',
+  String(LEASH),
+  ...requestArguments(kept),
+];
 
 /** The command with a filter of system calls, in the namespaces of the host. */
 function filtered(command: Command, mode: FilterMode, kept: number | undefined): Command {
   return {
     ...command,
-    argv: [stageProgram(), ...stageArguments(kept)],
+    argv: [stageProgram(), 'run', ...requestArguments(kept)],
     arg0: 'sandbox-stage',
     env: {},
     inherit: [stageRequest(command, { filter: FILTER_ALONE }), filter(mode)],
   };
 }
 
-const stageArguments = (kept: number | undefined): readonly string[] => [
-  'run',
+const requestArguments = (kept: number | undefined): readonly string[] => [
   String(REQUEST),
   ...(kept === undefined ? [] : [String(kept)]),
 ];

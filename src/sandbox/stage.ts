@@ -1,4 +1,4 @@
-import { openSync, readFileSync } from 'node:fs';
+import { openSync } from 'node:fs';
 import { candidates, nativeFile, type SpawnOptions } from '../os/index.ts';
 
 /** A command before it has a family. */
@@ -29,16 +29,6 @@ export function stageRequest({ argv, arg0, cwd, env }: Command, options: StageOp
 export const strings = (list: readonly string[]): Buffer => Buffer.from(list.map((text) => `${text}\0`).join(''));
 
 export const stageProgram = (): string => nativeFile('sandbox-stage');
-
-let stageDescriptor: number | undefined;
-
-/** The program as an open file, to be executed where its path is out of sight. */
-export function stageFile(): number {
-  stageDescriptor ??= openSync(stageProgram(), 'r');
-  return stageDescriptor;
-}
-
-export const stageBytes = (): Uint8Array => readFileSync(stageProgram());
 
 let nullDescriptor: number | undefined;
 

@@ -27,7 +27,7 @@ it.each(accounts)('a launcher that waits for the next command ends with its serv
   const launchers = () =>
     processesWith('--args').filter((pid) => childrenOf(server).some((child) => child.pid === pid));
   expect(await yard.run('exit 7')).toMatchObject({ exitCode: 7 });
-  const isForCommands = (pid: number) => processesWith('run').includes(pid);
+  const isForCommands = (pid: number) => processesWith('init').includes(pid);
   await expect.poll(() => launchers().filter(isForCommands)).toHaveLength(1);
   const waiting = launchers();
   process.kill(server, 'SIGKILL');

@@ -1,0 +1,11 @@
+/* The first process of a sandbox: see reaper.c. */
+#ifndef EXEC_REAPER_H
+#define EXEC_REAPER_H
+
+/*
+ * Forks. The child returns 0 and goes on to become the command; the parent stays, as the first process of the sandbox, until
+ * the command ends or the other end of `leash` closes, and never returns. -1 with errno when nothing was started.
+ */
+int reaper_fork(int leash);
+
+#endif
