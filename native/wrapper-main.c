@@ -64,6 +64,7 @@ static int refuse(const struct json *reason)
         say("Execution denied: ", text);
     else
         say("Execution denied");
+    free(text);
     return 1;
 }
 

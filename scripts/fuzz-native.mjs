@@ -1,0 +1,68 @@
+// Feeds the C parsers with mutated input under AddressSanitizer and UndefinedBehaviorSanitizer:
+//   npm run fuzz:native              10 million rounds, shared among the parsers
+//   FUZZ_ROUNDS=200000 FUZZ_SEED=7   fewer, and the same ones again
+// Exit codes: 0 clean, 1 something was found; the round that found it is printed.
+import { spawn, spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { nativeSource } from './native-targets.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const output = join(root, 'build', 'fuzz');
+const rounds = Number(process.env.FUZZ_ROUNDS ?? 10_000_000);
+const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31));
+
+const sanitizers = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all', '-fno-omit-frame-pointer'];
+const flags = ['-std=gnu17', '-O1', '-g', '-Wall', '-Wextra', '-Werror', ...sanitizers];
+
+const json = ['bytes', 'json-read', 'json-write'];
+const broker = ['answers', 'command', 'control', 'escalation', 'sessions', 'shell'].map((part) => `broker-${part}`);
+
+/** A parser, the sources it consists of, and its share of all rounds. */
+const targets = [
+  { name: 'json', parts: json, share: 0.3 },
+  { name: 'base64', parts: ['base64', 'base64-decode'], share: 0.25 },
+  {
+    name: 'answer',
+    parts: ['wrapper-frames', 'wrapper-request', 'base64', 'limits', 'wrapper-complain', ...json],
+    share: 0.1,
+  },
+  { name: 'request', parts: ['wrapper-request', 'base64', 'limits', ...json], share: 0.1 },
+  { name: 'frames', parts: ['wrapper-frames', 'bytes'], share: 0.05 },
+  { name: 'command', parts: ['broker-command', 'limits', 'strings', 'bytes'], share: 0.1 },
+  { name: 'broker', parts: [...broker, 'limits', 'strings', ...json], share: 0.1 },
+];
+
+function build({ name, parts }) {
+  const sources = [`fuzz/fuzz-${name}.c`, 'fuzz/fuzz-main.c', ...parts.map((part) => `${part}.c`)].map(nativeSource);
+  const { status } = spawnSync('cc', [...flags, '-o', join(output, name), ...sources], { stdio: 'inherit' });
+  if (status !== 0) process.exit(1);
+}
+
+function run({ name, share }) {
+  const count = Math.ceil(rounds * share);
+  const child = spawn(join(output, name), [String(count), String(seed)], { stdio: ['ignore', 'inherit', 'inherit'] });
+  return new Promise((resolve) => {
+    child.once('close', (code, signal) => {
+      const clean = code === 0;
+      console.log(`${name}: ${clean ? `${count} rounds, clean` : `failed (${signal ?? code}) with seed ${seed}`}`);
+      resolve(clean);
+    });
+  });
+}
+
+mkdirSync(output, { recursive: true });
+for (const target of targets) build(target);
+console.log(`seed ${seed}`);
+const waiting = [...targets];
+const results = await Promise.all(
+  Array.from({ length: availableParallelism() }, async () => {
+    let clean = true;
+    for (let target = waiting.shift(); target; target = waiting.shift()) clean = (await run(target)) && clean;
+    return clean;
+  }),
+);
+process.exitCode = results.every(Boolean) ? 0 : 1;
