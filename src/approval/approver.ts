@@ -52,6 +52,7 @@ export interface NetworkApproval extends Question {
   readonly port: number;
   readonly protocol: NetworkProtocol;
   readonly command?: string;
+  readonly argv?: readonly string[];
   readonly cwd?: string;
 }
 

@@ -44,17 +44,18 @@ describe('changes to files as lines', () => {
   it('cannot be made to name other files, nor hide a part of a name', () => {
     expect(
       changeLines([
-        { kind: 'add', path: '/w/a\ndelete /w/b\u202e', diff: ['+x\ndelete /w/c', '+\u001b[2K'] },
+        { kind: 'add', path: '/w/a\ndelete /w/b\u202e', diff: ['+x\ndelete /w/c', '+\u001b[2K', '+\tindented'] },
         { kind: 'update', path: '/w/a to /w/b', diff: [] },
         { kind: 'update', path: '/w/token=hosts', diff: ['+token=hunter2'] },
       ]),
     ).toEqual([
-      "add '/w/a\\ndelete /w/b\\u{202e}'",
-      '    +x\\ndelete /w/c',
-      '    +\\e[2K',
+      "add $'/w/a\\ndelete /w/b\\u202e'",
+      "    +$'x\\ndelete /w/c'",
+      "    +$'\\e[2K'",
+      '    +\tindented',
       "update '/w/a to /w/b'",
       "update '/w/token=hosts'",
-      '    +token=***',
+      '    +token=hunter2',
     ]);
   });
 });

@@ -1,6 +1,5 @@
-import { joinWords } from '../rules/index.ts';
+import { shownText, shownWord } from '../rules/index.ts';
 import type { ChangedFile } from './approver.ts';
-import { presentable, visible } from './presentable.ts';
 
 /** Enough to see what a change is about; nobody reads more before they decide. */
 const MOST_LINES = 60;
@@ -17,13 +16,17 @@ export function changeLines(changes: readonly ChangedFile[]): string[] {
     room -= shown.length;
     const left = diff.length - shown.length;
     return [
-      `${kind} ${named(path)}${movedTo === undefined ? '' : ` to ${named(movedTo)}`}`,
-      ...shown.map((line) => `    ${presentable(shortened(line))}`),
+      `${kind} ${shownWord(path)}${movedTo === undefined ? '' : ` to ${shownWord(movedTo)}`}`,
+      ...shown.map((line) => `    ${line.slice(0, 1)}${written(shortened(line).slice(1))}`),
       ...(left === 0 ? [] : [`    (${left} more ${left === 1 ? 'line' : 'lines'})`]),
     ];
   });
 }
 
-const named = (path: string): string => visible(joinWords([path]));
+/** Tabs stay as they are: they are in every other line of many files, and hide nothing. */
+function written(line: string): string {
+  const isPlain = shownText(line.replaceAll('\t', ' ')) === line.replaceAll('\t', ' ');
+  return isPlain ? line : shownText(line);
+}
 
 const shortened = (line: string): string => (line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line);

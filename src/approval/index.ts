@@ -25,7 +25,6 @@ export {
   type OrchestratorOptions,
   type RunHooks,
 } from './orchestrator.ts';
-export { presentable } from './presentable.ts';
 export { blockedRefusal, escalationRefusal } from './refusal.ts';
 export { Cancelled, Rejected, type RejectionKind } from './rejection.ts';
 export { type Requirement, requirementFor } from './requirement.ts';

@@ -65,6 +65,7 @@ describe('a host nobody has decided about', () => {
         host: 'example.com',
         port: 443,
         protocol: 'https_connect',
+        argv: ['curl', 'https://example.com'],
         command: 'curl https://example.com',
         cwd: '/work',
         availableDecisions: ['accept', 'acceptForSession', 'acceptWithRule', 'denyWithRule', 'decline', 'cancel'],

@@ -122,7 +122,7 @@ function question(request: NetworkRequest): NetworkApproval {
     host,
     port,
     protocol,
-    ...(argv && { command: joinWords(argv) }),
+    ...(argv && { command: joinWords(argv), argv }),
     ...(cwd !== undefined && { cwd }),
     availableDecisions: ['accept', 'acceptForSession', 'acceptWithRule', 'denyWithRule', 'decline', 'cancel'],
   };

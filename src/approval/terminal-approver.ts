@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
+import { shownLines, shownText, shownWord, shownWords } from '../rules/index.ts';
 import type { ApprovalAnswer, ApprovalDecision, ApprovalRequest, Approver } from './approver.ts';
 import { changeLines } from './change-lines.ts';
-import { presentable } from './presentable.ts';
 
 export interface TerminalApproverOptions {
   readonly input?: NodeJS.ReadStream;
@@ -66,7 +66,8 @@ interface Choice {
 function choicesFor(request: ApprovalRequest): Choice[] {
   const rule = request.kind === 'command' ? request.proposedRule : undefined;
   const same = request.kind === 'fileChange' ? 'these files' : 'exactly this';
-  const always = request.kind === 'network' ? `${request.host}` : `commands that start with ${words(rule ?? [])}`;
+  const always =
+    request.kind === 'network' ? `${shownText(request.host)}` : `commands that start with ${shownWords(rule ?? [])}`;
   const table: readonly (Choice & { readonly isOffered: boolean })[] = [
     { words: ['y', 'yes'], decision: 'accept', label: 'y  yes, this once', isOffered: true },
     {
@@ -78,14 +79,14 @@ function choicesFor(request: ApprovalRequest): Choice[] {
     {
       words: ['a', 'always'],
       decision: 'acceptWithRule',
-      label: `a  yes, and always allow ${presentable(always)}`,
+      label: `a  yes, and always allow ${always}`,
       isOffered: request.availableDecisions.includes('acceptWithRule'),
     },
     { words: ['n', 'no'], decision: 'decline', label: 'n  no', isOffered: true },
     {
       words: ['d', 'never'],
       decision: 'denyWithRule',
-      label: `d  no, and never allow ${presentable(always)}`,
+      label: `d  no, and never allow ${always}`,
       isOffered: request.availableDecisions.includes('denyWithRule'),
     },
     { words: ['q', 'quit', 'cancel'], decision: 'cancel', label: 'q  no, and stop', isOffered: true },
@@ -95,21 +96,22 @@ function choicesFor(request: ApprovalRequest): Choice[] {
 
 function describe(request: ApprovalRequest): string[] {
   const fact = (name: string, value: string | undefined): string[] =>
-    value === undefined ? [] : [`  ${name.padEnd(12)}${presentable(value)}`];
-  const facts = [...fact('environment', request.environmentId), ...fact('reason', request.reason)];
+    value === undefined ? [] : [`  ${name.padEnd(12)}${value}`];
+  const prose = (name: string, value: string | undefined): string[] => fact(name, value && shownText(value));
+  const facts = [...prose('environment', request.environmentId), ...prose('reason', request.reason)];
   if (request.kind === 'network') {
     const { host, port, protocol } = request;
     const target = `${host}:${port} (${protocol})`;
     return [
       'A command wants to reach the network.',
-      ...fact('host', target),
-      ...fact('command', request.command),
+      ...prose('host', target),
+      ...fact('command', request.argv && shownLines(request.argv)),
       ...facts,
     ];
   }
   if (request.kind === 'writeStdin') {
     const title = 'Text is to be typed into a terminal outside the sandbox.';
-    return [title, ...fact('text', request.input), ...fact('started in', request.cwd), ...facts];
+    return [title, ...fact('text', shownWord(request.input)), ...fact('started in', shownWord(request.cwd)), ...facts];
   }
   if (request.kind === 'fileChange') {
     const beyond = request.outside.length > 0 ? ' that the sandbox protects' : '';
@@ -119,11 +121,9 @@ function describe(request: ApprovalRequest): string[] {
   const more = request.additionalPermissions && JSON.stringify(request.additionalPermissions);
   return [
     `A command wants to run${leaves}.`,
-    ...fact('command', request.command),
-    ...fact('directory', request.cwd),
-    ...fact('permissions', more),
+    ...fact('command', shownLines(request.argv)),
+    ...fact('directory', shownWord(request.cwd)),
+    ...prose('permissions', more),
     ...facts,
   ];
 }
-
-const words = (rule: readonly string[]): string => rule.map((word) => JSON.stringify(word)).join(' ');

@@ -120,9 +120,9 @@ export class Gatekeeper {
   ): ReturnType<typeof question> {
     const leaves = destination.kind === 'outside' && this.#options.gate.confinement !== undefined;
     return question({
-      path,
-      args: request.argv.slice(1),
-      workdir: request.workdir,
+      path: exactPath(request, path),
+      args: request.exact.argv.slice(1),
+      workdir: request.exact.workdir,
       realWorkdir: tracePath(request.workdir)?.real,
       real: destination.kind === 'unruled' ? undefined : destination.real,
       justification,
@@ -171,6 +171,14 @@ export class Gatekeeper {
     return this.#options.broker.deny(id, reason);
   }
 }
+
+/** The path that is judged, unless that is only what could be read of its bytes. */
+function exactPath({ exact: { file, workdir } }: ExecRequest, path: string): string | Buffer {
+  const bytes = file[0] === SLASH ? file : Buffer.concat([workdir, Buffer.from('/'), file]);
+  return Buffer.from(bytes.toString()).equals(bytes) ? path : bytes;
+}
+
+const SLASH = 0x2f;
 
 function forbidden({ justification }: Judgement): string {
   return `Execution forbidden by policy${justification === undefined ? '' : `: ${justification}`}`;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { question } from './question.ts';
 
-const asked = (path: string, ...args: string[]): string =>
+const asked = (path: string, ...args: (string | Buffer)[]): string =>
   question({
     path,
     args,
@@ -28,7 +28,14 @@ describe('a question', () => {
     (character) => {
       const message = asked('/bin/echo', `a${character}b`);
       expect(message).not.toContain(character);
-      expect(message).toContain(`\\u{${character.codePointAt(0)!.toString(16)}}`);
+      expect(message).toMatch(/`\/bin\/echo \$'a\\(n|e|u[0-9a-f]{4}|U[0-9a-f]{8})b'`/);
     },
   );
+
+  it('tells bytes that are no text apart', () => {
+    const shown = (byte: number) => asked('/bin/echo', Buffer.from([byte]));
+
+    expect(shown(0xff)).toContain("echo $'\\xff'`");
+    expect(shown(0xff)).not.toBe(shown(0xfe));
+  });
 });

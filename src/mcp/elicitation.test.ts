@@ -41,10 +41,31 @@ describe('a question as a form', () => {
     });
   });
 
-  it('cannot be made to say something else by what it is about', () => {
+  it.each([
+    ['./sk-project-setup', '--now'],
+    ['find', '.', '-token', '-delete'],
+    ['deploy', '--password', 'hunter2', 'API_TOKEN=abc'],
+    ['curl', 'https://me:hunter2@host/x'],
+  ])('shows all of %s %s, also in the rule it offers', (...argv) => {
     const { message, requestedSchema } = approvalForm({
       ...command,
-      command: "bash -lc 'ls\n\nIn /safe\nReason: none\u202e'",
+      argv,
+      command: argv.join(' '),
+      reason: `\`${argv.join(' ')}\` requires approval by policy`,
+      proposedRule: argv,
+    });
+
+    expect(message.split('\n')[2]).toBe(`$ ${argv.map((word) => (word.includes('=') ? `'${word}'` : word)).join(' ')}`);
+    expect(message).toContain(`Reason: \`${argv.join(' ')}\` requires approval by policy`);
+    for (const word of argv) expect(requestedSchema.properties.decision.enumNames[1]).toContain(word);
+  });
+
+  it('cannot be made to say something else by what it is about', () => {
+    const argv = ['bash', '-lc', 'ls\n\nIn /safe\nReason: none\u202e'];
+    const { message, requestedSchema } = approvalForm({
+      ...command,
+      argv,
+      command: "bash -lc '…'",
       reason: 'Please\nEnvironment: test',
       proposedRule: ['git', 'push or pull', '\u001b[2K'],
     });
@@ -53,17 +74,17 @@ describe('a question as a form', () => {
       [
         'Allow this command?',
         '',
-        "$ bash -lc 'ls",
-        '  ',
-        '  In /safe',
-        "  Reason: none\\u{202e}'",
+        "$ bash -lc $'ls\\n'\\",
+        "$'\\n'\\",
+        "$'In /safe\\n'\\",
+        "$'Reason: none\\u202e'",
         '',
         'In /w, outside the sandbox',
-        'Reason: Please\\nEnvironment: test',
+        "Reason: $'Please\\nEnvironment: test'",
       ].join('\n'),
     );
     expect(requestedSchema.properties.decision.enumNames[1]).toBe(
-      "Yes, and always from now on: commands that start with git 'push or pull' '\\e[2K'",
+      "Yes, and always from now on: commands that start with git 'push or pull' $'\\e[2K'",
     );
   });
 
@@ -90,7 +111,7 @@ describe('a question as a form', () => {
         cwd: '/w',
         availableDecisions: ['accept'],
       },
-      'Allow typing into a terminal outside the sandbox?\n\n"rm\\u0003\\n"\n\nIn /w',
+      "Allow typing into a terminal outside the sandbox?\n\n$'rm\\x03\\n'\n\nIn /w",
       'Yes, this once',
     ],
     [
@@ -115,7 +136,7 @@ describe('a question as a form', () => {
         reason: 'It is\nold.',
         availableDecisions: ['decline'],
       },
-      'Allow these changes to files, outside what the sandbox lets be written?\n\n  delete /w/a\n\nReason: It is\\nold.',
+      "Allow these changes to files, outside what the sandbox lets be written?\n\n  delete /w/a\n\nReason: $'It is\\nold.'",
       'No, go on without it',
     ],
   ] as [ApprovalRequest, string, string][])('asks about $kind', (request, message, name) => {

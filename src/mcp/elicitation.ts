@@ -1,11 +1,5 @@
-import {
-  type ApprovalAnswer,
-  type ApprovalDecision,
-  type ApprovalRequest,
-  changeLines,
-  presentable,
-} from '../approval/index.ts';
-import { joinWords } from '../rules/index.ts';
+import { type ApprovalAnswer, type ApprovalDecision, type ApprovalRequest, changeLines } from '../approval/index.ts';
+import { shownLines, shownText, shownWord, shownWords } from '../rules/index.ts';
 
 /** A form with one choice, in the words of `elicitation/create`. */
 export interface ApprovalForm {
@@ -56,31 +50,28 @@ export function readAnswer(response: unknown, request: ApprovalRequest): Approva
 
 function messageOf(request: ApprovalRequest): string {
   const lines = [questionOf(request)];
-  if (request.reason) lines.push(`Reason: ${presentable(request.reason)}`);
-  if (request.environmentId !== 'local') lines.push(`Environment: ${request.environmentId}`);
+  if (request.reason) lines.push(`Reason: ${shownText(request.reason)}`);
+  if (request.environmentId !== 'local') lines.push(`Environment: ${shownText(request.environmentId)}`);
   return lines.join('\n');
 }
 
 function questionOf(request: ApprovalRequest): string {
   switch (request.kind) {
     case 'command':
-      return `Allow this command?\n\n$ ${indented(request.command)}\n\nIn ${presentable(request.cwd)}${permissionsOf(request)}`;
+      return `Allow this command?\n\n$ ${shownLines(request.argv)}\n\nIn ${shownWord(request.cwd)}${permissionsOf(request)}`;
     case 'writeStdin':
-      return `Allow typing into a terminal outside the sandbox?\n\n${presentable(JSON.stringify(request.input))}\n\nIn ${presentable(request.cwd)}`;
+      return `Allow typing into a terminal outside the sandbox?\n\n${shownWord(request.input)}\n\nIn ${shownWord(request.cwd)}`;
     case 'fileChange': {
       const beyond = request.outside.length > 0 ? ', outside what the sandbox lets be written' : '';
       const lines = changeLines(request.changes).map((line) => `  ${line}`);
       return `Allow these changes to files${beyond}?\n\n${lines.join('\n')}\n`;
     }
     case 'network':
-      return `Allow a connection to ${presentable(request.host)}:${request.port} (${request.protocol})?${
-        request.command === undefined ? '' : `\n\nFor: ${indented(request.command)}`
+      return `Allow a connection to ${shownText(request.host)}:${request.port} (${request.protocol})?${
+        request.argv === undefined ? '' : `\n\nFor: ${shownLines(request.argv)}`
       }`;
   }
 }
-
-/** Lines of the command cannot be taken for lines of the question. */
-const indented = (command: string): string => command.split('\n').map(presentable).join('\n  ');
 
 function permissionsOf({ sandboxPermissions }: Extract<ApprovalRequest, { kind: 'command' }>): string {
   if (sandboxPermissions === 'require_escalated') return ', outside the sandbox';
@@ -105,7 +96,7 @@ function titleOf(decision: ApprovalDecision, request: ApprovalRequest): string {
 }
 
 function ruleOf(request: ApprovalRequest): string {
-  if (request.kind === 'network') return `: ${presentable(request.host)}`;
+  if (request.kind === 'network') return `: ${shownText(request.host)}`;
   const rule = request.kind === 'command' ? request.proposedRule : undefined;
-  return rule === undefined ? '' : `: commands that start with ${presentable(joinWords(rule))}`;
+  return rule === undefined ? '' : `: commands that start with ${shownWords(rule)}`;
 }

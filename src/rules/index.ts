@@ -10,4 +10,5 @@ export { RulesError } from './rules-error.ts';
 export { findRulesFiles, userRulesFolder } from './rules-folder.ts';
 export { type Rules, RulesStore, type RulesStoreOptions } from './rules-store.ts';
 export { joinWords } from './shell-words.ts';
+export { type Shown, shownLines, shownText, shownWord, shownWords } from './shown-words.ts';
 export { isSystemProgram } from './system-program.ts';

@@ -200,7 +200,7 @@ describe.each(interceptions)('leaving the sandbox (--intercept=%s)', (intercept)
 
     expect(site.peer.questions.map(({ message }) => message.split('\n'))).toEqual([
       [
-        `Allow agent to run \`${site.outside}/sh -c 'exit 0' 'a\\u{a}b'\` in \`${site.work}\`?`,
+        `Allow agent to run \`${site.outside}/sh -c 'exit 0' $'a\\nb'\` in \`${site.work}\`?`,
         expect.stringMatching(/^Program: \/(usr\/)?bin\/(da|ba)sh$/),
         'It runs outside the sandbox.',
         'Variables held back: LD_AUDIT, LD_PRELOAD',

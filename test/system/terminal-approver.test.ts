@@ -120,17 +120,16 @@ class Terminal implements AsyncDisposable {
 }
 
 describe('a question at the terminal', () => {
-  it('shows the command, its directory and its reason, but no secret and nothing the terminal would obey', async () => {
+  it('shows the command, its directory and its reason, with nothing left out and nothing the terminal would obey', async () => {
     await using terminal = new Terminal(command);
     await terminal.type('y\r');
     await terminal.answers();
 
-    expect(terminal.screen).toContain("/bin/bash -c 'API_TOKEN=*** deploy now'");
+    expect(terminal.screen).toContain("/bin/bash -c 'API_TOKEN=hunter2 deploy now'");
     expect(terminal.screen).toContain('/work/dir');
-    expect(terminal.screen).toContain('may I \\e[31mreally\\e[0m');
+    expect(terminal.screen).toContain("$'may I \\e[31mreally\\e[0m'");
     expect(terminal.screen).toContain('outside the sandbox');
-    expect(terminal.screen).toContain('always allow commands that start with "deploy"');
-    expect(terminal.screen).not.toContain('hunter2');
+    expect(terminal.screen).toContain('always allow commands that start with deploy');
     expect(terminal.screen).not.toContain('\x1b[31m');
   });
 
@@ -141,7 +140,7 @@ describe('a question at the terminal', () => {
 
     expect(await terminal.answers()).toEqual([{ decision: 'acceptForSession' }]);
     expect(terminal.screen).toContain('Files that the sandbox protects are to be changed.');
-    expect(terminal.screen).toContain('  update /etc/hosts\r\n      @@\r\n      +127.0.0.1 \\e[31mhere\r\n');
+    expect(terminal.screen).toContain("  update /etc/hosts\r\n      @@\r\n      +$'127.0.0.1 \\e[31mhere'\r\n");
     expect(terminal.screen).toContain('may I');
     expect(terminal.screen).toContain('do not ask about these files again in this session');
   });
