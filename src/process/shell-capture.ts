@@ -2,13 +2,15 @@ import { constants } from 'node:os';
 import { decodeBase64, decodeLatin1, decodeUtf8 } from '../base/index.ts';
 import { type Child, type SpawnOptions, spawn } from '../os/index.ts';
 import type { Params } from '../protocol/index.ts';
-import { MARK, MARKS, type ShellDialect } from './shell-dialect.ts';
+import { BEGIN, CAPTURE_VARIABLE, END, NEXT, type ShellDialect } from './shell-state.ts';
 import { confineStart, findDenied } from './start-request.ts';
 
 /** What the start-up files of a shell have made of it. */
 export interface ShellState {
-  /** Commands that bring back functions, aliases and options. */
-  readonly commands: string;
+  /** Commands that restore options; they run before anything is redefined. */
+  readonly settings: string;
+  /** Definitions of functions and aliases. */
+  readonly definitions: string;
   /** What they exported that the shell was not given. */
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -54,29 +56,35 @@ function giveUp(child: Child): void {
   child.closeOutputs();
 }
 
-/** Reads up to the last mark; whoever inherits the output may keep it open for long. */
+/** Reads up to the end of the state; a process that inherited the output may keep it open for long. */
 async function readState(child: Child): Promise<string> {
   let printed = Buffer.alloc(0);
   for await (const event of child.events) {
     if (event.type !== 'output' || event.stream !== 'stdout') continue;
     const { buffer, start, end } = event.chunk;
+    const searched = Math.max(0, printed.length - END.length);
     printed = Buffer.concat([printed, decodeBase64(decodeLatin1(buffer, start, end))]);
     if (printed.length > CAPTURE_BYTES) throw new Error(`the shell printed more than ${CAPTURE_BYTES} bytes`);
-    if (printed.toString('latin1').split(MARK).length > MARKS) return decodeUtf8(printed);
+    const ended = printed.indexOf(END, searched, 'latin1');
+    if (ended < 0) continue;
+    const begun = printed.lastIndexOf(BEGIN, ended, 'latin1');
+    if (begun >= 0) return decodeUtf8(printed.subarray(begun + BEGIN.length, ended));
   }
   throw new Error('the shell ended before it had printed its state');
 }
 
-function parseState(printed: string, { usable }: ShellDialect, given: Readonly<Record<string, string>>): ShellState {
-  const [, state = '', variables = ''] = printed.split(MARK);
-  if (state.length + variables.length > STATE_BYTES) throw new Error(`the state exceeds ${STATE_BYTES} bytes`);
+function parseState(printed: string, { restore }: ShellDialect, given: Readonly<Record<string, string>>): ShellState {
+  if (printed.length > STATE_BYTES) throw new Error(`the state exceeds ${STATE_BYTES} bytes`);
+  const { settings, definitions, variables } = restore(printed.split(NEXT));
   const entries = variables.split('\0').flatMap((entry) => {
     const [, name, value] = /^([^=]+)=(.*)$/s.exec(entry) ?? [];
     return name === undefined || !isLasting(name) || given[name] === value ? [] : [[name, value!]];
   });
-  return { commands: usable(state), environment: Object.fromEntries(entries) };
+  return { settings, definitions, environment: Object.fromEntries(entries) };
 }
 
-/** Variables about one run of a shell say nothing about the next; functions are among the commands. */
+/** Variables about one run of a shell say nothing about the next; functions are among the definitions. */
 const isLasting = (name: string): boolean =>
-  !['PWD', 'OLDPWD', 'SHLVL', '_'].includes(name) && !name.startsWith('BASH_FUNC_');
+  !['PWD', 'OLDPWD', 'SHLVL', '_'].includes(name) &&
+  !name.startsWith('BASH_FUNC_') &&
+  !name.startsWith(CAPTURE_VARIABLE);

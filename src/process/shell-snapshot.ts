@@ -3,7 +3,8 @@ import type { SpawnOptions } from '../os/index.ts';
 import { ExecError, type Params } from '../protocol/index.ts';
 import { childEnvironment, inheritable } from './child-environment.ts';
 import { captureShell, type ShellState } from './shell-capture.ts';
-import { type ShellDialect, shellDialects } from './shell-dialect.ts';
+import { shellDialects } from './shell-dialect.ts';
+import type { ShellDialect } from './shell-state.ts';
 
 type StartParams = Params<'process/start'>;
 type Command = Omit<SpawnOptions, 'mark'>;
@@ -48,7 +49,7 @@ export class ShellSnapshots {
     const { env } = params.mode === 'prepared' ? params.request : params;
     const lasting = filtered(state.environment, params);
     const kept = Object.entries(command.env).filter(([name]) => name in env || name in managed || !(name in lasting));
-    return restored({ ...command, env: { ...lasting, ...Object.fromEntries(kept) } }, dialect, state.commands);
+    return restored({ ...command, env: { ...lasting, ...Object.fromEntries(kept) } }, dialect, state);
   }
 
   /** One capture for all that ask for the same; a failed one is tried again by a later command. */
@@ -99,18 +100,31 @@ function filtered(exported: Environment, params: StartParams): Environment {
  * The state travels in the environment: a file could be rewritten by a sandboxed command that may write where it lies,
  * or be out of its sight. The shell drops the variables before anything else sees them.
  */
-function restored(command: Command, { flag, undo }: ShellDialect, commands: string): Command {
+function restored(command: Command, { flag, undo }: ShellDialect, state: ShellState): Command {
   const [program, , script, ...rest] = command.argv;
-  const parts = commands.match(new RegExp(`.{1,${VARIABLE_LENGTH}}`, 'gsu')) ?? [];
-  const variables = Object.fromEntries(parts.map((part, index) => [`EXEC_SERVER_SHELL_STATE_${index}`, part]));
-  const names = Object.keys(variables);
-  const state = names.map((name) => `\${${name}}`).join('');
-  const restore = `eval "unset ${names.join(' ')}
-${state}" >/dev/null || printf 'failed to restore the shell snapshot\\n' >&2
+  const settings = inVariables('SETTINGS', state.settings);
+  const definitions = inVariables('DEFINITIONS', state.definitions);
+  const variables = { ...settings, ...definitions };
+  // One eval: its text is complete before the definitions in it can replace a command that it needs.
+  const restore = `eval "unset ${Object.keys(variables).join(' ')}
+{ :
+${expanded(settings)}
+} || printf 'failed to restore the shell snapshot\\n' >&2
+${expanded(definitions)}" >/dev/null
 `;
   return {
     ...command,
-    argv: [program!, flag, `${undo}${names.length > 0 ? restore : ''}${script}`, ...rest],
+    argv: [program!, flag, `${undo}${Object.keys(variables).length > 0 ? restore : ''}${script}`, ...rest],
     env: { ...command.env, ...variables },
   };
 }
+
+function inVariables(kind: string, text: string): Environment {
+  const parts = text.match(new RegExp(`.{1,${VARIABLE_LENGTH}}`, 'gsu')) ?? [];
+  return Object.fromEntries(parts.map((part, index) => [`EXEC_SERVER_SHELL_${kind}_${index}`, part]));
+}
+
+const expanded = (variables: Environment): string =>
+  Object.keys(variables)
+    .map((name) => `\${${name}}`)
+    .join('');

@@ -1,0 +1,44 @@
+import {
+  CAPTURE_VARIABLE,
+  printBegin,
+  printEnd,
+  printNext,
+  printVariables,
+  readStartUp,
+  type ShellDialect,
+} from './shell-state.ts';
+
+const aliasLine = /^(?:alias )?[^\s='"$`;&|<>()]+='(?:[^']|'\\''|'"'"')*'$/;
+const optionLine = /^set [-+]o \w+$/;
+
+export const sh: ShellDialect = {
+  // Special commands come before functions; the others lose theirs, which are not part of the state.
+  capture: `${CAPTURE_VARIABLE}=\${ENV-}
+${readStartUp}
+(\\unset -f alias printf
+\\printf ${printBegin}
+\\set +o
+\\printf ${printNext}
+\\set +e
+\\alias
+\\printf ${printNext}
+${printVariables}
+\\printf ${printEnd}) 2>/dev/null
+`,
+  flag: '-c',
+  undo: '',
+  // Some print aliases without the word, and over several lines; those that cannot be told apart are given up.
+  restore: ([options = '', aliases = '', variables = '']) => ({
+    settings: `${linesOf(options, optionLine).join('')}${linesOf(aliases, aliasLine)
+      .map((line) => line.replace(/^(?:alias )?/, '\\alias '))
+      .join('')}`,
+    definitions: '',
+    variables,
+  }),
+};
+
+const linesOf = (text: string, wanted: RegExp): string[] =>
+  text
+    .split('\n')
+    .filter((line) => wanted.test(line))
+    .map((line) => `${line}\n`);
