@@ -83,19 +83,20 @@ static char **next_strings(struct reader *reader, size_t count)
     return list;
 }
 
-static char **next_list(struct reader *reader, size_t *count)
-{
-    int number = number_in(next_string(reader));
-    *count = number > 0 ? (size_t)number : 0;
-    return next_strings(reader, *count);
-}
-
 static size_t remaining(const struct reader *reader)
 {
     size_t count = 0;
     for (char *at = reader->at; at < reader->end; at++)
         count += *at == '\0';
     return count;
+}
+
+/* A list that announces its length; NULL when there are fewer strings than that. */
+static char **next_list(struct reader *reader, size_t *count)
+{
+    int number = number_in(next_string(reader));
+    *count = number > 0 ? (size_t)number : 0;
+    return *count <= remaining(reader) ? next_strings(reader, *count) : NULL;
 }
 
 static int install_filter(int fd)

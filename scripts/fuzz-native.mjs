@@ -4,7 +4,7 @@
 // Exit codes: 0 clean, 1 something was found; the round that found it is printed.
 import { spawn, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,7 +24,8 @@ const broker = ['answers', 'command', 'control', 'escalation', 'sessions', 'shel
 /** A parser, the sources it consists of, and its share of all rounds. */
 const targets = [
   { name: 'json', parts: json, share: 0.3 },
-  { name: 'base64', parts: ['base64', 'base64-decode'], share: 0.25 },
+  { name: 'base64', parts: ['base64', 'base64-decode'], share: 0.2 },
+  { name: 'stage', parts: ['bytes'], share: 0.05 },
   {
     name: 'answer',
     parts: ['wrapper-frames', 'wrapper-request', 'base64', 'limits', 'wrapper-complain', ...json],
@@ -44,10 +45,14 @@ function build({ name, parts }) {
 
 function run({ name, share }) {
   const count = Math.ceil(rounds * share);
-  const child = spawn(join(output, name), [String(count), String(seed)], { stdio: ['ignore', 'inherit', 'inherit'] });
+  // A file, because a stage reads from whatever descriptor it is told to: a terminal or a socket would keep it waiting.
+  const log = openSync(join(output, `${name}.log`), 'w');
+  const child = spawn(join(output, name), [String(count), String(seed)], { stdio: ['ignore', 'ignore', log] });
+  closeSync(log);
   return new Promise((resolve) => {
     child.once('close', (code, signal) => {
       const clean = code === 0;
+      if (!clean) process.stderr.write(readFileSync(join(output, `${name}.log`)));
       console.log(`${name}: ${clean ? `${count} rounds, clean` : `failed (${signal ?? code}) with seed ${seed}`}`);
       resolve(clean);
     });
