@@ -7,12 +7,15 @@ describe('the options of exec-server rendezvous', () => {
     [['--listen', 'ws://127.0.0.1:0'], "invalid value 'ws://127.0.0.1:0' for --listen: expected http://IP:PORT"],
     [['--listen', 'http://localhost:1'], "invalid value 'http://localhost:1' for --listen"],
     [['--public-url', 'relay.example'], "invalid value 'relay.example' for --public-url"],
-    [['--node', 'a'], '--node and --nats-creds-file need --nats'],
+    [['--node', 'a'], '--node needs --nats'],
     [['--nats', 'nats://127.0.0.1:1'], '--nats needs --node'],
     [['--nats', 'nats://127.0.0.1:1', '--node', 'a.b'], '--nats needs --node'],
     [['--nats', 'nats://127.0.0.1:1', '--node', 'a'], '--nats needs --secret-file'],
     [['--nats', 'nats://127.0.0.1:1', '--node', 'a', '--secret-file', 'x'], '--nats needs --tokens-file'],
     [['--nats', 'localhost', '--node', 'a'], 'invalid value for --nats: expected nats://HOST:PORT'],
+    [['--nats', 'nats://u:p@localhost:1', '--node', 'a'], '--nats must not hold a password or token'],
+    [['--nats', 'nats://token@localhost:1', '--node', 'a'], '--nats must not hold a password or token'],
+    [['--nats-user', 'u'], '--nats-user needs --nats'],
     [['--jwt-issuer', 'x'], '--jwt-issuer and --jwt-audience need --jwt-keys-file'],
     [['--listen', 'http://0.0.0.0:0', '--allow-insecure'], '--listen on 0.0.0.0 needs --public-url'],
     [['more'], "unexpected argument 'more'"],
@@ -25,7 +28,7 @@ describe('the options of exec-server rendezvous', () => {
   });
 
   it('repeats no password that may be in an address', async () => {
-    await expect(rendezvousCommand(['--nats', 'nats://u:secret@', '--node', 'a'])).rejects.not.toThrow('secret');
+    await expect(rendezvousCommand(['--nats', 'nats://u:secret@h', '--node', 'a'])).rejects.not.toThrow('secret');
   });
 
   it.each([

@@ -51,6 +51,12 @@ const options = {
     help: 'be one of several nodes that meet on these NATS servers; needs --node, --secret-file, and --tokens-file or --jwt-keys-file',
   },
   node: { type: 'string', value: 'NAME', help: 'what this node is called, different from all others' },
+  'nats-user': { type: 'string', value: 'NAME', help: 'user of the NATS servers, if they ask for one' },
+  'nats-password-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'file with the password of --nats-user, or with a token if there is no user [env: EXEC_SERVER_NATS_PASSWORD holds it itself]',
+  },
   'nats-creds-file': { type: 'string', value: 'FILE', help: 'NATS credentials, if the servers ask for them' },
   'audit-log': { type: 'string', value: 'FILE', help: 'append who connected to what, one JSON object per line' },
   'allow-insecure': {
@@ -138,21 +144,44 @@ function parsePublicUrl(text: string | undefined): string | undefined {
 }
 
 function clusterOf(values: Options): ClusterOptions | undefined {
-  const { nats, node, 'nats-creds-file': credentials } = values;
+  const { nats, node, 'nats-user': user, 'nats-creds-file': credentials } = values;
   if (nats === undefined) {
-    if (node !== undefined || credentials !== undefined)
-      throw new UsageError('--node and --nats-creds-file need --nats');
+    const needy = (['node', 'nats-user', 'nats-password-file', 'nats-creds-file'] as const).find(
+      (name) => name in values,
+    );
+    if (needy !== undefined) throw new UsageError(`--${needy} needs --nats`);
     return undefined;
   }
   const servers = nats.split(',').map((server) => server.trim());
   const wrong = servers.find((server) => !URL.canParse(server) || !/^(?:nats|tls):\/\//.test(server));
   if (wrong !== undefined) throw new UsageError('invalid value for --nats: expected nats://HOST:PORT[,…]'); // may hold a password
+  if (servers.some((server) => new URL(server).username !== '' || new URL(server).password !== '')) {
+    throw new UsageError(
+      '--nats must not hold a password or token, which every user of this machine could read: use --nats-user with --nats-password-file or EXEC_SERVER_NATS_PASSWORD, or --nats-creds-file',
+    );
+  }
   if (node === undefined || !/^[A-Za-z0-9_-]{1,64}$/.test(node)) {
     throw new UsageError('--nats needs --node with a name of 1 to 64 characters of A-Z a-z 0-9 _ -');
   }
   if (values['secret-file'] === undefined) throw new UsageError('--nats needs --secret-file, the same for all nodes');
   if (!hasTokens(values)) throw new UsageError('--nats needs --tokens-file or --jwt-keys-file, the same for all nodes');
-  return { servers, node, ...(credentials !== undefined && { credentials: fromFile(credentials, Buffer.from) }) };
+  const password = natsPassword(values);
+  if (user !== undefined && password === undefined) {
+    throw new UsageError('--nats-user needs --nats-password-file or EXEC_SERVER_NATS_PASSWORD');
+  }
+  return {
+    servers,
+    node,
+    ...(user !== undefined && { user }),
+    ...(password !== undefined && { password }),
+    ...(credentials !== undefined && { credentials: fromFile(credentials, Buffer.from) }),
+  };
+}
+
+function natsPassword(values: Options): string | undefined {
+  const path = values['nats-password-file'];
+  if (path !== undefined) return fromFile(path, (text) => text.trim());
+  return process.env.EXEC_SERVER_NATS_PASSWORD || undefined;
 }
 
 const hasTokens = (values: Options): boolean =>

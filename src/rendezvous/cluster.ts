@@ -8,8 +8,10 @@ import type { Ledger } from './ledger.ts';
 import type { RendezvousLimits } from './limits.ts';
 import { NatsBus } from './nats-bus.ts';
 import type { ClusterOptions, Commons } from './rendezvous-service.ts';
+import type { SigningKeys } from './signing-keys.ts';
 
 interface JoinOptions extends ClusterOptions {
+  readonly keys: SigningKeys;
   readonly limits: RendezvousLimits;
   readonly log: Logger;
   now(): number;
@@ -17,11 +19,11 @@ interface JoinOptions extends ClusterOptions {
 
 /** Meets the other nodes on the NATS servers. */
 export async function joinCluster(options: JoinOptions, scope: Scope): Promise<Commons> {
-  const { servers, node, limits, log } = options;
+  const { servers, node, keys, limits, log } = options;
   const connection = await connect(connectionOptions(options)).catch((error: Error) => {
     throw new Error(`cannot connect to NATS at ${servers.map(withoutSecrets).join(', ')}: ${error.message}`);
   });
-  const bus = scope.own(new NatsBus(connection, node, log));
+  const bus = scope.own(new NatsBus(connection, node, keys, log));
   const most = connection.info?.max_payload ?? 0;
   if (most < 2 * limits.messageBytes) {
     throw new Error(`the NATS servers must allow a max_payload of ${2 * limits.messageBytes} bytes, not ${most}`);
@@ -31,15 +33,15 @@ export async function joinCluster(options: JoinOptions, scope: Scope): Promise<C
 }
 
 async function openBuckets(connection: NatsConnection, bus: NatsBus, options: JoinOptions) {
-  const { servers, limits, now, log } = options;
+  const { servers, keys, limits, now, log } = options;
   const kvm = new Kvm(jetstream(connection, { timeout: ANSWER_MS }));
   // Reads go to the leader: a copy that lags behind would let things be used twice.
   const common = { replicas: servers.length >= 3 ? 3 : 1, history: 1, allow_direct: false };
   const keepMs = limits.environmentUrlMs + HOUR_MS;
-  const registrations = await kvm.create('rz_env', { ...common, ttl: keepMs });
+  const registrations = (): Promise<KV> => kvm.create('rz_registrations', { ...common, ttl: keepMs });
   const claims = await kvm.create('rz_once', { ...common, ttl: limits.authorizationMs + MINUTE_MS });
   const isConnected = (): boolean => bus.connected;
-  const directory = await KvDirectory.open(registrations, { node: bus.node, keepMs, isConnected, now, log });
+  const directory = await KvDirectory.open(registrations, { node: bus.node, keys, keepMs, isConnected, now, log });
   return { directory, ledger: new KvLedger(claims) };
 }
 
@@ -81,8 +83,7 @@ class KvLedger implements Ledger {
   }
 }
 
-function connectionOptions({ servers, node, credentials }: JoinOptions): ConnectionOptions {
-  const { username, password } = new URL(servers[0]!);
+function connectionOptions({ servers, node, user, password, credentials }: JoinOptions): ConnectionOptions {
   return {
     servers: servers.map((server) => new URL(server).host),
     name: `rendezvous ${node}`,
@@ -92,8 +93,7 @@ function connectionOptions({ servers, node, credentials }: JoinOptions): Connect
     pingInterval: 5000,
     timeout: 5000,
     ...(credentials && { authenticator: credsAuthenticator(credentials) }),
-    ...(password && { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
-    ...(username && !password && { token: decodeURIComponent(username) }),
+    ...(password !== undefined && (user === undefined ? { token: password } : { user, pass: password })),
     ...(servers.some((server) => server.startsWith('tls:')) && { tls: {} }),
   };
 }

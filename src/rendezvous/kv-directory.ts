@@ -1,18 +1,22 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
 import type { KV, KvEntry } from '@nats-io/kv';
 import { deferred, type Logger } from '../base/index.ts';
 import type { Directory, DirectoryListener, Registration } from './directory.ts';
 import { environmentToken } from './identifiers.ts';
+import { type DirectoryEntry, EntrySeal } from './sealed-entry.ts';
+import type { SigningKeys } from './signing-keys.ts';
 
-interface Known {
-  /** Nothing when it was removed. */
-  readonly registration: Registration | undefined;
-  readonly revision: number;
+interface Known extends DirectoryEntry {
+  /** Undefined while the bucket has no entry that this node has seen. */
+  readonly revision: number | undefined;
 }
 
 export interface KvDirectoryOptions {
   /** What this node is called. */
   readonly node: string;
+  /** The secrets of the cluster: entries without their signature are ignored. */
+  readonly keys: SigningKeys;
   /** How long the bucket keeps what nobody refreshes. */
   readonly keepMs: number;
   readonly log: Logger;
@@ -20,38 +24,38 @@ export interface KvDirectoryOptions {
   now(): number;
 }
 
-/** Registrations in a key-value bucket, and a copy here that follows it. */
+/**
+ * Registrations in a key-value bucket, and a copy here that follows it. Others may write to the bucket as well: the copy changes only
+ * by entries that a node has sealed, and never to an earlier version. When the bucket is made anew, the copy follows the new one and
+ * writes the registrations of this node into it.
+ */
 export class KvDirectory implements Directory {
-  readonly #kv: KV;
+  readonly #openBucket: () => Promise<KV>;
   readonly #options: KvDirectoryOptions;
+  readonly #seal: EntrySeal;
   readonly #known = new Map<string, Known>();
   readonly #listeners: DirectoryListener[] = [];
-  #stop = (): void => {};
-  #isFollowing = true;
+  readonly #ending = new AbortController();
+  readonly #sweeping: NodeJS.Timeout;
+  #kv: KV;
+  #isFollowing = false;
 
-  private constructor(kv: KV, options: KvDirectoryOptions) {
+  private constructor(openBucket: () => Promise<KV>, kv: KV, options: KvDirectoryOptions) {
+    this.#openBucket = openBucket;
     this.#kv = kv;
     this.#options = options;
+    this.#seal = new EntrySeal(options.keys);
+    this.#sweeping = setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
 
-  /** Resolves when the copy is complete: a mark of our own comes after all that was there before. */
-  static async open(kv: KV, options: KvDirectoryOptions): Promise<KvDirectory> {
-    const directory = new KvDirectory(kv, options);
-    const complete = deferred();
-    const mark = `mark-${options.node}`;
-    const changes = await kv.watch();
-    const sweeping = setInterval(() => directory.#sweep(), SWEEP_MS).unref();
-    directory.#stop = () => {
-      clearInterval(sweeping);
-      changes.stop();
-    };
-    void directory.#follow(changes, mark, complete.resolve);
+  /** Resolves when the copy is complete. */
+  static async open(openBucket: () => Promise<KV>, options: KvDirectoryOptions): Promise<KvDirectory> {
+    const directory = new KvDirectory(openBucket, await openBucket(), options);
     try {
-      await kv.put(mark, '');
-      await complete.promise;
-      await kv.delete(mark);
+      const over = await directory.#begin();
+      void directory.#keepFollowing(over);
     } catch (error) {
-      directory.#stop();
+      await directory[Symbol.asyncDispose]();
       throw error;
     }
     return directory;
@@ -62,29 +66,106 @@ export class KvDirectory implements Directory {
     return this.#isFollowing && this.#options.isConnected();
   }
 
-  async #follow(changes: AsyncIterable<KvEntry>, mark: string, complete: () => void): Promise<void> {
-    const { log } = this.#options;
+  /** Follows the bucket; resolves when the copy is complete, with a promise of the end. */
+  async #begin(): Promise<{ readonly over: Promise<void> }> {
+    const { node, log } = this.#options;
+    const kv = this.#kv;
+    const { streamInfo } = await kv.status();
+    const changes = await kv.watch();
+    const mark = `mark-${node}`;
+    const complete = deferred();
+    const stop = (): void => changes.stop();
+    this.#ending.signal.addEventListener('abort', stop);
+    const checking = setInterval(() => void this.#check(kv, streamInfo.created, stop), CHECK_MS).unref();
+    const over = this.#follow(changes, mark, complete.resolve)
+      .catch((error: Error) => log.error('directory.watch_failed', { error: error.message }))
+      .then(() => {
+        this.#isFollowing = false;
+        clearInterval(checking);
+        this.#ending.signal.removeEventListener('abort', stop);
+        complete.reject(new Error('the bucket of registrations cannot be followed'));
+      });
+    complete.promise.catch(() => {}); // whoever waits for it is told
     try {
-      for await (const entry of changes) {
-        if (entry.key === mark) complete();
-        else if (!entry.key.startsWith('mark-')) this.#apply(entry);
-      }
+      await kv.put(mark, ''); // comes after all that was there before
+      await complete.promise;
+      await kv.delete(mark);
     } catch (error) {
-      log.error('directory.watch_failed', { error: (error as Error).message });
+      stop();
+      throw error;
     }
-    this.#isFollowing = false;
+    this.#isFollowing = true;
+    return { over };
+  }
+
+  async #follow(changes: AsyncIterable<KvEntry>, mark: string, complete: () => void): Promise<void> {
+    for await (const entry of changes) {
+      if (entry.key === mark) complete();
+      else if (!entry.key.startsWith('mark-')) this.#apply(entry);
+    }
+  }
+
+  /** The client says nothing when the stream under the bucket is removed and made anew. */
+  async #check(kv: KV, created: string, stop: () => void): Promise<void> {
+    if (!this.#options.isConnected()) return;
+    try {
+      if ((await kv.status()).streamInfo.created !== created) stop();
+    } catch (error) {
+      if (isMissing(error)) stop(); // any other failure is one of the way there
+    }
+  }
+
+  async #keepFollowing(first: { readonly over: Promise<void> }): Promise<void> {
+    const { log } = this.#options;
+    const { signal } = this.#ending;
+    for (let { over } = first; ; ) {
+      await over;
+      while (!signal.aborted && !this.#isFollowing) {
+        await delay(AGAIN_MS, undefined, { signal, ref: false }).catch(() => {}); // stopped: the condition tells
+        if (signal.aborted) return;
+        try {
+          ({ over } = await this.#beginAnew());
+          log.warn('directory.followed_again', {});
+        } catch (error) {
+          log.warn('directory.unreachable', { error: (error as Error).message });
+        }
+      }
+      if (signal.aborted) return;
+    }
+  }
+
+  async #beginAnew(): Promise<{ readonly over: Promise<void> }> {
+    this.#kv = await this.#openBucket();
+    for (const [key, known] of this.#known) this.#known.set(key, { ...known, revision: undefined });
+    const followed = await this.#begin();
+    await Promise.all([...this.#known].map(([key, known]) => this.#writeBack(key, known)));
+    return followed;
+  }
+
+  /** A bucket that lost what this node said is told again; what other nodes said is theirs to tell. */
+  async #writeBack(key: string, known: Known): Promise<void> {
+    const { node, log } = this.#options;
+    if (known.revision !== undefined || known.registration?.node !== node) return;
+    try {
+      const revision = await this.#write(key, this.#seal.seal(key, entryOf(known)), undefined);
+      if (revision === undefined) await this.#read(key);
+      else this.#learn(key, entryOf(known), revision);
+    } catch (error) {
+      log.warn('directory.update_failed', { environmentId: known.environmentId, error: (error as Error).message });
+    }
   }
 
   /** The bucket says nothing when it drops what nobody has refreshed for long. */
   #sweep(): void {
-    const { keepMs, now } = this.#options;
-    for (const [key, { registration }] of this.#known) {
-      if (!registration || now() - registration.updated >= keepMs) this.#forget(key);
-    }
+    for (const [key, known] of this.#known) if (this.#isExpired(known)) this.#forget(key);
+  }
+
+  #isExpired({ version }: DirectoryEntry): boolean {
+    return this.#options.now() - version >= this.#options.keepMs;
   }
 
   get(environmentId: string): Registration | undefined {
-    return this.#known.get(environmentToken(environmentId))?.registration;
+    return this.#known.get(environmentToken(environmentId))?.registration ?? undefined;
   }
 
   *list(): Iterable<Registration> {
@@ -95,27 +176,11 @@ export class KvDirectory implements Directory {
     environmentId: string,
     change: (current: Registration | undefined) => Registration | undefined,
   ): Promise<Registration | undefined> {
-    const key = environmentToken(environmentId);
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const known = this.#known.get(key);
-      const next = change(known?.registration);
-      if (!next) return undefined;
-      const revision = await this.#write(key, JSON.stringify(next), known?.revision);
-      if (revision !== undefined) {
-        this.#learn(key, { registration: next, revision });
-        return next;
-      }
-      await this.#read(key);
-    }
-    throw new Error(`registration of ${environmentId} changes too often`);
+    return (await this.#change(environmentId, (current) => change(current))) ?? undefined;
   }
 
   async remove(environmentId: string): Promise<boolean> {
-    const key = environmentToken(environmentId);
-    if (!this.#known.get(key)?.registration) return false;
-    await this.#kv.delete(key);
-    await this.#read(key);
-    return true;
+    return (await this.#change(environmentId, (current) => (current ? null : undefined))) === null;
   }
 
   listen(listener: DirectoryListener): void {
@@ -123,10 +188,34 @@ export class KvDirectory implements Directory {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop();
+    clearInterval(this.#sweeping);
+    this.#ending.abort();
   }
 
-  /** The new revision; nothing if somebody else was faster. */
+  /** What became of the registration; undefined if it was left alone. */
+  async #change(
+    environmentId: string,
+    change: (current: Registration | undefined) => Registration | null | undefined,
+  ): Promise<Registration | null | undefined> {
+    const key = environmentToken(environmentId);
+    let revision = this.#known.get(key)?.revision;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const known = this.#known.get(key);
+      const registration = change(known?.registration ?? undefined);
+      if (registration === undefined) return undefined;
+      const version = Math.max((known?.version ?? 0) + 1, this.#options.now());
+      const entry = { environmentId, version, registration };
+      const written = await this.#write(key, this.#seal.seal(key, entry), revision);
+      if (written !== undefined) {
+        this.#learn(key, entry, written);
+        return registration;
+      }
+      revision = await this.#read(key);
+    }
+    throw new Error(`registration of ${environmentId} changes too often`);
+  }
+
+  /** The new revision; undefined if somebody else was faster. */
   async #write(key: string, value: string, revision: number | undefined): Promise<number | undefined> {
     try {
       return await (revision === undefined ? this.#kv.create(key, value) : this.#kv.update(key, value, revision));
@@ -136,29 +225,43 @@ export class KvDirectory implements Directory {
     }
   }
 
-  async #read(key: string): Promise<void> {
+  /** The revision that the bucket has now, whoever wrote it. */
+  async #read(key: string): Promise<number | undefined> {
     const entry = await this.#kv.get(key);
     if (entry) this.#apply(entry);
-    else this.#forget(key);
+    return entry?.revision;
   }
 
   #apply(entry: KvEntry): void {
-    const registration = entry.operation === 'PUT' ? entry.json<Registration>() : undefined;
-    this.#learn(entry.key, { registration, revision: entry.revision });
+    const { key, operation, revision } = entry;
+    const sealed = operation === 'PUT' ? this.#seal.open(key, entry.string()) : undefined;
+    if (sealed && !this.#isExpired(sealed)) this.#learn(key, sealed, revision);
+    else this.#ignore(key, revision, operation);
   }
 
-  #learn(key: string, news: Known): void {
+  /** Somebody who is no node of this cluster wrote or removed something: the copy stays as it was. */
+  #ignore(key: string, revision: number, operation: string): void {
+    const known = this.#known.get(key);
+    if (known && (known.revision ?? 0) < revision) this.#known.set(key, { ...known, revision });
+    this.#options.log.warn('directory.entry_refused', { key, revision, operation });
+  }
+
+  #learn(key: string, entry: DirectoryEntry, revision: number): void {
     const before = this.#known.get(key);
-    if (before && before.revision >= news.revision) return;
-    this.#known.set(key, news);
-    const environmentId = (news.registration ?? before?.registration)?.environmentId;
-    if (environmentId !== undefined) this.#tell(environmentId, news.registration);
+    if (before?.revision !== undefined && before.revision >= revision) return;
+    if (before && before.version > entry.version) {
+      this.#ignore(key, revision, 'PUT');
+      return;
+    }
+    this.#known.set(key, { ...entry, revision });
+    if (before?.version === entry.version) return; // known, and now at its place in another bucket
+    this.#tell(entry.environmentId, entry.registration ?? undefined);
   }
 
   #forget(key: string): void {
-    const registration = this.#known.get(key)?.registration;
+    const known = this.#known.get(key);
     this.#known.delete(key);
-    if (registration) this.#tell(registration.environmentId, undefined);
+    if (known?.registration) this.#tell(known.environmentId, undefined);
   }
 
   #tell(environmentId: string, registration: Registration | undefined): void {
@@ -168,6 +271,15 @@ export class KvDirectory implements Directory {
 
 const ATTEMPTS = 16;
 const SWEEP_MS = 600_000;
+/** How soon a bucket that was made anew is noticed. */
+const CHECK_MS = 2000;
+const AGAIN_MS = 250;
+
+const entryOf = ({ environmentId, version, registration }: Known): DirectoryEntry => ({
+  environmentId,
+  version,
+  registration,
+});
 
 /** Whether a write came too late because the key has another revision by now. */
 export function isConflict(error: unknown): boolean {
@@ -175,3 +287,6 @@ export function isConflict(error: unknown): boolean {
   const codes: readonly number[] = [StreamWrongLastSequence, StreamWrongLastSequenceUnknown];
   return error instanceof JetStreamApiError && codes.includes(error.code);
 }
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;

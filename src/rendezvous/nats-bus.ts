@@ -2,24 +2,29 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import type { Logger } from '../base/index.ts';
 import { type Address, type Bus, type BusReceiver, LocalBus } from './bus.ts';
+import { BusSeal } from './bus-seal.ts';
 import { randomId } from './identifiers.ts';
+import type { SigningKeys } from './signing-keys.ts';
 
 /**
- * Messages between nodes as NATS core messages. Each goes to `rz.<node>.<place>` and names its sender as the reply subject:
- * that is where the server says at once when nobody listens. What stays on this node never leaves it.
+ * Messages between nodes as NATS core messages. Each goes to `rz2.<node>.<place>` and names its sender as the reply subject:
+ * that is where the server says at once when nobody listens. Others may write there too, so each message is sealed with the secret of
+ * the cluster. What stays on this node never leaves it.
  */
 export class NatsBus implements Bus {
   readonly node: string;
   readonly #connection: NatsConnection;
   readonly #local: LocalBus;
+  readonly #seal: BusSeal;
   readonly #log: Logger;
   #connected = true;
 
-  constructor(connection: NatsConnection, name: string, log: Logger) {
+  constructor(connection: NatsConnection, name: string, keys: SigningKeys, log: Logger) {
     // A node that starts again is another one: nobody may take it for the one that had the sockets.
     this.node = `${name}-${randomId().slice(0, 8)}`;
     this.#connection = connection;
     this.#local = new LocalBus(this.node);
+    this.#seal = new BusSeal(keys);
     this.#log = log;
   }
 
@@ -29,7 +34,7 @@ export class NatsBus implements Bus {
 
   async open(receiver: BusReceiver): Promise<void> {
     await this.#local.open(receiver);
-    this.#connection.subscribe(`rz.${this.node}.>`, {
+    this.#connection.subscribe(`${PREFIX}.${this.node}.>`, {
       callback: (error, message) => {
         if (error) return;
         try {
@@ -46,14 +51,19 @@ export class NatsBus implements Bus {
   send(to: Address, payload: Uint8Array, from: Address): void {
     if (to.node === this.node) this.#local.send(to, payload, from);
     else if (!this.#connection.isClosed() && !this.#connection.isDraining()) {
-      this.#connection.publish(subject(to), payload, { reply: subject(from) });
+      const way = { to: subject(to), from: subject(from) };
+      this.#connection.publish(way.to, this.#seal.seal(way, payload), { reply: way.from });
     }
   }
 
   #receive(receiver: BusReceiver, { subject, reply, headers, data }: Msg): void {
     const { place } = addressOf(subject);
     if (headers?.code === NO_RESPONDERS) receiver.unreachable(place);
-    else if (reply) receiver.received(place, data, addressOf(reply));
+    if (headers?.code === NO_RESPONDERS || !reply) return;
+    const from = addressOf(reply);
+    const payload = this.#seal.open({ to: subject, from: reply }, from.node, data);
+    if (payload) receiver.received(place, payload, from);
+    else this.#log.warn('bus.message_refused', { node: this.node, reason: 'not sealed by a node of this cluster' });
   }
 
   async #watch(receiver: BusReceiver): Promise<void> {
@@ -80,7 +90,10 @@ const DRAIN_MS = 2000;
 /** The status of a message that says that nobody listens. */
 const NO_RESPONDERS = 503;
 
-const subject = ({ node, place }: Address): string => `rz.${node}.${place}`;
+/** The second generation: earlier nodes did not seal what they said. */
+const PREFIX = 'rz2';
+
+const subject = ({ node, place }: Address): string => `${PREFIX}.${node}.${place}`;
 
 function addressOf(subject: string): Address {
   const [, node = '', ...place] = subject.split('.');

@@ -35,6 +35,9 @@ export interface ClusterOptions {
   readonly servers: readonly string[];
   /** What this node is called. */
   readonly node: string;
+  readonly user?: string;
+  /** With `user` its password, without it a token. */
+  readonly password?: string;
   /** A NATS credentials file. */
   readonly credentials?: Uint8Array;
 }
@@ -82,7 +85,7 @@ async function assemble(options: RendezvousOptions, scope: Scope): Promise<strin
   const isStopping = (): boolean => stopping;
 
   const { bus, directory, ledger } = cluster
-    ? await (await import('./cluster.ts')).joinCluster({ ...cluster, limits, now, log }, scope)
+    ? await (await import('./cluster.ts')).joinCluster({ ...cluster, keys, limits, now, log }, scope)
     : alone(limits, now);
   const switchboard = await Switchboard.open({ bus, directory, limits, metrics, log, now, steadyNow });
   let listener: HttpListener | undefined;

@@ -4,7 +4,7 @@ import { shortHash } from './identifiers.ts';
 /** The parts of a statement, the purpose first, so that a signature for one purpose is worthless for another. */
 export type Statement = readonly [purpose: string, ...parts: string[]];
 
-/** Secrets that sign URLs and authorizations: the newest signs, the one before it is still believed. */
+/** Secrets that sign URLs, authorizations, directory entries and messages between nodes: the newest signs, the one before it is still believed. */
 export class SigningKeys {
   #secrets: ReadonlyMap<string, string>;
   #current: string;
@@ -33,9 +33,21 @@ export class SigningKeys {
   verify(statement: Statement, kid: string, signature: string): boolean {
     const secret = this.#secrets.get(kid);
     if (secret === undefined) return false;
-    const expected = Buffer.from(this.#signature(secret, [...statement, kid]));
-    const given = Buffer.from(signature);
-    return expected.length === given.length && timingSafeEqual(expected, given);
+    return this.equal(Buffer.from(this.#signature(secret, [...statement, kid])), Buffer.from(signature));
+  }
+
+  /** Authenticates bytes with the secret of that name, if there is one. No statement begins like a purpose. */
+  mac(purpose: string, kid: string, ...parts: readonly (string | Uint8Array)[]): Buffer | undefined {
+    const secret = this.#secrets.get(kid);
+    if (secret === undefined) return undefined;
+    const hash = createHmac('sha256', secret).update(`${purpose}\0`);
+    for (const part of parts) hash.update(part);
+    return hash.digest();
+  }
+
+  /** Compares without telling by its time how much is equal. */
+  equal(one: Uint8Array, other: Uint8Array): boolean {
+    return one.length === other.length && timingSafeEqual(one, other);
   }
 
   #signature(secret: string, parts: readonly string[]): string {

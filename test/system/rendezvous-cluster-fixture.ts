@@ -21,7 +21,7 @@ export class NatsServers implements AsyncDisposable {
   readonly #starts: (() => ChildProcess)[];
   readonly #running: ChildProcess[];
 
-  private constructor(folder: string, ports: readonly { client: number; route: number }[]) {
+  private constructor(folder: string, ports: readonly { client: number; route: number }[], more: readonly string[]) {
     this.#folder = folder;
     this.urls = ports.map(({ client }) => `nats://127.0.0.1:${client}`);
     const routes = ports.map(({ route }) => `nats://127.0.0.1:${route}`);
@@ -31,17 +31,29 @@ export class NatsServers implements AsyncDisposable {
         : ['--cluster_name', 'rendezvous', '--cluster', routes[index]!, '--routes', routes.join(',')];
     this.#starts = ports.map(({ client }, index) => () => {
       const store = join(folder, `store-${index}`);
-      const args = ['-a', '127.0.0.1', '-p', `${client}`, '-n', `nats-${index}`, '-js', '-sd', store, ...joined(index)];
+      const args = [
+        '-a',
+        '127.0.0.1',
+        '-p',
+        `${client}`,
+        '-n',
+        `nats-${index}`,
+        '-js',
+        '-sd',
+        store,
+        ...joined(index),
+        ...more,
+      ];
       return spawn(PROGRAM, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     });
     this.#running = this.#starts.map((start) => start());
   }
 
   /** Resolves when all of them listen. */
-  static async start(count: number): Promise<NatsServers> {
+  static async start(count: number, more: readonly string[] = []): Promise<NatsServers> {
     const ports = await freePorts(2 * count);
     const pairs = Array.from({ length: count }, (_, n) => ({ client: ports[2 * n]!, route: ports[2 * n + 1]! }));
-    const servers = new NatsServers(await mkdtemp(join(tmpdir(), 'exec-server-nats-')), pairs);
+    const servers = new NatsServers(await mkdtemp(join(tmpdir(), 'exec-server-nats-')), pairs, more);
     await Promise.all(servers.#running.map(listening));
     return servers;
   }
@@ -180,7 +192,10 @@ export class Nodes implements AsyncDisposable {
   }
 
   /** A node that is a process of its own, and can be killed like one. */
-  async spawn(more: readonly string[] = []): Promise<RegistryCaller & { child: ChildProcess }> {
+  async spawn(
+    more: readonly string[] = [],
+    env: NodeJS.ProcessEnv = {},
+  ): Promise<RegistryCaller & { child: ChildProcess }> {
     const folder = await mkdtemp(join(tmpdir(), 'exec-server-node-'));
     this.#scope.defer(() => rm(folder, { recursive: true }));
     const [tokens, secret] = [join(folder, 'tokens.json'), join(folder, 'secret')];
@@ -189,6 +204,7 @@ export class Nodes implements AsyncDisposable {
     const args = ['rendezvous', '--nats', this.#nats.urls.join(','), '--node', `n${this.#count++}`, ...more];
     const child = spawn(process.execPath, [serverProgram, ...args, '--tokens-file', tokens, '--secret-file', secret], {
       stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, ...env },
     });
     this.#scope.defer(() => ended(child));
     const [url] = (await Promise.race([

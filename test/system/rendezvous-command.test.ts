@@ -88,6 +88,8 @@ const flags = [
   '--secret-file',
   '--nats',
   '--node',
+  '--nats-user',
+  '--nats-password-file',
   '--nats-creds-file',
   '--audit-log',
   '--allow-insecure',
@@ -140,15 +142,9 @@ describe('exec-server rendezvous', () => {
   it('says that it cannot reach NATS, without the password, and exits with 1', async () => {
     const tokens = await file('nats-tokens.json', '{"tokens":[]}');
     const secret = await file('nats-secret', 'x'.repeat(32));
-    const nats = ['--nats', 'nats://somebody:password@127.0.0.1:1', '--node', 'a'];
-    const { code, stderr } = await runCommand([
-      'rendezvous',
-      ...nats,
-      '--tokens-file',
-      tokens,
-      '--secret-file',
-      secret,
-    ]);
+    const nats = ['--nats', 'nats://127.0.0.1:1', '--node', 'a', '--nats-user', 'somebody'];
+    const args = ['rendezvous', ...nats, '--tokens-file', tokens, '--secret-file', secret];
+    const { code, stderr } = await runCommand(args, { EXEC_SERVER_NATS_PASSWORD: 'password' });
 
     expect(code).toBe(1);
     expect(stderr).toMatch(/^Error: cannot connect to NATS at 127\.0\.0\.1:1: /);
