@@ -2,7 +2,7 @@ import { Deadline, type Logger, Scope } from '../base/index.ts';
 import { familyMark, SERVER_MASK, startGuardian } from '../os/index.ts';
 import { ExecError, type Sandbox } from '../protocol/index.ts';
 import type { Policy as Judge, Rules } from '../rules/index.ts';
-import { hasFullRead, type Policy } from '../sandbox/index.ts';
+import { hasFullRead, isNarrower, type Policy } from '../sandbox/index.ts';
 import type { Gate } from './gatekeeper.ts';
 import { placesOn } from './path-trace.ts';
 import type { Ask } from './question.ts';
@@ -71,6 +71,12 @@ export class ExecShell implements AsyncDisposable {
     this.#running.add(settled);
     void settled.then(() => this.#running.delete(settled));
     return call;
+  }
+
+  /** Whether calls in one sandbox could do nothing that they could not do in another. */
+  isNarrower(sandbox: Sandbox, than: Sandbox, workdir: string): boolean {
+    const { TMPDIR } = this.#options.environment;
+    return isNarrower(policyOf(sandbox, workdir, TMPDIR), policyOf(than, workdir, TMPDIR));
   }
 
   /** Ends every call. */

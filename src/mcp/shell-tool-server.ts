@@ -20,7 +20,7 @@ import {
   STATE_META,
   STATE_REQUEST,
   sandboxOfMeta,
-  sandboxOfUpdate,
+  updateOf,
 } from './shell-tool-state.ts';
 
 export interface ShellServerOptions {
@@ -72,8 +72,19 @@ export function createShellServer({ shell, sandbox: mode, log }: ShellServerOpti
     if (params === undefined) {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'missing params for sandbox state request');
     }
-    state = await inProtocolErrors(async () => sandboxOfUpdate(params), params);
+    state = await inProtocolErrors(async () => updateOf(params).sandbox, params);
     return {};
+  };
+  // A notification cannot be refused, so what it gives beyond the present state is not believed.
+  server.fallbackNotificationHandler = async ({ method, params }) => {
+    if (method !== STATE_REQUEST) return;
+    try {
+      const { sandbox: wanted, cwd } = updateOf(params);
+      if (shell.isNarrower(wanted, state ?? defaultSandbox(mode, cwd), cwd)) state = wanted;
+      else log.warn('sandbox_state.not_obeyed', { reason: 'a notification cannot give more than there is' });
+    } catch (error) {
+      log.warn('sandbox_state.not_obeyed', { reason: (error as Error).message });
+    }
   };
   return server;
 }

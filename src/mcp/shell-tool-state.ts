@@ -33,13 +33,13 @@ const meta = z.object({
   useLegacyLandlock: flag,
 });
 
-/** The sandbox that an update asks for. Throws when it cannot be understood. */
-export function sandboxOfUpdate(params: unknown): Sandbox {
+/** The sandbox that an update asks for, and the directory it is about. Throws when it cannot be understood. */
+export function updateOf(params: unknown): { sandbox: Sandbox; cwd: string } {
   return understood(() => {
     refuseUnknownSandboxMembers(update, params);
     const { sandboxPolicy, sandboxCwd } = z.parse(update, params);
     const decoded = decode(sandbox, { sandboxPolicy, cwd: sandboxCwd, workspaceRoots: [sandboxCwd] });
-    return withOwnWalls(decoded);
+    return { sandbox: withOwnWalls(decoded), cwd: sandboxCwd };
   });
 }
 

@@ -1,5 +1,5 @@
 import { type BigIntStats, constants } from 'node:fs';
-import { lstat, open, readdir } from 'node:fs/promises';
+import { lstat, open, readdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { extname, join } from 'node:path';
 import type { RulesFile } from './load-policy.ts';
@@ -23,9 +23,10 @@ export async function findRulesFiles(folders: readonly string[]): Promise<Stampe
   return (await Promise.all(folders.map(filesIn))).flat();
 }
 
-/** The state of a file that was named, which must be there. */
+/** The state of a file that was named; a link stands for what it leads to. Reading tells what is wrong with one that has none. */
 export async function stampOf(path: string): Promise<StampedFile> {
-  return { path, stamp: stamp(await lstat(path, { bigint: true })) };
+  const status = await stat(path, { bigint: true }).catch(() => undefined);
+  return { path, stamp: status ? stamp(status) : 'none' };
 }
 
 export async function readRules({ path }: StampedFile): Promise<RulesFile> {

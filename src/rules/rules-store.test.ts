@@ -85,6 +85,37 @@ describe('the rules of some folders', () => {
     expect(problems).toHaveLength(1);
   });
 
+  it('are read again when one could not be read, and allow nothing until then', async () => {
+    const problems: Error[] = [];
+    const [file, target, folder] = [join(home, 'mine.rules'), join(home, 'target'), join(user, 'a.rules')];
+    const decisions = async (store: RulesStore) =>
+      Promise.all(['one', 'two', 'three'].map(async (word) => (await store.current()).check([word]).decision));
+    await writeFile(join(home, 'first'), rule('one') + rule('two', 'forbidden'));
+    await writeFile(folder, rule('three'));
+    await symlink(join(home, 'first'), file);
+    const options = { folders: [user], files: [file], onProblem: (error: Error) => problems.push(error) };
+    const store = await RulesStore.open(options);
+    const seen = [await decisions(store)];
+    await rm(file);
+    await symlink(target, file);
+    seen.push(await decisions(store));
+    await writeFile(folder, rule('three', 'forbidden'));
+    seen.push(await decisions(store));
+    await writeFile(target, rule('one', 'forbidden'));
+    seen.push(await decisions(store));
+    await writeFile(target, rule('two'));
+    seen.push(await decisions(store));
+
+    expect(seen).toEqual([
+      ['allow', 'forbidden', 'allow'],
+      ['prompt', 'forbidden', 'prompt'],
+      ['prompt', 'forbidden', 'forbidden'],
+      ['forbidden', undefined, 'forbidden'],
+      [undefined, 'allow', 'forbidden'],
+    ]);
+    expect(problems).toHaveLength(1);
+  });
+
   it('must be right to begin with', async () => {
     await writeFile(join(user, 'a.rules'), 'prefix_rule(');
 

@@ -1,7 +1,8 @@
 import { dirname } from 'node:path';
 import { type AddedRule, withRule } from './added-rule.ts';
 import { appendRule } from './append-rule.ts';
-import { loadPolicy } from './load-policy.ts';
+import { cautiousPolicy } from './cautious-policy.ts';
+import { loadPolicy, type RulesFile } from './load-policy.ts';
 import { Policy } from './policy.ts';
 import { findRulesFiles, readRules, type StampedFile, stampOf } from './rules-folder.ts';
 
@@ -18,7 +19,10 @@ export interface RulesStoreOptions {
   readonly files?: readonly string[];
   /** The file that answers of the user are added to; without it they last as long as this object. */
   readonly addTo?: string;
-  /** Told when a changed file cannot be used; the rules before the change stay in force. */
+  /**
+   * Told when a changed file cannot be used. The rules before the change stay in force where it is wrong; where it cannot be
+   * read, they hold together with what can be read, and nothing is allowed by a rule before it has been.
+   */
   readonly onProblem?: (error: Error) => void;
 }
 
@@ -40,7 +44,8 @@ export class RulesStore implements Rules {
   /** Throws when the rules cannot be read or are wrong: a rule that forbids something must not get lost silently. */
   static async open(options: RulesStoreOptions): Promise<RulesStore> {
     const store = new RulesStore(options);
-    await store.#load(await store.#find());
+    const files = await store.#find();
+    store.#use(files, await Promise.all(files.map(readRules)));
     return store;
   }
 
@@ -60,18 +65,28 @@ export class RulesStore implements Rules {
   }
 
   async #refresh(): Promise<Policy> {
+    let files: StampedFile[];
     try {
-      const files = await this.#find();
-      if (stateOf(files) !== this.#state) await this.#load(files);
+      files = await this.#find();
+    } catch (error) {
+      this.#report(error as Error);
+      return cautiousPolicy([this.#policy]);
+    }
+    if (stateOf(files) === this.#state) return this.#policy;
+    const texts = await Promise.allSettled(files.map(readRules));
+    const unread = texts.find((text) => text.status === 'rejected');
+    try {
+      if (unread) throw unread.reason; // and it is tried again the next time, as the state stays what it was
+      this.#use(files, texts.flatMap(fulfilled));
     } catch (error) {
       this.#report(error as Error);
     }
-    return this.#policy;
+    return unread ? cautiousPolicy([this.#policy, ...readable(texts.flatMap(fulfilled))]) : this.#policy;
   }
 
-  async #load(files: readonly StampedFile[]): Promise<void> {
+  #use(files: readonly StampedFile[], texts: readonly RulesFile[]): void {
     this.#state = stateOf(files); // also if they turn out wrong: they are as wrong the next time
-    this.#policy = this.#unwritten.reduce(withRule, loadPolicy(await Promise.all(files.map(readRules))));
+    this.#policy = this.#unwritten.reduce(withRule, loadPolicy(texts));
     this.#problem = '';
   }
 
@@ -93,6 +108,20 @@ export class RulesStore implements Rules {
     this.#last = turn.catch(() => undefined); // whoever asked for it hears of it
     return turn;
   }
+}
+
+const fulfilled = (text: PromiseSettledResult<RulesFile>): RulesFile[] =>
+  text.status === 'fulfilled' ? [text.value] : [];
+
+/** The rules of the files that are right, each by itself. */
+function readable(files: readonly RulesFile[]): Policy[] {
+  return files.flatMap((file) => {
+    try {
+      return loadPolicy([file]);
+    } catch {
+      return []; // reported when all of them can be read
+    }
+  });
 }
 
 const stateOf = (files: readonly StampedFile[]): string =>

@@ -5,6 +5,7 @@ export { looksDenied } from './denial.ts';
 export { resolveFilePolicy } from './file-policy.ts';
 export { expandGlobsLater } from './glob-scan.ts';
 export { HELPERS, HelperLaunchers, type LaunchedHelper } from './helper-launchers.ts';
+export { isNarrower } from './narrower.ts';
 export { hasFullRead, type Policy, resolvePolicy } from './policy.ts';
 export { Refusal } from './refusal.ts';
 export { type Seatbelt, type SeatbeltNetwork, seatbelt, seatbeltArgv } from './seatbelt.ts';

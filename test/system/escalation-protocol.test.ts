@@ -118,6 +118,31 @@ describe('what a client says of the sandbox', () => {
     }
   });
 
+  it('holds for later calls when it comes as a notification, if it gives no more than before', async () => {
+    await using site = await open();
+    await site.allowWork({ type: 'workspace-write', writable_roots: [site.outside], exclude_slash_tmp: true });
+    const notify = (sandboxPolicy: unknown, sandboxCwd = site.work) =>
+      site.peer.send({ method: 'codex/sandbox-state/update', params: { sandboxPolicy, sandboxCwd } });
+    const writes = async () =>
+      (await site.run(`for d in work outside; do : > ../$d/made && echo $d; done 2>/dev/null; true`)).stdout
+        .split('\n')
+        .slice(0, -1);
+
+    expect(await writes()).toEqual(['work', 'outside']);
+    notify({ type: 'danger-full-access' });
+    notify({ type: 'workspace-write', network_access: true, exclude_slash_tmp: true });
+    notify({ type: 'workspace-write', writable_roots: ['/opt'], exclude_slash_tmp: true });
+    notify({ type: 'nonsense' });
+    expect(await writes()).toEqual(['work', 'outside']);
+    notify({ type: 'workspace-write', exclude_slash_tmp: true, exclude_tmpdir_env_var: true });
+    expect(await writes()).toEqual(['work']);
+    notify({ type: 'read-only' });
+    expect(await writes()).toEqual([]);
+    notify({ type: 'workspace-write', exclude_slash_tmp: true, exclude_tmpdir_env_var: true });
+    expect(await writes()).toEqual([]);
+    expect(site.warnings.map(([event]) => event)).toEqual(Array(5).fill('sandbox_state.not_obeyed'));
+  });
+
   it('includes further places and the network', async () => {
     await using site = await open();
     await site.allowWork({ type: 'workspace-write', writable_roots: [site.outside], network_access: true });
