@@ -12,6 +12,7 @@
 #include "fs-crew.h"
 #include "fs-directory.h"
 #include "fs-engine.h"
+#include "fs-protect.h"
 
 #define SMALL_FILE (64 * 1024)
 #define DEPTH_LIMIT 2048
@@ -65,9 +66,9 @@ static int copy_opened(int from, int to_directory, const char *to_name)
     if (!S_ISREG(source.st_mode))
         return -EINVAL; /* became something else since it was looked at */
     mode_t mode = source.st_mode & 07777;
-    int to = openat(to_directory, to_name, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode & 0777);
+    int to = fs_open_for_writing(to_directory, to_name, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY, mode & 0777);
     if (to < 0)
-        return -errno;
+        return to;
     int outcome = fstat(to, &target) < 0 ? -errno : 0;
     bool same = outcome == 0 && target.st_dev == source.st_dev && target.st_ino == source.st_ino;
     if (outcome == 0 && !same) {
@@ -101,7 +102,7 @@ __attribute__((noinline)) static int copy_link(int from_directory, const char *f
     if (length < 0)
         return -errno;
     target[length] = '\0';
-    return symlinkat(target, to_directory, to_name) < 0 ? -errno : 0;
+    return fs_symlink_at(target, to_directory, to_name);
 }
 
 /* One directory on its way to another. */
@@ -159,14 +160,16 @@ static int copy_tree(int from, int to_directory, const char *to_name, unsigned d
         return -ENAMETOOLONG;
     /* The first one may lie below directories that have to be made as well. */
     int made = to_directory == AT_FDCWD ? fs_make_directory(to_name, true, true)
-               : mkdirat(to_directory, to_name, 0777) < 0 ? -errno : 0;
+               : fs_mkdir_at(to_directory, to_name);
     if (made < 0 && made != -EEXIST)
         return made;
     int to = openat(to_directory, to_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (to < 0)
         return errno == ENOTDIR ? -EEXIST : -errno;
     struct transfer transfer = {.from = from, .to = to, .depth = depth};
-    int outcome = depth == 0 ? copy_side_by_side(&transfer) : copy_entries(&transfer, NULL);
+    int outcome = fs_check_directory(to);
+    if (outcome == 0)
+        outcome = depth == 0 ? copy_side_by_side(&transfer) : copy_entries(&transfer, NULL);
     close(to);
     return outcome;
 }

@@ -92,11 +92,12 @@ static const struct {
     [FS_WRITE_BLOCK] = {fs_write_block, 0},
     [FS_CLOSE] = {close_file, 0},
     [FS_INSPECT] = {fs_inspect, 0},
+    [FS_HIDE] = {fs_hide, 0},
 };
 
 static bool acceptable(const struct fs_request *request)
 {
-    if (request->operation >= sizeof operations / sizeof *operations)
+    if (request->operation >= sizeof operations / sizeof *operations || operations[request->operation].run == NULL)
         return false;
     int paths = operations[request->operation].paths;
     return (paths < 1 || (request->path != NULL && request->path[0] == '/')) &&

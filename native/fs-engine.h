@@ -39,13 +39,15 @@ enum fs_operation {
     FS_CLOSE,
     FS_INSPECT,
     FS_EXCHANGE,  /* the addon's alone */
+    FS_PROTECT,   /* the helper's alone, without an answer: the payload is paths (fs-protect.h) */
+    FS_HIDE,      /* the payload is paths that guarded requests may not reach, in place of those before */
 };
 
 enum fs_flag {
     FS_NO_FOLLOW = 1,        /* no component of the path may be a symbolic link */
     FS_RECURSIVE = 2,
     FS_FORCE = 4,            /* what is not there counts as removed */
-    FS_GUARDED = 8,          /* nothing in procfs */
+    FS_GUARDED = 8,          /* nothing in procfs, nothing hidden */
     FS_AT_ONCE = 16,         /* answer FS_LATER rather than wait for a device */
     FS_REPLACE = 32,         /* open: create or truncate */
     FS_FOLLOW_DIRECTORIES = 64,
@@ -117,7 +119,7 @@ int fs_open_path(const struct fs_request *request, const char *path, int flags, 
 int fs_open_parent(const struct fs_request *request, const char *path, const char **name);
 /* Whether a little can be written in the directory of a path without waiting: a local disk takes it into memory. */
 bool fs_writes_promptly(const char *path);
-/* fs-open.c: refuses what is in procfs for a guarded request. */
+/* fs-open.c: refuses what is in procfs, and what is hidden, for a guarded request. */
 int fs_check_guard(const struct fs_request *request, int fd);
 
 /* fs-write.c: 0 or a negative errno. */
@@ -132,6 +134,7 @@ void fs_write_block(const struct fs_request *request, struct fs_answer *answer);
 void fs_create_directory(const struct fs_request *request, struct fs_answer *answer);
 void fs_get_metadata(const struct fs_request *request, struct fs_answer *answer);
 void fs_canonicalize(const struct fs_request *request, struct fs_answer *answer);
+void fs_hide(const struct fs_request *request, struct fs_answer *answer);
 void fs_inspect(const struct fs_request *request, struct fs_answer *answer);
 void fs_read_directory(const struct fs_request *request, struct fs_answer *answer);
 void fs_walk(const struct fs_request *request, struct fs_answer *answer);

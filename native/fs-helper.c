@@ -3,7 +3,7 @@
  *
  * Answers filesystem requests (fs-engine.h) from standard input on standard output, and those from the socket FD
  * through it, one after the other, until one of the inputs ends. Runs inside a sandbox, so that the kernel decides what
- * a request may touch. Of the descriptors it is started with it keeps these alone.
+ * a request may touch; it is told by FS_PROTECT of names that it must refuse itself. Of the descriptors it is started with it keeps these alone.
  *
  * Exit codes: 0 input ended, 1 input or output failed (one line on stderr).
  */
@@ -21,6 +21,7 @@
 
 #include "files.h"
 #include "fs-engine.h"
+#include "fs-protect.h"
 
 static int complain(const char *what)
 {
@@ -64,6 +65,10 @@ static int answer(int fd, const uint8_t *message, size_t length)
     if (!fs_parse(&request, message, length, NULL, 0)) {
         errno = EINVAL;
         return complain("request");
+    }
+    if (request.operation == FS_PROTECT) {
+        errno = -fs_protect((const char *)request.payload, request.payload_length);
+        return errno == 0 ? 0 : complain("protected names");
     }
     if (!fs_execute(&request, &answer))
         return complain("memory");

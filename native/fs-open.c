@@ -4,13 +4,17 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
+#include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "fs-engine.h"
+#include "fs-protect.h"
 
 #ifndef RESOLVE_CACHED
 #define RESOLVE_CACHED 0x20 /* Linux 5.12 */
@@ -30,6 +34,39 @@ static int open_resolving(int directory, const char *path, int flags, mode_t mod
     return fd < 0 ? -errno : (int)fd;
 }
 
+/* Paths without links, each ended by NUL, the last one empty. Replaced as a whole; what was replaced may still be in use. */
+static _Atomic(char *) hidden;
+
+void fs_hide(const struct fs_request *request, struct fs_answer *answer)
+{
+    char *paths = calloc(1, request->payload_length + 2);
+    if (paths == NULL)
+        return fs_fail_errno(answer, ENOMEM);
+    memcpy(paths, request->payload, request->payload_length);
+    atomic_store(&hidden, paths);
+    fs_puts(answer, "{}");
+}
+
+/* Whether an open file is one of those, or lies below one. What has no path that can be told is. */
+static bool is_hidden(int fd)
+{
+    const char *paths = atomic_load(&hidden);
+    char link[32], path[PATH_MAX];
+    if (paths == NULL || paths[0] == '\0')
+        return false;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length < 0)
+        return true;
+    path[length] = '\0';
+    for (; *paths != '\0'; paths += strlen(paths) + 1) {
+        size_t prefix = strlen(paths);
+        if (strncmp(path, paths, prefix) == 0 && (path[prefix] == '\0' || path[prefix] == '/'))
+            return true;
+    }
+    return false;
+}
+
 int fs_check_guard(const struct fs_request *request, int fd)
 {
     struct statfs filesystem;
@@ -37,7 +74,7 @@ int fs_check_guard(const struct fs_request *request, int fd)
         return 0;
     if (fstatfs(fd, &filesystem) < 0)
         return -errno;
-    return filesystem.f_type == PROC_SUPER_MAGIC ? -EACCES : 0;
+    return filesystem.f_type == PROC_SUPER_MAGIC || is_hidden(fd) ? -EACCES : 0;
 }
 
 static bool leads_somewhere(const char *path, uint64_t resolve)
@@ -75,13 +112,19 @@ int fs_open_path(const struct fs_request *request, const char *path, int flags, 
         int parent = fs_open_parent(request, path, &name);
         if (parent < 0)
             return parent;
-        int fd = open_resolving(parent, name, flags | O_NOFOLLOW, mode, RESOLVE_NO_SYMLINKS);
+        int fd = flags & O_CREAT && fs_protects() ? fs_check_directory(parent) : 0;
+        if (fd == 0 && flags & O_CREAT)
+            fd = fs_check_entry(parent, name);
+        if (fd == 0)
+            fd = open_resolving(parent, name, flags | O_NOFOLLOW, mode, RESOLVE_NO_SYMLINKS);
         close(parent);
         int outcome = fd < 0 ? fd : fs_check_guard(request, fd);
         if (fd >= 0 && outcome < 0)
             close(fd);
         return outcome < 0 ? outcome : fd;
     }
+    if (flags & O_CREAT && fs_protects())
+        return fs_open_for_writing(AT_FDCWD, path, flags, mode);
     /* The kernel never creates from its cache alone. */
     uint64_t resolve = request->flags & FS_AT_ONCE && !(flags & O_CREAT) ? RESOLVE_CACHED : 0;
     if (request->flags & FS_GUARDED)

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "fs-crew.h"
 #include "fs-directory.h"
 #include "fs-engine.h"
+#include "fs-protect.h"
 
 /* Deeper directories are moved up instead of entered, so that descriptors and stack suffice for any depth. */
 #define DEPTH_LIMIT 32
@@ -61,6 +63,9 @@ static int sweep(struct removal *removal, struct directory_reader *reader, int f
     const struct directory_entry *entry;
     int failure = 0;
     while (failure == 0 && (entry = directory_next(reader, &failure)) != NULL) {
+        failure = fs_check_entry(fd, entry->name);
+        if (failure < 0)
+            break;
         if (!S_ISDIR(directory_type(fd, entry, false)))
             failure = unlinkat(fd, entry->name, 0) < 0 && errno != ENOENT ? -errno : 0;
         else if (fd == removal->top)
@@ -99,6 +104,19 @@ static int remove_at(int parent, const char *name, bool recursive)
     return unlinkat(parent, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
+static int remove_path(const char *path, bool recursive)
+{
+    char name[NAME_MAX + 1];
+    if (!fs_protects())
+        return remove_at(AT_FDCWD, path, recursive);
+    int place = fs_open_place(AT_FDCWD, path, name, sizeof name);
+    if (place < 0)
+        return place;
+    int outcome = remove_at(place, name, recursive);
+    close(place);
+    return outcome;
+}
+
 static int remove_unlinked(const struct fs_request *request, bool *is_link)
 {
     struct stat status;
@@ -106,7 +124,11 @@ static int remove_unlinked(const struct fs_request *request, bool *is_link)
     int parent = fs_open_parent(request, request->path, &name);
     if (parent < 0)
         return parent;
-    int outcome = fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+    int outcome = fs_check_directory(parent);
+    if (outcome == 0)
+        outcome = fs_check_entry(parent, name);
+    if (outcome == 0 && fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+        outcome = -errno;
     *is_link = outcome == 0 && S_ISLNK(status.st_mode);
     if (outcome == 0 && !*is_link)
         outcome = unlinkat(parent, name, S_ISDIR(status.st_mode) ? AT_REMOVEDIR : 0) < 0 ? -errno : 0;
@@ -126,7 +148,7 @@ void fs_remove(const struct fs_request *request, struct fs_answer *answer)
     else if (strcmp(request->path, "/") == 0)
         outcome = -EBUSY; /* nobody means this, and half of it would be done before it failed */
     else
-        outcome = remove_at(AT_FDCWD, request->path, recursive);
+        outcome = remove_path(request->path, recursive);
     if (is_link)
         fs_fail_text(answer, FS_INVALID, "path contains a symbolic link");
     else if (outcome < 0 && !(outcome == -ENOENT && request->flags & FS_FORCE))

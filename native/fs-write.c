@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "fs-engine.h"
+#include "fs-protect.h"
 
 /* How much was written; less than all of it only with errno set. */
 static size_t write_all(int fd, const uint8_t *bytes, size_t length)
@@ -92,9 +93,10 @@ void fs_write_block(const struct fs_request *request, struct fs_answer *answer)
 static int make_following(char *path, bool recursive)
 {
     struct stat status;
-    if (mkdir(path, 0777) == 0)
+    int failure = fs_mkdir_at(AT_FDCWD, path);
+    if (failure == 0)
         return 0;
-    if (errno == ENOENT && recursive) {
+    if (failure == -ENOENT && recursive) {
         char *slash = strrchr(path, '/');
         if (slash == path)
             return -ENOENT;
@@ -103,12 +105,12 @@ static int make_following(char *path, bool recursive)
         *slash = '/';
         if (outcome < 0)
             return outcome;
-        if (mkdir(path, 0777) == 0)
+        failure = fs_mkdir_at(AT_FDCWD, path);
+        if (failure == 0)
             return 0;
     }
-    int failure = errno;
     bool there = recursive && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-    return there ? 0 : -failure;
+    return there ? 0 : failure;
 }
 
 /* Goes down one component, made first where it is missing and may be made. */
@@ -116,8 +118,12 @@ static int descend(int parent, const char *name, bool may_make)
 {
     int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     int fd = openat(parent, name, flags);
-    if (fd < 0 && errno == ENOENT && may_make && (mkdirat(parent, name, 0777) == 0 || errno == EEXIST))
+    if (fd < 0 && errno == ENOENT && may_make) {
+        int made = fs_mkdir_at(parent, name);
+        if (made < 0 && made != -EEXIST)
+            return made;
         fd = openat(parent, name, flags);
+    }
     return fd < 0 ? -errno : fd;
 }
 
@@ -127,7 +133,7 @@ static int make_unlinked(char *path, bool recursive)
     char *rest = NULL;
     for (char *name = strtok_r(path, "/", &rest); name != NULL && fd >= 0;) {
         char *next = strtok_r(NULL, "/", &rest);
-        int outcome = next == NULL && !recursive ? (mkdirat(fd, name, 0777) < 0 ? -errno : 0) : descend(fd, name, recursive);
+        int outcome = next == NULL && !recursive ? fs_mkdir_at(fd, name) : descend(fd, name, recursive);
         close(fd);
         if (next == NULL && !recursive)
             return outcome;

@@ -23,6 +23,7 @@ const filesystem = [
   'fs-remove',
   'fs-stat',
   'fs-text',
+  'fs-protect',
   'fs-walk',
   'fs-write',
 ];

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { parseApprovalPolicy } from '../approval/index.ts';
 import { type Logger, Scope } from '../base/index.ts';
 import { type OpenToolSet, openUnifiedExecTools, serveHttp, serveStdio } from '../mcp/index.ts';
-import { hardenProcess, nativeStatus, ownCredential, takeCredential } from '../os/index.ts';
+import { hardenProcess, nativeStatus, ownCredential, secretPaths, takeCredential } from '../os/index.ts';
 import { RulesStore, userRulesFolder } from '../rules/index.ts';
 import { localBackend, remoteBackend, type SandboxMode, sandboxModes } from '../unified-exec/index.ts';
 import { describeOptions, parseOptions, type Values } from './arguments.ts';
 import { chosenConnector, readToken, remoteServerOptions, tokenOption } from './connect-options.ts';
+import { secretFiles } from './secret-files.ts';
 import { stderrLogger } from './stderr-logger.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -145,6 +146,7 @@ async function unifiedExecTools(values: McpValues, log: Logger, scope: Scope): P
   const native = nativeStatus();
   if (!connector && !native.ready) throw new Error(native.reason);
   if (native.ready) hardenProcess();
+  secretPaths.add(...secretFiles(values, process.env));
   const folder = userRulesFolder();
   const rules = await RulesStore.open({
     folders: [folder],

@@ -1,9 +1,10 @@
-import { hardenProcess, nativeStatus } from '../os/index.ts';
+import { hardenProcess, nativeStatus, secretPaths } from '../os/index.ts';
 import { DEFAULT_LISTEN_URL, parseListenUrl, serve } from '../server/index.ts';
 import { describeOptions, parseOptions } from './arguments.ts';
 import { authOptions, readAuth } from './auth-options.ts';
 import { optimizeSooner } from './optimizer.ts';
 import { checkRemoteValues, type RemoteValues, remoteOptions } from './remote-options.ts';
+import { secretFiles } from './secret-files.ts';
 import { readSettings, settingOptions } from './settings.ts';
 import { stderrLogger } from './stderr-logger.ts';
 import { UsageError } from './usage-error.ts';
@@ -41,6 +42,7 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   const native = nativeStatus();
   if (!native.ready) throw new Error(native.reason);
   hardenProcess();
+  secretPaths.add(...secretFiles(values, process.env));
   const log = stderrLogger(process.env);
   if (process.geteuid?.() === 0) log.info('server.runs_as_root', { advice: 'run it as an ordinary user' });
   const stop = new AbortController();

@@ -1,6 +1,15 @@
-import { fileAnswer, fileAnswerLater } from '../os/index.ts';
+import { realpathSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileAnswer, fileAnswerLater, secretPaths } from '../os/index.ts';
 import { isPostponed, type ResultText, resultOf } from './file-answer.ts';
-import { encodeFileRequest, type FileOperation, type FileRequest, fileFlags, setFlags } from './file-request.ts';
+import {
+  encodeFileRequest,
+  type FileOperation,
+  type FileRequest,
+  fileFlags,
+  pathList,
+  setFlags,
+} from './file-request.ts';
 
 /** Carries out filesystem requests: in this process, or in a sandbox. */
 export interface FileEngine {
@@ -22,10 +31,33 @@ export const directEngine: FileEngine = {
   execute: (request) => execute(request, request.flags ?? 0),
 };
 
-/** As this process sees it, without procfs: what is in there tells about the server itself. */
+/** As this process sees it, without procfs, which tells about the server itself, and without the server's secrets. */
 export const guardedEngine: FileEngine = {
-  execute: (request) => execute(request, (request.flags ?? 0) | fileFlags.guarded),
+  execute: (request) => {
+    hideSecrets();
+    return execute(request, (request.flags ?? 0) | fileFlags.guarded);
+  },
 };
+
+let hidden: readonly string[] = [];
+
+/** The engine knows paths without links. One that does not exist is told as it would be called. */
+function hideSecrets(): void {
+  const { paths } = secretPaths;
+  if (paths === hidden) return;
+  const payload = pathList(paths.map(withoutLinks));
+  resultOf(fileAnswer(encodeFileRequest({ operation: 'hide', payload }), payload));
+  hidden = paths;
+}
+
+function withoutLinks(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(withoutLinks(parent), basename(path));
+  }
+}
 
 function execute(request: FileRequest, flags: number): ResultText | Promise<ResultText> {
   const { operation, payload } = request;

@@ -23,7 +23,7 @@ function start(): { helper: FileHelper; pid: number } {
   const io = { type: 'pipe', stdin: 'open' } as const;
   const child = spawn({ argv: [nativeFile('fs-helper'), '3'], cwd: '/', env: {}, io, mark: 0n, inherit: [other] });
   closeSync(other);
-  return { helper: new FileHelper({ child, channel: own }), pid: child.pid };
+  return { helper: new FileHelper({ child, channel: own, refused: [] }), pid: child.pid };
 }
 
 const contentOf = async (result: ResultText | Promise<ResultText>): Promise<Buffer> => {

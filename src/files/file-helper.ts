@@ -5,7 +5,7 @@ import type { LaunchedHelper } from '../sandbox/index.ts';
 import { AnswerStream } from './answer-stream.ts';
 import { type ResultText, readAnswerHead, resultOf } from './file-answer.ts';
 import { brief, type FileEngine } from './file-engine.ts';
-import { encodeFileRequest, type FileRequest } from './file-request.ts';
+import { encodeFileRequest, type FileRequest, pathList } from './file-request.ts';
 import { HelperChannel } from './helper-channel.ts';
 
 interface Pending {
@@ -31,10 +31,11 @@ export class FileHelper implements FileEngine, AsyncDisposable {
   /** Whether the sandbox is built, which takes a while. */
   #started = false;
 
-  constructor({ child, channel }: LaunchedHelper) {
+  constructor({ child, channel, refused }: LaunchedHelper) {
     this.#child = child;
     this.#channel = new HelperChannel(channel);
     this.#ended = this.#listen();
+    if (refused.length > 0) this.#send({ operation: 'protect', payload: pathList(refused) }, 0);
   }
 
   /** Whether it can take no more requests. */
@@ -110,12 +111,15 @@ export class FileHelper implements FileEngine, AsyncDisposable {
   #exchange(request: FileRequest): Promise<Buffer> {
     const id = this.#nextId++;
     const answer = deferred<Buffer>();
-    const message = encodeFileRequest(request, id);
     const timer = setTimeout(() => this.#giveUp(), REQUEST_LIMIT_MS).unref();
     this.#pending.set(id, { answer, timer });
-    void this.#write(message);
-    if (request.payload?.length) void this.#write(request.payload);
+    this.#send(request, id);
     return answer.promise;
+  }
+
+  #send(request: FileRequest, id: number): void {
+    void this.#write(encodeFileRequest(request, id));
+    if (request.payload?.length) void this.#write(request.payload);
   }
 
   async #write(bytes: Uint8Array): Promise<void> {

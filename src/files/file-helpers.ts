@@ -50,5 +50,5 @@ export class FileHelpers implements AsyncDisposable {
 
 /** A client has a handful of policies at most; those with open files or requests under way come on top. */
 const MAX_HELPERS = 8;
-/** Longer than a client thinks between two calls. While it lives, the mount points of its sandbox lie on the disk. */
+/** Longer than a client thinks between two calls. */
 const IDLE_MS = 15_000;

@@ -1,3 +1,4 @@
+import { pathBytes } from '../os/index.ts';
 import type { NativePath, PathUri } from '../protocol/index.ts';
 
 /** What the filesystem engine can do; the numbers are the engine's (native/fs-engine.h). */
@@ -17,6 +18,10 @@ export const operations = {
   close: 12,
   /** Sends a request to another engine and takes its answer: by descriptor and microseconds to wait. */
   exchange: 14,
+  /** Tells a helper what it must refuse to create or change: paths, each ended by NUL. There is no answer. */
+  protect: 15,
+  /** Tells the engine of this process what guarded requests may not reach: paths, each ended by NUL. */
+  hide: 16,
 } as const;
 
 export type FileOperation = keyof typeof operations;
@@ -65,6 +70,9 @@ export function encodeFileRequest(request: FileRequest, id = 0): Buffer {
   put(message, target, HEAD_BYTES + pathBytes);
   return message;
 }
+
+/** Paths as the engine takes a list of them. */
+export const pathList = (paths: readonly string[]): Buffer => pathBytes(paths.map((path) => `${path}\0`).join(''));
 
 export function setFlags(message: Buffer, flags: number): void {
   message[10] = flags & 0xff;

@@ -1,5 +1,6 @@
 export { nativeStatus } from './addon.ts';
 export { decodeBase64Part } from './base64.ts';
+export { pathBytes, pathText } from './byte-path.ts';
 export type { Child, ChildEvent, ExitStatus, OutputChunk, OutputStream } from './child.ts';
 export { HEADROOM, releaseChunk, TAILROOM } from './chunk.ts';
 export { hasCoreToSpare } from './cores.ts';
@@ -19,7 +20,10 @@ export {
   ownCredentialDigest,
   takeCredential,
 } from './own-credentials.ts';
+export { ownFiles } from './own-files.ts';
 export { platformName } from './platform.ts';
+export { SecretPaths, secretPaths } from './secret-paths.ts';
 export { sendNow } from './send-now.ts';
 export { candidates, SpawnError, type SpawnOptions, spawn } from './spawn.ts';
+export { stateFolder } from './state-folder.ts';
 export { mask } from './websocket-masks.ts';

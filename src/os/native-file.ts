@@ -34,7 +34,7 @@ function search(name: string): string {
     const released = join(folder, 'vendor', platformName(), 'native', name);
     if (existsSync(released)) return released;
   }
-  throw above.some(isReleased)
+  throw above.some(isReleasedPackage)
     ? new NativeFileMissing(`this package has no ${name} for ${platformName()}`, 'build it from its source here')
     : new NativeFileMissing(`build/native/${name} is missing`, 'run npm run build:native');
 }
@@ -44,8 +44,8 @@ function foldersAbove(folder: string): string[] {
   return parent === folder ? [folder] : [folder, ...foldersAbove(parent)];
 }
 
-/** Whether a folder has native files for some platform. */
-function isReleased(folder: string): boolean {
+/** Whether a folder has native files for some platform, as released packages have. */
+export function isReleasedPackage(folder: string): boolean {
   const vendor = join(folder, 'vendor');
   return existsSync(vendor) && readdirSync(vendor).some((name) => /^linux-\w+-(glibc|musl)$/.test(name));
 }

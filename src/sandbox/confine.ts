@@ -3,7 +3,7 @@ import { expandGlobs } from './glob-scan.ts';
 import { InnerProxies, proxyPorts } from './inner-proxies.ts';
 import { filter, type Launcher, launcherArgs, mountPoints, usable } from './launcher.ts';
 import { Leash } from './leash.ts';
-import { HOST_VIEW, type MountPlan } from './mount-plan.ts';
+import type { MountPlan } from './mount-plan.ts';
 import { MountPlans } from './mount-plans.ts';
 import type { Policy } from './policy.ts';
 import { Refusal } from './refusal.ts';
@@ -60,7 +60,7 @@ export function confine(command: Command, policy: Policy, options: ConfineOption
   const launcher = usable(options.launcher ?? bubblewrap());
   return orRefused(command, () => {
     const { deniedMatches = expandGlobs(policy.deniedGlobs, policy.globDepth) } = options;
-    const plan = planned(policy, deniedMatches);
+    const plan = plans.plan(policy, deniedMatches);
     const proxies = options.managedNetwork ? new InnerProxies(proxyPorts(command.env)) : undefined;
     return launched(command, plan, { policy, launcher, proxies, kept: options.kept });
   });
@@ -76,10 +76,6 @@ function orRefused(command: Command, confined: () => Confined): Confined {
 }
 
 const plans = new MountPlans(FIRST_EMPTY);
-
-function planned(policy: Policy, deniedMatches: readonly string[]): MountPlan {
-  return policy.unrestricted ? HOST_VIEW : plans.plan(policy, deniedMatches);
-}
 
 interface Launch {
   readonly policy: Policy;

@@ -1,3 +1,4 @@
+import { secretPaths } from '../os/index.ts';
 import { ExecError, type PathUri, type Sandbox } from '../protocol/index.ts';
 import { type HelperLaunchers, type HelperView, type LaunchedHelper, planHelper } from './helper-launchers.ts';
 import { hasFullRead, needsCwd, type Policy, resolvePolicy } from './policy.ts';
@@ -22,6 +23,7 @@ export interface FilePolicyOptions {
 
 interface Resolution {
   readonly env: FilePolicyOptions['env'];
+  readonly secrets: readonly string[];
   readonly policy: FilePolicy;
   /** What the policy was made from; undefined when that is too much to ask again. */
   readonly survey: SurveyRecord | undefined;
@@ -34,12 +36,13 @@ const resolutions = { read: new WeakMap<Sandbox, Resolution>(), write: new WeakM
 export function resolveFilePolicy(sandbox: Sandbox, options: FilePolicyOptions): FilePolicy {
   const { mode, env } = options;
   const known = resolutions[mode].get(sandbox);
-  if (known?.env === env && known.survey?.holds()) return known.policy;
+  const { paths: secrets } = secretPaths;
+  if (known?.env === env && known.secrets === secrets && known.survey?.holds()) return known.policy;
   const survey = new Survey();
   const resolved = policyOf(sandbox, env, survey);
   const policy = filePolicyOf(resolved, options, survey);
   const repeatable = resolved.deniedGlobs.length === 0; // a search is no question
-  resolutions[mode].set(sandbox, { env, policy, survey: repeatable ? survey.record() : undefined });
+  resolutions[mode].set(sandbox, { env, secrets, policy, survey: repeatable ? survey.record() : undefined });
   return policy;
 }
 
@@ -60,7 +63,7 @@ function filePolicyOf(policy: Policy, { mode, program }: FilePolicyOptions, surv
   if (policy.unrestricted) return { kind: 'direct' };
   if (mode === 'read' && hasFullRead(policy)) return { kind: 'guardedRead' };
   const confined: Policy = { ...policy, network: 'restricted', minimal: policy.minimal || !hasFullRead(policy) };
-  const view = planHelper(program, confined, survey);
+  const view = planHelper(confined, survey);
   return {
     kind: 'helper',
     key: JSON.stringify([confined, identify(view, survey)]),
@@ -71,8 +74,8 @@ function filePolicyOf(policy: Policy, { mode, program }: FilePolicyOptions, surv
 /** A helper that was started before a directory was replaced, or before something to be protected appeared, has another. */
 function identify(view: HelperView, survey: Survey): readonly unknown[] {
   if (view instanceof Refusal) return [view.message];
-  const { args } = view;
-  return args.map((arg, at) => (isBind(args[at - 1]) ? [arg, survey.look(arg)?.identity] : arg));
+  const { args, refused } = view;
+  return [refused, ...args.map((arg, at) => (isBind(args[at - 1]) ? [arg, survey.look(arg)?.identity] : arg))];
 }
 
 const isBind = (option: string | undefined): boolean => /^--(ro-)?bind(-try)?$/.test(option ?? '');

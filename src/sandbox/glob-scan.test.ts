@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { expandGlobs, expandGlobsLater, splitGlob } from './glob-scan.ts';
+import { expandGlobs, expandGlobsLater, heldDirectories, splitGlob } from './glob-scan.ts';
 import { Refusal } from './refusal.ts';
 
 describe('a pattern', () => {
@@ -73,5 +73,23 @@ describe('what patterns match on the disk', () => {
 
   it('is nothing where nothing is', () => {
     expect(expand('missing/*.env')).toEqual([]);
+  });
+});
+
+describe('the directories that must stay in place for a match', () => {
+  it.each([
+    ['/w/*.env', '/w/a.env', ['/w']],
+    ['/w/deep/*/x', '/w/deep/a/x', ['/w', '/w/deep', '/w/deep/a']],
+    ['/w/**/*.env', '/w/a/b/x.env', ['/w']],
+    ['/w/in/**/secret/*.key', '/w/in/a/secret/x.key', ['/w', '/w/in', '/w/in/a/secret']],
+    ['/w/in/**/secret/*.key', '/w/in/secret/x.key', ['/w', '/w/in', '/w/in/secret']],
+    ['/w/**', '/w/a', ['/w']],
+    ['/w/**/a/**/x', '/w/a/b/x', ['/w', '/w/a', '/w/a/b']],
+  ])('%s at %s', (pattern, path, directories) => {
+    expect(heldDirectories(pattern, path)).toEqual(directories);
+  });
+
+  it('are all of them when the search ends at some depth: deeper down nothing is found', () => {
+    expect(heldDirectories('/w/**/*.env', '/w/a/x.env', 3)).toEqual(['/w', '/w/a']);
   });
 });

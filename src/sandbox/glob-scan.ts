@@ -1,6 +1,7 @@
-import { type Dirent, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { posix } from 'node:path';
+import { pathBytes, pathText } from '../os/index.ts';
 import { realPath } from './disk.ts';
 import { Refusal } from './refusal.ts';
 
@@ -11,7 +12,7 @@ const MOST_MATCHES = 8192;
 export function expandGlobs(patterns: readonly string[], depth?: number): readonly string[] {
   const search = searchAll(patterns, depth);
   let step = search.next([]);
-  while (!step.done) step = search.next(orNothing(() => readdirSync(step.value as string, { withFileTypes: true })));
+  while (!step.done) step = search.next(orNothing(() => readdirSync(pathBytes(step.value as string), LISTING)));
   return step.value;
 }
 
@@ -19,12 +20,21 @@ export function expandGlobs(patterns: readonly string[], depth?: number): readon
 export async function expandGlobsLater(patterns: readonly string[], depth?: number): Promise<readonly string[]> {
   const search = searchAll(patterns, depth);
   let step = search.next([]);
-  while (!step.done) step = search.next(await readdir(step.value, { withFileTypes: true }).catch(() => []));
+  while (!step.done) step = search.next(await readdir(pathBytes(step.value), LISTING).catch(() => []));
   return step.value;
 }
 
+/** Names are bytes: one that is no UTF-8 is a name like any other. */
+const LISTING = { withFileTypes: true, encoding: 'buffer' } as const;
+
+/** An entry of a directory, as far as a search asks. */
+interface Entry {
+  readonly name: Uint8Array;
+  isDirectory(): boolean;
+}
+
 /** Missing or not readable: nothing the command could read either. */
-function orNothing(list: () => Dirent[]): Dirent[] {
+function orNothing(list: () => Entry[]): Entry[] {
   try {
     return list();
   } catch {
@@ -33,7 +43,7 @@ function orNothing(list: () => Dirent[]): Dirent[] {
 }
 
 /** Yields every directory it wants listed and is given the entries. */
-type Search = Generator<string, readonly string[], readonly Dirent[]>;
+type Search = Generator<string, readonly string[], readonly Entry[]>;
 
 function* searchAll(patterns: readonly string[], depth = Number.POSITIVE_INFINITY): Search {
   const matches = new Set<string>();
@@ -46,12 +56,12 @@ function* search(
   expression: RegExp,
   depth: number,
   matches: Set<string>,
-): Generator<string, void, readonly Dirent[]> {
+): Generator<string, void, readonly Entry[]> {
   const waiting = [{ directory: root, depth }];
   for (let next = waiting.pop(); next; next = waiting.pop()) {
     const { directory } = next;
     for (const entry of yield directory) {
-      const path = posix.join(directory, entry.name);
+      const path = posix.join(directory, pathText(entry.name));
       if (expression.test(path)) add(matches, path);
       else if (entry.isDirectory() && next.depth > 1) waiting.push({ directory: path, depth: next.depth - 1 });
     }
@@ -72,6 +82,21 @@ export function splitGlob(pattern: string): { root: string; expression: RegExp }
   const root = literal.join('/') || '/';
   if (root === '/') throw new Refusal(`the pattern ${pattern} would search the whole disk: begin it with a directory`);
   return { root, expression: new RegExp(`^${globSource(pattern)}$`, 'su') };
+}
+
+/**
+ * The directories that must stay where they are for a pattern to match a path again: if one could be renamed, the next
+ * command would find the match under a name that is not denied. Those that `**` stands for may move among themselves.
+ */
+export function heldDirectories(pattern: string, path: string, depth?: number): readonly string[] {
+  const parts = pattern.split('/');
+  const names = path.split('/');
+  const above = names.map((_, end) => names.slice(0, end).join('/')).slice(2);
+  const [any, another] = parts.flatMap((part, at) => (part === '**' ? [at] : []));
+  const isPlain = any !== undefined && another === undefined && depth === undefined && !/\{[^}]*\//.test(pattern);
+  if (!isPlain) return above;
+  const after = Math.max(parts.length - any - 2, 0);
+  return [...above.slice(0, any - 1), ...above.slice(Math.max(any - 1, above.length - after))];
 }
 
 /** `*` and `?` stay inside a name, `**` as a whole part is any number of parts, `[…]` and `{a,b}` as in shells. */

@@ -1,13 +1,23 @@
 import { closeSync } from 'node:fs';
-import { type Child, familyMark, killFamily, PROCESS_MASK, spawn, streamPair } from '../os/index.ts';
+import {
+  type Child,
+  familyMark,
+  killFamily,
+  ownFiles,
+  PROCESS_MASK,
+  secretPaths,
+  spawn,
+  streamPair,
+} from '../os/index.ts';
 import { presumedBubblewrap } from './bubblewrap.ts';
 import { refused } from './confine.ts';
 import { expandGlobs } from './glob-scan.ts';
-import { filter, launcherArgs, mountPoints, usable } from './launcher.ts';
+import { filter, launcherArgs, usable } from './launcher.ts';
 import { type MountPlan, planMounts } from './mount-plan.ts';
-import type { Policy, Rule } from './policy.ts';
+import type { Policy } from './policy.ts';
 import { Refusal } from './refusal.ts';
 import { nothing, strings } from './stage.ts';
+import { helperPlace, type StagePlace, USUAL_HELPER_PLACE } from './stage-place.ts';
 import type { Survey } from './survey.ts';
 import { EMPTY_FILES_WHILE_WAITING, FIRST_FREE, PROGRAM_SOCKET, WaitingLauncher } from './waiting-launcher.ts';
 
@@ -18,15 +28,24 @@ export type HelperView = MountPlan | Refusal;
 export interface LaunchedHelper {
   readonly child: Child;
   readonly channel: number;
+  /** What the helper must be told to refuse before anything else. */
+  readonly refused: readonly string[];
 }
 
 /** What the disk must look like to a program of ours that does something for a client. */
-export function planHelper(program: string, policy: Policy, survey: Survey): HelperView {
-  const rules: readonly Rule[] = [...policy.rules, { path: program, access: 'read', skipMissing: true }];
+export function planHelper(policy: Policy, survey: Survey): HelperView {
   try {
     const deniedMatches = expandGlobs(policy.deniedGlobs, policy.globDepth);
     // Each device is a mount of its own, and a client that waits for a helper waits for all mounts.
-    return planMounts({ ...policy, rules }, { deniedMatches, firstEmpty: FIRST_EMPTY, survey, devices: 'null' });
+    return planMounts(policy, {
+      deniedMatches,
+      firstEmpty: FIRST_EMPTY,
+      survey,
+      devices: 'null',
+      missing: 'refuse',
+      ownFiles: ownFiles(),
+      secrets: secretPaths.paths,
+    });
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;
@@ -52,14 +71,20 @@ export class HelperLaunchers implements AsyncDisposable {
 
   /** From now on one waits for the next helper. */
   keepOneWaiting(program: string): void {
-    if (!this.#over) this.#waiting ??= new HelperLauncher(program, EMPTY_FILES_WHILE_WAITING, this.#nextMark());
+    if (this.#over) return;
+    this.#waiting ??= new HelperLauncher(program, USUAL_HELPER_PLACE, EMPTY_FILES_WHILE_WAITING, this.#nextMark());
   }
 
   launch(program: string, view: HelperView): LaunchedHelper {
-    if (view instanceof Refusal) return refusing(program, view, this.#nextMark());
-    const launcher = this.#take(program, view) ?? new HelperLauncher(program, view.emptyFiles, this.#nextMark());
+    const place = view instanceof Refusal ? view : placeIn(view, program);
+    if (view instanceof Refusal || place instanceof Refusal) {
+      return refusing(program, place as Refusal, this.#nextMark());
+    }
+    const launcher =
+      this.#take(program, place.path, view) ??
+      new HelperLauncher(program, place.path, view.emptyFiles, this.#nextMark());
     try {
-      return launcher.build(view);
+      return launcher.build(view, place.args);
     } catch (error) {
       void launcher[Symbol.asyncDispose]();
       throw error;
@@ -72,9 +97,10 @@ export class HelperLaunchers implements AsyncDisposable {
     await this.#waiting?.[Symbol.asyncDispose]();
   }
 
-  #take(program: string, { emptyFiles }: MountPlan): HelperLauncher | undefined {
+  #take(program: string, path: string, { emptyFiles }: MountPlan): HelperLauncher | undefined {
     const waiting = this.#waiting;
-    if (waiting?.program !== program || emptyFiles > EMPTY_FILES_WHILE_WAITING) return undefined;
+    if (waiting?.program !== program || path !== USUAL_HELPER_PLACE || emptyFiles > EMPTY_FILES_WHILE_WAITING)
+      return undefined;
     this.#waiting = undefined;
     this.#replacement = setTimeout(() => this.#replace(program), REPLACEMENT_MS).unref();
     return waiting.alive ? waiting : undefined;
@@ -98,12 +124,13 @@ class HelperLauncher implements AsyncDisposable {
   readonly #mark: bigint;
   readonly #launcher: WaitingLauncher;
 
-  constructor(program: string, emptyFiles: number, mark: bigint) {
+  /** The path is that of the program in the view. */
+  constructor(program: string, path: string, emptyFiles: number, mark: bigint) {
     this.program = program;
     this.#mark = mark;
     this.#launcher = new WaitingLauncher({
       launcher: usable(presumedBubblewrap()),
-      program: [program, String(PROGRAM_SOCKET)],
+      program: [path, String(PROGRAM_SOCKET)],
       io: { type: 'pipe', stdin: 'open' },
       mark,
       inherit: [filter('isolated'), ...Array.from({ length: emptyFiles }, nothing)],
@@ -115,21 +142,28 @@ class HelperLauncher implements AsyncDisposable {
   }
 
   /** Has it make the sandbox and run the program there. */
-  build(view: MountPlan): LaunchedHelper {
+  build(view: MountPlan, placing: readonly string[]): LaunchedHelper {
     const args = launcherArgs(view, usable(presumedBubblewrap()), { network: 'own', filter: FILTER });
-    args.push('--as-pid-1'); // it starts no processes that somebody would have to reap
-    const claim = mountPoints().claim(view.mountPoints);
+    args.push(...placing, '--as-pid-1'); // it starts no processes that somebody would have to reap
     const { child } = this.#launcher;
     void child.exited.then(async (status) => {
       // A launcher that is killed while it builds the sandbox does not take its child with it.
       if ('signal' in status) await killFamily(this.#mark, PROCESS_MASK);
-      claim[Symbol.dispose]();
     });
-    return { child, channel: this.#launcher.build(strings(args)) };
+    return { child, channel: this.#launcher.build(strings(args)), refused: view.refused };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#launcher[Symbol.asyncDispose]();
+  }
+}
+
+function placeIn(view: MountPlan, program: string): StagePlace | Refusal {
+  try {
+    return helperPlace(program, view, usable(presumedBubblewrap()).proc);
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
   }
 }
 
@@ -138,7 +172,7 @@ function refusing(program: string, { message }: Refusal, mark: bigint): Launched
   const { command } = refused({ argv: [program], cwd: '/', env: {}, io: { type: 'pipe', stdin: 'open' } }, message);
   const [channel, other] = streamPair();
   closeSync(other);
-  return { child: spawn({ ...command, mark }), channel };
+  return { child: spawn({ ...command, mark }), channel, refused: [] };
 }
 
 /** The number of a session that no session has: helpers belong to the server. */

@@ -1,11 +1,10 @@
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
+import { stateFolder } from '../os/index.ts';
 import { PROTECTED_NAMES } from './mount-plan.ts';
 
 /** Where a user's servers note what they have put on the disk. */
-export const journalFolder = (env: NodeJS.ProcessEnv = process.env): string =>
-  join(env.XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'exec-server', 'mount-points');
+export const journalFolder = (env: NodeJS.ProcessEnv = process.env): string => join(stateFolder(env), 'mount-points');
 
 /** Notes mount points on the disk, so that those of a server that died without a word can be taken away by the next. */
 export class MountJournal {

@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { heldDirectories, splitGlob } from './glob-scan.ts';
 import { type Access, accessOf, type Policy, type Rule } from './policy.ts';
 import { Refusal } from './refusal.ts';
 import { Survey } from './survey.ts';
@@ -10,6 +11,8 @@ export interface MountPlan {
   readonly emptyFiles: number;
   /** What bubblewrap creates on the disk where something missing has to be covered. */
   readonly mountPoints: readonly string[];
+  /** What is not covered: the program that runs in the view must refuse to create or change it. */
+  readonly refused: readonly string[];
 }
 
 const SHARED_MEMORY = ['--bind-try', '/dev/shm', '/dev/shm'];
@@ -17,13 +20,6 @@ const SHARED_MEMORY = ['--bind-try', '/dev/shm', '/dev/shm'];
 const DEVICES: Readonly<Record<'usual' | 'null', readonly string[]>> = {
   usual: ['--dev', '/dev'],
   null: ['--perms', '555', '--tmpfs', '/dev', '--dev-bind', '/dev/null', '/dev/null'],
-};
-
-/** The disk as it is, where only other namespaces are wanted. */
-export const HOST_VIEW: MountPlan = {
-  args: ['--bind', '/', '/', ...DEVICES.usual, ...SHARED_MEMORY],
-  emptyFiles: 0,
-  mountPoints: [],
 };
 
 /** Stay read-only directly under every writable root, there or not: what is in them is acted upon by other programs. */
@@ -41,6 +37,15 @@ export interface PlanOptions {
   readonly survey?: Survey;
   /** The devices programs count on, or just the one that swallows everything. */
   readonly devices?: 'usual' | 'null';
+  /**
+   * What happens to a missing path that must stay missing: it is covered, for which a mount point appears on the disk, or
+   * left to the program in the view, which must be one of ours.
+   */
+  readonly missing?: 'cover' | 'refuse';
+  /** What the server loads and executes, without links: never writable, whatever the policy says. */
+  readonly ownFiles?: readonly string[];
+  /** What holds the server's secrets: always denied. */
+  readonly secrets?: readonly string[];
 }
 
 export function planMounts(policy: Policy, options: PlanOptions): MountPlan {
@@ -55,37 +60,48 @@ interface Node {
 
 class Planner {
   readonly #args: string[] = [];
-  readonly #mountPoints: string[] = [];
+  /** What is missing, or may be the mount point of another sandbox, and must not be created or changed. */
+  readonly #held: string[] = [];
   readonly #covered = new Set<string>();
   readonly #rules = new Map<string, Access>();
   readonly #links = new Map<string, string>();
   readonly #firstEmpty: number;
   readonly #disk: Survey;
   readonly #devices: readonly string[];
+  readonly #missing: 'cover' | 'refuse';
+  readonly #ownFiles: readonly string[];
+  readonly #secrets: readonly string[];
   #emptyFiles = 0;
 
-  constructor({ firstEmpty, survey = new Survey(), devices = 'usual' }: PlanOptions) {
+  constructor({ firstEmpty, survey = new Survey(), devices = 'usual', missing = 'cover', ...server }: PlanOptions) {
     this.#firstEmpty = firstEmpty;
     this.#disk = survey;
     this.#devices = DEVICES[devices];
+    this.#missing = missing;
+    this.#ownFiles = server.ownFiles ?? [];
+    this.#secrets = server.secrets ?? [];
   }
 
   plan(policy: Policy, deniedMatches: readonly string[]): MountPlan {
+    if (policy.unrestricted) this.#rules.set('/', 'write'); // and no name is protected
     const minimal = policy.minimal ? MINIMAL.map((path): Rule => ({ path, access: 'read', skipMissing: true })) : [];
     const rules = [...policy.rules, ...minimal];
     const writable = rules.filter(({ access }) => access === 'write');
     for (const { path } of writable) this.#allowWriting(path);
     const narrowing = rules.filter(({ access }) => access !== 'write');
     for (const rule of narrowing) this.#narrow(rule);
-    for (const root of [...this.#rules].filter(([, access]) => access === 'write').map(([path]) => path)) {
-      this.#protect(root);
-    }
+    const roots = [...this.#rules].filter(([, access]) => access === 'write').map(([path]) => path);
+    if (!policy.unrestricted) for (const root of roots) this.#protect(root);
+    for (const path of this.#ownFiles) this.#keep(path);
+    for (const path of this.#secrets) this.#mask(path);
     for (const path of [...this.#rules.keys()]) this.#holdInPlace(path);
-    for (const path of deniedMatches) this.#rules.set(path, 'deny');
+    for (const path of deniedMatches) this.#denyMatch(path, policy);
     this.#mount(treeOf(this.#rules));
     // The list is told apart by NUL, and a file may lead to a path that nobody has looked at.
     if (this.#args.some((arg) => arg.includes('\0'))) throw new Refusal('a path of its view holds a NUL');
-    return { args: this.#args, emptyFiles: this.#emptyFiles, mountPoints: this.#mountPoints };
+    const { refused, mountPoints } =
+      this.#missing === 'refuse' ? { refused: this.#held, mountPoints: [] } : { refused: [], mountPoints: this.#held };
+    return { args: this.#args, emptyFiles: this.#emptyFiles, mountPoints, refused };
   }
 
   #allowWriting(path: string): void {
@@ -107,13 +123,39 @@ class Planner {
     if (this.#disk.look(root)?.kind !== 'directory') return;
     for (const name of PROTECTED_NAMES) {
       const path = posix.join(root, name);
-      if (this.#rules.has(path)) continue;
-      this.#rules.set(this.#pin(path), 'read');
-      const gitDirectory = name === '.git' ? this.#disk.gitDirectoryOf(path) : undefined;
-      if (gitDirectory !== undefined && !this.#rules.has(gitDirectory)) {
-        this.#rules.set(this.#pin(gitDirectory), 'read');
-      }
+      if (!this.#rules.has(path)) this.#rules.set(this.#pin(path), 'read');
     }
+    this.#protectGitDirectories(posix.join(root, '.git'));
+  }
+
+  /**
+   * A repository may be elsewhere: `.git` of a worktree or submodule is a file that names its directory, and that of a
+   * worktree names the one it shares with others. Only what could be written is protected, so that such a file shows
+   * nothing that the policy hides.
+   */
+  #protectGitDirectories(git: string): void {
+    if (this.#rules.get(git) === 'write') return;
+    for (const directory of this.#disk.gitDirectoriesOf(git)) {
+      if (this.#rules.has(directory) || accessOf(this.#rules, directory) !== 'write') continue;
+      this.#rules.set(this.#pin(directory), 'read');
+    }
+  }
+
+  /** Makes a path read-only that some rule makes writable, and what other rules would open below it. */
+  #keep(path: string): void {
+    for (const [at, access] of [...this.#rules]) {
+      if (access === 'write' && isBelow(at, path)) this.#rules.delete(at);
+    }
+    if (accessOf(this.#rules, path) !== 'write' || this.#disk.look(path) === undefined) return;
+    this.#rules.set(path, 'read');
+  }
+
+  /** Hides a path and everything below it, whatever other rules say. What is missing is hidden once it is there. */
+  #mask(path: string): void {
+    const real = this.#disk.realPath(path);
+    if (real === undefined) return;
+    for (const at of [...this.#rules.keys()]) if (isBelow(at, real)) this.#rules.delete(at);
+    if (accessOf(this.#rules, real) !== 'deny') this.#rules.set(real, 'deny');
   }
 
   /**
@@ -128,6 +170,19 @@ class Planner {
     for (const directory of between) {
       if (this.#disk.look(directory)?.kind === 'directory') this.#rules.set(directory, 'write');
     }
+  }
+
+  #denyMatch(path: string, { deniedGlobs, globDepth }: Policy): void {
+    for (const pattern of deniedGlobs.filter((glob) => splitGlob(glob).expression.test(path))) {
+      for (const directory of heldDirectories(pattern, path, globDepth)) this.#hold(directory);
+    }
+    this.#rules.set(path, 'deny');
+  }
+
+  /** Makes a directory that commands can write to a mount of its own. */
+  #hold(directory: string): void {
+    if (this.#rules.has(directory) || accessOf(this.#rules, directory) !== 'write') return;
+    if (this.#disk.look(directory)?.kind === 'directory') this.#rules.set(directory, 'write');
   }
 
   /** The path without links. A link that a command could replace later would move the rule: such a policy is refused. */
@@ -197,19 +252,26 @@ class Planner {
 
   /** An empty directory may be the mount point of another sandbox, and go when that one ends: it is covered as well. */
   #coverName(path: string, missing: boolean): void {
+    if (this.#covered.has(path)) return;
     if (missing && !this.#disk.couldCreateIn(posix.dirname(path))) return; // then the command cannot create it either
-    this.#mountPoints.push(path);
-    this.#args.push('--perms', '555', '--tmpfs', path, '--remount-ro', path);
+    this.#covered.add(path);
+    this.#held.push(path);
+    if (this.#missing === 'cover') this.#args.push('--perms', '555', '--tmpfs', path, '--remount-ro', path);
   }
 
   /** Something empty takes the place of the first missing part of a path, so that nothing can be created there. */
   #coverMissing(path: string): void {
     let first = path;
     while (this.#disk.look(posix.dirname(first)) === undefined) first = posix.dirname(first);
+    // Git takes an empty file of this name for a broken repository, and an empty directory for none.
+    if (isProtectedName(first)) {
+      this.#coverName(first, true);
+      return;
+    }
     if (this.#covered.has(first) || !this.#disk.couldCreateIn(posix.dirname(first))) return;
     this.#covered.add(first);
-    this.#mountPoints.push(first);
-    this.#args.push('--perms', '444', '--ro-bind-data', this.#emptyFile(), first);
+    this.#held.push(first);
+    if (this.#missing === 'cover') this.#args.push('--perms', '444', '--ro-bind-data', this.#emptyFile(), first);
   }
 
   /** Hides a path; whether it has to be sealed afterwards. */
@@ -231,6 +293,9 @@ class Planner {
 
 const isProtectedName = (path: string): boolean =>
   (PROTECTED_NAMES as readonly string[]).includes(posix.basename(path));
+
+/** Whether a path is another one, or lies in it. */
+const isBelow = (path: string, other: string): boolean => path === other || path.startsWith(`${other}/`);
 
 /** The rules by what contains what; the root is there whether a rule names it or not. */
 function treeOf(rules: ReadonlyMap<string, Access>): Node {

@@ -1,4 +1,5 @@
-import { type MountPlan, planMounts } from './mount-plan.ts';
+import { ownFiles, secretPaths } from '../os/index.ts';
+import { type MountPlan, type PlanOptions, planMounts } from './mount-plan.ts';
 import type { Policy } from './policy.ts';
 import { Survey, type SurveyRecord } from './survey.ts';
 
@@ -23,8 +24,8 @@ export class MountPlans {
 
   /** What is denied by name is part of the policy; what patterns match has to be looked for every time, and is not. */
   plan(policy: Policy, deniedMatches: readonly string[]): MountPlan {
-    if (policy.deniedGlobs.length > 0) return planMounts(policy, { deniedMatches, firstEmpty: this.#firstEmpty });
-    const key = JSON.stringify(policy);
+    if (policy.deniedGlobs.length > 0) return planMounts(policy, { ...this.#options(), deniedMatches });
+    const key = JSON.stringify([policy, secretPaths.paths]);
     const known = this.#known.get(key);
     this.#known.delete(key);
     const current = known?.survey.holds() ? known : this.#make(policy);
@@ -35,7 +36,11 @@ export class MountPlans {
 
   #make(policy: Policy): Known {
     const survey = new Survey();
-    return { plan: planMounts(policy, { firstEmpty: this.#firstEmpty, survey }), survey: survey.record() };
+    return { plan: planMounts(policy, { ...this.#options(), survey }), survey: survey.record() };
+  }
+
+  #options(): PlanOptions {
+    return { firstEmpty: this.#firstEmpty, ownFiles: ownFiles(), secrets: secretPaths.paths };
   }
 }
 

@@ -1,5 +1,5 @@
 import { openSync } from 'node:fs';
-import { candidates, nativeFile, type SpawnOptions } from '../os/index.ts';
+import { candidates, nativeFile, pathBytes, type SpawnOptions } from '../os/index.ts';
 
 /** A command before it has a family. */
 export type Command = Omit<SpawnOptions, 'mark'>;
@@ -26,7 +26,7 @@ export function stageRequest({ argv, arg0, cwd, env }: Command, options: StageOp
 }
 
 /** Strings as C wants them, each ended by NUL. */
-export const strings = (list: readonly string[]): Buffer => Buffer.from(list.map((text) => `${text}\0`).join(''));
+export const strings = (list: readonly string[]): Buffer => pathBytes(list.map((text) => `${text}\0`).join(''));
 
 export const stageProgram = (): string => nativeFile('sandbox-stage');
 

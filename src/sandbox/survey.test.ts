@@ -37,8 +37,8 @@ describe('a survey of the disk', () => {
     expect(survey.realPath(at('missing'))).toBeUndefined();
     expect(['empty', 'full', 'missing'].map((name) => survey.isEmptyDirectory(at(name)))).toEqual([true, false, false]);
     expect(survey.couldCreateIn(at('empty'))).toBe(true);
-    expect(survey.gitDirectoryOf(at('.git'))).toBe(join(folder, '../elsewhere'));
-    expect(survey.gitDirectoryOf(at('empty'))).toBeUndefined();
+    expect(survey.gitDirectoriesOf(at('.git'))).toEqual([join(folder, '../elsewhere')]);
+    expect(survey.gitDirectoriesOf(at('empty'))).toEqual([]);
   });
 
   it('takes a path with a NUL for none, not for what stands before it', () => {
@@ -47,7 +47,7 @@ describe('a survey of the disk', () => {
     expect(survey.realPath(`${at('full')}\0x`)).toBeUndefined();
     expect(survey.isDirectory(`${at('full')}\0x`)).toBe(false);
     writeFileSync(at('.git'), 'gitdir: /tmp/x\0--share-net\n');
-    expect(survey.gitDirectoryOf(at('.git'))).toBeUndefined();
+    expect(survey.gitDirectoriesOf(at('.git'))).toEqual([]);
   });
 
   it('gives one answer to one question, and remembers what it was', () => {
@@ -90,7 +90,7 @@ describe('a survey of the disk', () => {
     ['rights change', (survey) => survey.couldCreateIn(at('full')), () => chmodSync(at('full'), 0o500)],
     [
       'a file is rewritten',
-      (survey) => survey.gitDirectoryOf(at('.git')),
+      (survey) => survey.gitDirectoriesOf(at('.git')),
       () => writeFileSync(at('.git'), 'gitdir: /x'),
     ],
     ['a path leads to a directory now', (survey) => survey.isDirectory(at('new')), () => mkdirSync(at('new'))],

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { posix } from 'node:path';
-import { ANSWER_ROOM_AFTER, ANSWER_ROOM_BEFORE, fileAnswer } from '../os/index.ts';
+import { ANSWER_ROOM_AFTER, ANSWER_ROOM_BEFORE, fileAnswer, pathBytes, pathText } from '../os/index.ts';
 
 /** The thing at a path, not followed. */
 export interface Found {
@@ -36,7 +36,7 @@ export class Survey {
 
   /** The path without symlinks; undefined when nothing is there. */
   realPath(path: string): string | undefined {
-    return this.#ask('r', path).toString() || undefined;
+    return pathText(this.#ask('r', path)) || undefined;
   }
 
   /** False for what we may not read as well: then it is not ours either. */
@@ -56,12 +56,17 @@ export class Survey {
     return allowedByMode(mode, uid, gid);
   }
 
-  /** The directory a `.git` file points to. */
-  gitDirectoryOf(gitFile: string): string | undefined {
-    const content = this.#ask('b', gitFile);
-    if (content.length > LONGEST_GIT_FILE) return undefined;
-    const target = /^gitdir:\s*([^\0]+?)\s*$/m.exec(content.toString())?.[1];
-    return target === undefined ? undefined : posix.resolve(posix.dirname(gitFile), target);
+  /** Where the repository of a `.git` is, if not there: the directory its file names, and the one shared by worktrees. */
+  gitDirectoriesOf(git: string): readonly string[] {
+    const named = this.#firstMatch(git, /^gitdir:\s*([^\0]+?)\s*$/m);
+    const own = named === undefined ? git : posix.resolve(posix.dirname(git), named);
+    const shared = this.#firstMatch(posix.join(own, 'commondir'), /^\s*([^\0\n]+?)\s*$/m);
+    return [...(named === undefined ? [] : [own]), ...(shared === undefined ? [] : [posix.resolve(own, shared)])];
+  }
+
+  #firstMatch(file: string, pattern: RegExp): string | undefined {
+    const content = this.#ask('b', file);
+    return content.length > LONGEST_GIT_FILE ? undefined : pattern.exec(content.toString())?.[1];
   }
 
   /** What was asked and answered so far. */
@@ -98,7 +103,7 @@ export class SurveyRecord {
 }
 
 function requestFor(questions: readonly string[]): Buffer {
-  const body = Buffer.from(questions.map((question) => `${question}\0`).join(''));
+  const body = pathBytes(questions.map((question) => `${question}\0`).join(''));
   const head = Buffer.alloc(HEAD_BYTES);
   head.writeUInt32LE(body.length, 0);
   head.writeUInt16LE(INSPECT, 8);

@@ -38,7 +38,7 @@ export class Rehearsal {
     await nextTurn();
     this.#launchers.keepOneWaiting(nativeFile('fs-helper'));
     await nextTurn();
-    // Only what reads is carried out: a sandbox that may write puts mount points on the disk.
+    // Only what reads is carried out: a rehearsal changes nothing.
     const reading = params.decode('fs/getMetadata', example('read')) as Params<'fs/getMetadata'>;
     await using files = new FileService({ onMissingChanged: () => {}, env: {}, launchers: this.#launchers.apart() });
     await files.answer('fs/getMetadata', reading);

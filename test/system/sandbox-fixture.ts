@@ -68,6 +68,21 @@ export interface Outcome {
   readonly stderr: string;
 }
 
+/** A Node and what it runs. */
+export interface Started {
+  readonly node: string;
+  readonly script: string;
+}
+
+export interface YardOptions {
+  /** Installs the program that is to be the server; the yard is left as that makes it. */
+  readonly program?: (folder: string) => Started;
+  /** Arguments of the server besides its address. */
+  readonly args?: readonly string[];
+  /** What a client sends to be let in. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** A server, a workspace with a repository in it, and a directory outside with a secret. */
 export class Yard implements AsyncDisposable {
   readonly server: TestServer;
@@ -82,14 +97,15 @@ export class Yard implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  static async open(account: Account, env: NodeJS.ProcessEnv = {}): Promise<Yard> {
+  static async open(account: Account, env: NodeJS.ProcessEnv = {}, options: YardOptions = {}): Promise<Yard> {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'exec-server-yard-')));
     mkdirSync(stateOf(folder));
     chownSync(stateOf(folder), account.uid, account.gid);
-    const server = await startAs(account, { XDG_STATE_HOME: stateOf(folder), ...env });
-    const yard = new Yard(server, await connect(server.url), account, folder);
+    const program = options.program?.(folder);
+    const server = await startAs(account, { XDG_STATE_HOME: stateOf(folder), ...env }, { ...options, program });
+    const yard = new Yard(server, await connect(server.url, options), account, folder);
     chownSync(folder, account.uid, account.gid);
-    yard.reset();
+    if (program === undefined) yard.reset();
     return yard;
   }
 
@@ -186,9 +202,14 @@ export async function outcomeOf(process: TrackedProcess): Promise<Outcome> {
   };
 }
 
-async function startAs({ uid, gid }: Account, env: NodeJS.ProcessEnv): Promise<TestServer> {
+async function startAs(
+  { uid, gid }: Account,
+  env: NodeJS.ProcessEnv,
+  { program, args = [] }: { program?: Started | undefined; args?: readonly string[] },
+): Promise<TestServer> {
   const another = uid !== process.getuid!();
-  const child = spawn(process.execPath, [another ? publicProgram() : serverProgram, '--listen', 'ws://127.0.0.1:0'], {
+  const { node, script } = program ?? { node: process.execPath, script: another ? publicProgram() : serverProgram };
+  const child = spawn(node, [script, '--listen', 'ws://127.0.0.1:0', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: '/usr/bin:/bin', ...env },
     cwd: '/',

@@ -1,4 +1,13 @@
-import { existsSync, linkSync, lstatSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   accounts,
@@ -136,6 +145,47 @@ describe.each(accounts)('the disk a sandboxed command sees, of a server run by $
       await expectFailure(`echo x > ${yard.at('other/.git')}`, readOnlyDisk, true, { sandbox });
     });
 
+    describe('of a repository that is kept elsewhere', () => {
+      const git = { ...special('project_roots', 'read', { subpath: '.git' }), missing_path_behavior: 'skip' };
+      const keeping = (root: string) => ({
+        entries: [...workspaceWrite, git, path(yard.at('other'), 'write')],
+        sandbox: { workspaceRoots: [uri(yard.at(root))] },
+      });
+
+      it('protects that of a submodule, and of the directories around it', async () => {
+        yard.mkdir('other/sub');
+        yard.mkdir('other/modules/sub/hooks');
+        yard.write('other/sub/.git', 'gitdir: ../modules/sub\n');
+        const options = keeping('other/sub');
+        await expectFailure(`echo x > ${yard.at('other/modules/sub/hooks/pre-commit')}`, readOnlyDisk, true, options);
+        for (const moved of ['other/modules', 'other/modules/sub', 'other/sub']) {
+          const renaming = `perl -e 'rename(shift, shift) or die "$!\\n"' ${yard.at(moved)} ${yard.at('other/away')}`;
+          expect((await yard.run(renaming, options)).stderr).toMatch(/busy|cross-device/);
+        }
+        await expectSuccess(`echo x > ${yard.at('other/modules/n')}; echo x > ${yard.at('other/sub/n')}`, options);
+      });
+
+      it('protects that of a worktree, and what it shares with others', async () => {
+        yard.mkdir('other/tree');
+        yard.mkdir('other/main/store/worktrees/tree');
+        yard.write('other/tree/.git', `gitdir: ${yard.at('other/main/store/worktrees/tree')}\n`);
+        yard.write('other/main/store/worktrees/tree/commondir', '../..\n');
+        for (const file of ['worktrees/tree/config.worktree', 'config', 'hooks']) {
+          const script = `echo x > ${yard.at(`other/main/store/${file}`)}`;
+          await expectFailure(script, readOnlyDisk, true, keeping('other/tree'));
+        }
+        const moving = `mv ${yard.at('other/main')} ${yard.at('other/away')}`;
+        await expectFailure(moving, 'Device or resource busy', false, keeping('other/tree'));
+      });
+
+      it('shows nothing of it that the policy hides', async () => {
+        yard.write('workspace/sub/.git', `gitdir: ${yard.outside}\n`);
+        const sandbox = { workspaceRoots: [uri(yard.at('workspace/sub'))] };
+        const options = { entries: restrictedRead, sandbox, cwd: yard.at('workspace/sub') };
+        await expectFailure('cat $O/secret', 'No such file', false, options);
+      });
+    });
+
     it('has as many workspaces as are named, none if none is', async () => {
       yard.mkdir('second/.git');
       const sandbox = { workspaceRoots: [uri(yard.workspace), uri(yard.at('second'))] };
@@ -238,6 +288,39 @@ describe.each(accounts)('the disk a sandboxed command sees, of a server run by $
 
     it('matches patterns against what is there when the command starts', async () => {
       expect(await expectSuccess('echo x > y.env; cat y.env', denying())).toBe('x\n');
+    });
+
+    it('matches names that are no UTF-8', async () => {
+      const name = Buffer.concat([Buffer.from(yard.at('workspace/sub/k')), Buffer.of(0xff, 0xe4), Buffer.from('.env')]);
+      writeFileSync(name, 's');
+      chownSync(name, account.uid, account.gid);
+      const outcome = await yard.run('cat sub/k*.env; cat sub/k??.env', denying());
+      expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
+      expect(outcome.stderr).toContain('Permission denied');
+    });
+
+    it.each([
+      ['deep/*.env', ['deep'], undefined],
+      ['deep/**/in/*.env', ['deep', 'deep/er/in'], undefined],
+      ['**/*.env', ['deep', 'deep/er', 'deep/er/in'], 4],
+    ])('keeps what %s matches from being moved out of it between two commands', async (pattern, held, depth) => {
+      for (const folder of ['deep', 'deep/er/in']) {
+        yard.mkdir(`workspace/${folder}`);
+        yard.write(`workspace/${folder}/x.env`, 's');
+      }
+      const entries = [...workspaceWrite, glob(`${yard.workspace}/${pattern}`)];
+      const file_system = { type: 'restricted', entries, ...(depth !== undefined && { glob_scan_max_depth: depth }) };
+      const options = { sandbox: { permissions: { type: 'managed', file_system, network: 'restricted' } } };
+      for (const folder of held) {
+        const outcome = await yard.run(`mkdir -p 1/2/3/4; mv ${folder} 1/2/3/4/away`, options);
+        expect([folder, outcome.exitCode]).toEqual([folder, 1]);
+      }
+      expect((await yard.run('cat $(find . -name x.env)', options)).exitCode).not.toBe(0);
+    });
+
+    it('lets directories move that a pattern matches anywhere', async () => {
+      await expectSuccess('mv sub moved', denying());
+      expect(await yard.run('cat moved/x.env', denying())).toMatchObject({ exitCode: 1, stdout: '' });
     });
 
     it('keeps a missing denied path missing', async () => {

@@ -1,0 +1,96 @@
+import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isReleasedPackage, nativeFile } from './native-file.ts';
+
+let known: readonly string[] | undefined;
+
+/**
+ * Every file and directory from which this program loads code or executes a program, without links: its own package or
+ * the built parts of a checkout, the dependencies it runs with, Node, and the directories of the links it is started by.
+ */
+export function ownFiles(): readonly string[] {
+  known ??= outermost([...codeFiles(), ...dependencies(), realpathSync(process.execPath), ...startingLinks()]);
+  return known;
+}
+
+/** Where this code lies: `dist` of a package or checkout, `src` when it runs from its source. */
+const codeFolder = (): string => dirname(dirname(realpathSync(fileURLToPath(import.meta.url))));
+const packageFolder = (): string => dirname(codeFolder());
+
+/** All of a package is ours. Of a checkout only what is built: the rest is what its developers work on. */
+function codeFiles(): readonly string[] {
+  const root = packageFolder();
+  if (isReleasedPackage(root)) return [root];
+  const native = nativeFolder();
+  const built = native === undefined ? [] : [native, join(dirname(native), 'bash')];
+  return [codeFolder(), ...built.filter((path) => existsSync(path))];
+}
+
+function nativeFolder(): string | undefined {
+  try {
+    return dirname(realpathSync(nativeFile('fs-helper')));
+  } catch {
+    return undefined; // not built
+  }
+}
+
+/** The packages that the package needs to run, and those that they need, as Node finds them. */
+function dependencies(): readonly string[] {
+  const found = new Set<string>();
+  const waiting = [packageFolder()];
+  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+    for (const name of dependencyNames(folder)) {
+      const path = installed(name, folder);
+      if (path === undefined || found.has(path)) continue;
+      found.add(path);
+      waiting.push(path);
+    }
+  }
+  return [...found];
+}
+
+function dependencyNames(folder: string): readonly string[] {
+  try {
+    const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+      dependencies?: object;
+      optionalDependencies?: object;
+    };
+    return Object.keys({ ...dependencies, ...optionalDependencies });
+  } catch {
+    return []; // a copy without a description of itself
+  }
+}
+
+function installed(name: string, from: string): string | undefined {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const path = join(folder, 'node_modules', name);
+    if (existsSync(path)) return realpathSync(path);
+    if (folder === dirname(folder)) return undefined;
+  }
+}
+
+/** A link like `node_modules/.bin/exec-server` decides what runs at the next start: its directory must stay as it is. */
+function startingLinks(): readonly string[] {
+  const folders: string[] = [];
+  let path = process.argv[1];
+  for (let links = 0; path !== undefined && links < MOST_LINKS && isLink(path); links++) {
+    folders.push(realpathSync(dirname(path)));
+    path = resolve(dirname(path), readlinkSync(path));
+  }
+  return folders;
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+}
+
+/** What lies in none of the others. */
+function outermost(paths: readonly string[]): readonly string[] {
+  return [...new Set(paths)].filter(
+    (path, _, all) => !all.some((other) => other !== path && path.startsWith(`${other}/`)),
+  );
+}
+
+/** More than the kernel follows. */
+const MOST_LINKS = 40;
