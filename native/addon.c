@@ -238,6 +238,7 @@ NAPI_MODULE_INIT()
         {"socketPair", socket_pair},                          {"receiveDescriptors", receive_descriptors},
         {"fileAnswer", file_answer},                          {"fileAnswerLater", file_answer_later},
         {"send", send_bytes},                                 {"join", join_family},
+        {"marks", marks_in_use},                              {"receivedNumber", received_number},
     };
     struct addon *addon = calloc(1, sizeof *addon);
     if (addon == NULL)

@@ -12,6 +12,7 @@ struct addon {
     struct loop *loop; /* NULL until start */
     napi_threadsafe_function deliver;
     unsigned holding; /* children that keep the process alive */
+    struct sweeper *sweeper; /* NULL until start or the first sweep */
 };
 
 /* On failure throws, unless an exception is pending already, and returns NULL. */
@@ -39,6 +40,8 @@ napi_value unmask_bytes(napi_env env, napi_callback_info info);
 napi_value send_bytes(napi_env env, napi_callback_info info);
 
 /* sweep.c */
+bool sweeper_start(napi_env env, struct addon *addon); /* starts its thread, unless it runs */
+napi_value marks_in_use(napi_env env, napi_callback_info info);
 napi_value sweep(napi_env env, napi_callback_info info);
 
 /* fs-addon.c */
@@ -46,6 +49,7 @@ napi_value file_answer(napi_env env, napi_callback_info info);
 napi_value file_answer_later(napi_env env, napi_callback_info info);
 
 /* descriptors.c */
+napi_value received_number(napi_env env, napi_callback_info info);
 napi_value socket_pair(napi_env env, napi_callback_info info);
 napi_value receive_descriptors(napi_env env, napi_callback_info info);
 

@@ -113,6 +113,8 @@ napi_value delivery_start(napi_env env, napi_callback_info info)
     addon->loop = loop_start(headroom, tailroom, notify, addon);
     if (addon->loop == NULL)
         return addon_throw(env, "start: no I/O thread");
+    if (!sweeper_start(env, addon))
+        return addon_throw(env, "start: no thread to end families");
     /* Hooks run newest first: the thread stops before the function it calls goes away. */
     TRY(env, napi_add_env_cleanup_hook(env, stop, addon));
     return NULL;

@@ -1,4 +1,4 @@
-/* Descriptors that come from another process: socketPair(stream) and receiveDescriptors(fd). */
+/* Descriptors that come from another process: socketPair(stream), receivedNumber(fd) and receiveDescriptors(fd). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdbool.h>
@@ -76,6 +76,22 @@ napi_value receive_descriptors(napi_env env, napi_callback_info info)
         return addon_throw(env, "receiveDescriptors: cannot be queued");
     }
     return promise;
+}
+
+/* receivedNumber(fd): eight bytes that have come on a socket, or undefined. */
+napi_value received_number(napi_env env, napi_callback_info info)
+{
+    size_t count = 1;
+    napi_value argument, result;
+    int32_t fd;
+    uint64_t number;
+    TRY(env, napi_get_cb_info(env, info, &count, &argument, NULL, NULL));
+    TRY(env, napi_get_value_int32(env, argument, &fd));
+    if (recv(fd, &number, sizeof number, MSG_DONTWAIT) == (ssize_t)sizeof number)
+        TRY(env, napi_create_bigint_uint64(env, number, &result));
+    else
+        TRY(env, napi_get_undefined(env, &result));
+    return result;
 }
 
 napi_value socket_pair(napi_env env, napi_callback_info info)

@@ -2,20 +2,27 @@
 #ifndef EXEC_FAMILY_H
 #define EXEC_FAMILY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Those who carry the mark, as far as the mask tells, and those in a pid namespace; a mask or an inode of 0 selects nobody. */
 struct family {
     uint64_t mark, mask;
+    uint64_t space;  /* the inode of a pid namespace */
     uint32_t killed; /* out */
 };
 
 /*
- * Kills every living process that belongs to one of the families and waits, for two seconds at most, until they are
- * dead. Returns the number of processes killed, or -1 with errno when /proc cannot be read.
+ * Kills every living process that belongs to one of the families, until none is met any more; those that do not die are
+ * given up after two seconds. `proc` is an open /proc. `goes_on`, if not NULL, is asked between passes. Returns the number of processes killed, or
+ * -1 with errno when /proc cannot be read.
  */
-int family_sweep(struct family *families, size_t count);
+int family_sweep(int proc, struct family *families, size_t count, bool (*goes_on)(void *), void *context);
+
+/* The marks of all processes in sight that agree with `mark` in the bits of `mask`; how many, at most `room`, or -1. */
+ssize_t family_marks(uint64_t mark, uint64_t mask, uint64_t *marks, size_t room);
 
 /* Makes a process, the calling one if it is 0, the first of a family. Whoever is in another's already stays there. */
 int family_found(pid_t pid, uint64_t mark);

@@ -54,8 +54,9 @@ int main(int argc, char **argv)
         return 0;
     if (count < 0)
         complain("read");
-    int killed;
-    while ((killed = family_sweep(&family, 1)) > 0)
-        ;
-    return killed < 0 ? complain("/proc") : 0;
+    int killed = 0;
+    int proc = open_retrying("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (proc >= 0)
+        killed = family_sweep(proc, &family, 1, NULL, NULL); /* repeats itself until a pass finds nobody */
+    return proc < 0 || killed < 0 ? complain("/proc") : 0;
 }

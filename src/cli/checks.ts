@@ -1,6 +1,15 @@
 import { existsSync } from 'node:fs';
 import { tryInterception } from '../escalation/index.ts';
-import { type ExitStatus, familyMark, killFamily, nativeFile, nativeStatus, PROCESS_MASK, spawn } from '../os/index.ts';
+import {
+  type ExitStatus,
+  familyMark,
+  killFamily,
+  nativeFile,
+  nativeStatus,
+  ownServerNumber,
+  PROCESS_MASK,
+  spawn,
+} from '../os/index.ts';
 import { bubblewrap, confine, type Policy } from '../sandbox/index.ts';
 import { BASH, builtBash } from './shell-tool-programs.ts';
 
@@ -76,7 +85,7 @@ async function tryCommand(
 /** Starts a daemon the way daemons start themselves and sees whether it can be found again. */
 async function families(): Promise<Check> {
   const name = 'ending process families';
-  const mark = familyMark(process.pid, 0, 1);
+  const mark = familyMark(ownServerNumber(), 0, 1);
   const argv = ['/bin/sh', '-c', 'setsid sleep 60 >/dev/null 2>&1 & sleep 60'];
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin' };
   const child = spawn({ argv, cwd: '/', env, io: { type: 'pipe', stdin: 'closed' }, mark });
@@ -117,6 +126,7 @@ async function sandboxes(): Promise<Check> {
 async function tryConfined(): Promise<ExitStatus> {
   const io = { type: 'pipe', stdin: 'closed' } as const;
   const confined = confine({ argv: ['/bin/sh', '-c', 'exit 7'], cwd: '/', env: {}, io }, READ_ONLY);
+  using _ = confined.claim;
   await using child = spawn({ ...confined.command, mark: 0n });
   return await child.exited;
 }

@@ -1,5 +1,5 @@
 import { Deadline, type Logger, Scope } from '../base/index.ts';
-import { familyMark, SERVER_MASK, startGuardian } from '../os/index.ts';
+import { nextOwnMark, ownServerNumber, startGuardian } from '../os/index.ts';
 import { ExecError, type Sandbox } from '../protocol/index.ts';
 import type { Policy as Judge, Rules } from '../rules/index.ts';
 import { hasFullRead, isNarrower, type Policy } from '../sandbox/index.ts';
@@ -36,8 +36,6 @@ export interface ShellRequest {
 
 /** Calls at once; each has processes of its own. */
 const MOST_CALLS = 64;
-/** The number of a session that no session has. */
-const SHELL_CALLS = -2;
 
 /** Runs scripts in sandboxes; what the rules allow, or the user, gets out of them. */
 export class ExecShell implements AsyncDisposable {
@@ -46,7 +44,6 @@ export class ExecShell implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #places = new PlaceMemory();
   readonly #running = new Set<Promise<unknown>>();
-  #calls = 0;
   #rules: Judge | undefined;
 
   private constructor(options: ExecShellOptions) {
@@ -55,7 +52,7 @@ export class ExecShell implements AsyncDisposable {
 
   static async open(options: ExecShellOptions): Promise<ExecShell> {
     const shell = new ExecShell(options);
-    shell.#scope.own(await startGuardian(familyMark(process.pid, 0, 0), SERVER_MASK));
+    shell.#scope.own(await startGuardian(ownServerNumber()));
     return shell;
   }
 
@@ -92,7 +89,7 @@ export class ExecShell implements AsyncDisposable {
     const gate = await this.#gate(policy);
     const launch = launchShell({ ...programs, ...script, ownFiles: rulesFrom, policy, environment });
     using _ = launch.confined.claim;
-    const mark = familyMark(process.pid, SHELL_CALLS, this.#calls++);
+    const mark = nextOwnMark('shellCalls');
     using stop = new Deadline(undefined, signal, this.#stop.signal);
     return await ShellCall.run({ launch, gate, mark, timeoutMs, ask, signal: stop.signal, log });
   }

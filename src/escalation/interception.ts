@@ -1,21 +1,18 @@
 import { silentLogger } from '../base/index.ts';
-import { familyMark, killFamily, PROCESS_MASK } from '../os/index.ts';
+import { killFamily, nextOwnMark, PROCESS_MASK } from '../os/index.ts';
 import { Broker } from './broker.ts';
 import { type ShellPrograms, SOCKET, wrapperVariables } from './shell-launch.ts';
 
 export type InterceptionTrial = { readonly usable: true } | { readonly usable: false; readonly reason: string };
 
 const PATIENCE_MS = 10_000;
-/** The number of a session that no session has. */
-const TRIALS = -3;
-let trials = 0;
 
 /**
  * Has a shell execute something and starts that in its stead: nothing less shows that execs are intercepted. A Bash
  * that is not patched, or a kernel that cannot, would let everything pass.
  */
 export async function tryInterception(programs: ShellPrograms): Promise<InterceptionTrial> {
-  const mark = familyMark(process.pid, TRIALS, trials++);
+  const mark = nextOwnMark('trials');
   try {
     await using broker = Broker.start({ mark, log: silentLogger });
     const patience = setTimeout(() => void broker[Symbol.asyncDispose](), PATIENCE_MS);

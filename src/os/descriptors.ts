@@ -6,6 +6,11 @@ export function streamPair(): [own: number, other: number] {
   return addon().socketPair(true);
 }
 
+/** Eight bytes that have come on a socket, as a number, if they have. */
+export function receivedNumber(fd: number): bigint | undefined {
+  return addon().receivedNumber(fd);
+}
+
 /** A way for a child to hand descriptors to this process, once. */
 export class DescriptorChannel implements Disposable {
   /** What the child inherits. */

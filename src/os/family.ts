@@ -1,54 +1,66 @@
 import { addon } from './addon.ts';
-
-// A mark is a 64-bit number every process of a family carries as its limit of real-time CPU, which all descendants inherit:
-// 0111, then 22 bits server, 18 bits session, 20 bits process.
-const serverBits = 22;
-const sessionBits = 18;
-const processBits = 20;
-const tag = 0b0111n;
-
-/** Selects the family of one process. */
-export const PROCESS_MASK = 0xffff_ffff_ffff_ffffn;
-
-/** Selects the families of all processes of a session. */
-export const SESSION_MASK = (PROCESS_MASK >> BigInt(processBits)) << BigInt(processBits);
-
-/** Selects everything a server has started. */
-export const SERVER_MASK = (SESSION_MASK >> BigInt(processBits + sessionBits)) << BigInt(processBits + sessionBits);
-
-/** The mark of one process; numbers wrap around at the width of their field. */
-export function familyMark(server: number, session: number, process: number): bigint {
-  const upper = (tag << BigInt(serverBits)) | BigInt.asUintN(serverBits, BigInt(server));
-  const middle = (upper << BigInt(sessionBits)) | BigInt.asUintN(sessionBits, BigInt(session));
-  return (middle << BigInt(processBits)) | BigInt.asUintN(processBits, BigInt(process));
-}
+import { PROCESS_MASK } from './family-mark.ts';
 
 interface Sweep {
-  readonly pairs: bigint[];
+  readonly families: Family[];
   readonly counts: Promise<Uint32Array>;
+}
+
+interface Family {
+  readonly mark: bigint;
+  readonly mask: bigint;
 }
 
 let running: Promise<unknown> = Promise.resolve();
 let next: Sweep | undefined;
 
 /**
- * Kills every living process whose mark matches; resolves with their number when they are dead.
- * Calls that arrive during a scan of /proc share the next one.
+ * Kills every living process whose mark matches, and everything in the sandboxes of such marks; resolves with their number
+ * when they are dead. Calls that arrive during a scan of /proc share the next one.
  */
 export async function killFamily(mark: bigint, mask: bigint): Promise<number> {
   next ??= planSweep();
-  const index = next.pairs.length / 2;
-  next.pairs.push(mark, mask);
+  const index = next.families.push({ mark, mask }) - 1;
   const counts = await next.counts;
   return counts[index]!;
 }
 
 function planSweep(): Sweep {
-  const pairs: bigint[] = [];
+  const families: Family[] = [];
   const counts = running.then(() => {
     next = undefined;
-    return addon().sweep(BigUint64Array.from(pairs));
+    const spaces = families.flatMap(({ mark, mask }) => spacesOf(mark, mask));
+    const triples = [...families.map(({ mark, mask }) => [mark, mask, 0n]), ...spaces.map((space) => [0n, 0n, space])];
+    return addon().sweep(BigUint64Array.from(triples.flat()));
   });
   running = counts.catch(() => undefined); // the callers see the failure
-  return { pairs, counts };
+  return { families, counts };
+}
+
+interface Sandbox {
+  readonly mark: bigint;
+  /** The inode of its pid namespace, once that is known. */
+  readonly space: () => bigint | undefined;
+}
+
+const sandboxes = new Set<Sandbox>();
+
+/**
+ * Has a family found by the pid namespace of its sandbox as well, until this is disposed: a process can change its mark, and
+ * cannot leave its namespace.
+ */
+export function rememberSandbox(mark: bigint, space: () => bigint | undefined): Disposable {
+  const sandbox = { mark, space };
+  sandboxes.add(sandbox);
+  return { [Symbol.dispose]: () => void sandboxes.delete(sandbox) };
+}
+
+function spacesOf(mark: bigint, mask: bigint): bigint[] {
+  const matching = [...sandboxes].filter((sandbox) => ((sandbox.mark ^ mark) & mask) === 0n);
+  return matching.flatMap(({ space }) => space() ?? []).filter((space) => space !== 0n);
+}
+
+/** The marks of all processes in sight that agree with a mark in the bits of a mask. */
+export function marksInUse(mark: bigint, mask = PROCESS_MASK): readonly bigint[] {
+  return [...addon().marks(mark, mask)];
 }

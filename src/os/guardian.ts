@@ -1,28 +1,38 @@
+import { familyMark, ownSessions, SERVER_MASK } from './family-mark.ts';
 import type { NativeChild } from './native-child.ts';
 import { nativeFile } from './native-file.ts';
 import { spawnFree } from './spawn.ts';
 
 /**
- * Starts the guardian: a tiny process that kills the whole family when this process ends without a word.
+ * Starts the guardian: a tiny process that kills everything the server has started when this process ends without a word.
  * It is started again if it dies while held; disposing it lets it go without killing.
  */
-export async function startGuardian(mark: bigint, mask: bigint): Promise<AsyncDisposable> {
-  const guardian = new Guardian(mark, mask);
+export async function startGuardian(server: number): Promise<AsyncDisposable> {
+  const guardian = new Guardian(server);
   await guardian.start();
   return guardian;
 }
 
 class Guardian implements AsyncDisposable {
   readonly #argv: readonly string[];
+  /** Shows others that the number of the server is taken. */
+  readonly #mark: bigint;
   #child: NativeChild | undefined;
   #held = true;
 
-  constructor(mark: bigint, mask: bigint) {
-    this.#argv = [nativeFile('guardian'), mark.toString(16), mask.toString(16)];
+  constructor(server: number) {
+    this.#argv = [nativeFile('guardian'), familyMark(server, 0, 0).toString(16), SERVER_MASK.toString(16)];
+    this.#mark = familyMark(server, ownSessions.guardian, 0);
   }
 
   async start(): Promise<void> {
-    const child = spawnFree({ argv: this.#argv, cwd: '/', env: {}, io: { type: 'pipe', stdin: 'open' } });
+    const child = spawnFree({
+      argv: this.#argv,
+      cwd: '/',
+      env: {},
+      io: { type: 'pipe', stdin: 'open' },
+      mark: this.#mark,
+    });
     this.#child = child;
     for await (const event of child.events) {
       if (event.type === 'output') {

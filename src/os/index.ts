@@ -4,9 +4,18 @@ export { pathBytes, pathText } from './byte-path.ts';
 export type { Child, ChildEvent, ExitStatus, OutputChunk, OutputStream } from './child.ts';
 export { HEADROOM, releaseChunk, TAILROOM } from './chunk.ts';
 export { hasCoreToSpare } from './cores.ts';
-export { DescriptorChannel, streamPair } from './descriptors.ts';
+export { DescriptorChannel, receivedNumber, streamPair } from './descriptors.ts';
 export { osErrorText } from './error-text.ts';
-export { familyMark, killFamily, PROCESS_MASK, SERVER_MASK, SESSION_MASK } from './family.ts';
+export { killFamily, rememberSandbox } from './family.ts';
+export { familyMark, ownSessions, PROCESS_MASK, SERVER_MASK, SESSION_MASK } from './family-mark.ts';
+export {
+  claimServerNumber,
+  nextOwnMark,
+  ownServerNumber,
+  processMarks,
+  serverNumbersInUse,
+  sessionNumbers,
+} from './family-numbers.ts';
 export { ANSWER_ROOM_AFTER, ANSWER_ROOM_BEFORE, fileAnswer, fileAnswerLater } from './files.ts';
 export { startGuardian } from './guardian.ts';
 export { hardenProcess } from './harden.ts';

@@ -5,7 +5,8 @@ import type { Child, ChildEvent, ExitStatus, OutputStream } from './child.ts';
 import { ChildEvents } from './child-events.ts';
 import { NativeInput } from './child-input.ts';
 import { outputChunk } from './chunk.ts';
-import { killFamily, PROCESS_MASK } from './family.ts';
+import { killFamily } from './family.ts';
+import { PROCESS_MASK } from './family-mark.ts';
 import type { Reactor, Receiver } from './reactor.ts';
 import type { SpawnOptions } from './spawn.ts';
 

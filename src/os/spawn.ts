@@ -45,9 +45,9 @@ export function spawn(options: SpawnOptions): Child {
   return start(options, true);
 }
 
-/** Starts a process outside every family that outlives this one. */
-export function spawnFree(options: Omit<SpawnOptions, 'mark'>): NativeChild {
-  return start({ ...options, mark: 0n }, false);
+/** Starts a process that outlives this one. */
+export function spawnFree(options: SpawnOptions): NativeChild {
+  return start(options, false);
 }
 
 function start(options: SpawnOptions, leashed: boolean): NativeChild {

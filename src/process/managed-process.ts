@@ -50,7 +50,7 @@ export class ManagedProcess implements AsyncDisposable {
   readonly argv: readonly string[];
   readonly tty: boolean;
   readonly startedAtMs = Date.now();
-  readonly #mark: bigint;
+  readonly mark: bigint;
   readonly #child: Child;
   readonly #confined: Confined | undefined;
   readonly #audience: ProcessAudience;
@@ -72,7 +72,7 @@ export class ManagedProcess implements AsyncDisposable {
     this.processId = processId;
     this.argv = argv;
     this.tty = tty;
-    this.#mark = mark;
+    this.mark = mark;
     this.#child = child;
     this.#confined = confined;
     this.#audience = audience;
@@ -133,7 +133,7 @@ export class ManagedProcess implements AsyncDisposable {
   async #exited(status: ExitStatus): Promise<void> {
     const exitCode = this.#exitCode(status);
     // A launcher that is killed while it builds the sandbox does not take its child with it.
-    if (this.#confined && 'signal' in status) void killFamily(this.#mark, PROCESS_MASK);
+    if (this.#confined && 'signal' in status) void killFamily(this.mark, PROCESS_MASK);
     if (!this.#canBeDenied(exitCode) || this.#hasEndedStreams()) return this.#announceExit(exitCode);
     this.#heldExit = { exitCode, timer: setTimeout(() => void this.#announceExit(exitCode), LAST_WORDS_MS) };
   }
@@ -270,7 +270,7 @@ export class ManagedProcess implements AsyncDisposable {
    * running ends only for a caller that names a mode: to the reference such a process is over.
    */
   terminate(mode: Params<'process/terminate'>['mode']): boolean {
-    if (this.#state.phase === 'draining' && mode) void killFamily(this.#mark, PROCESS_MASK); // and read what it printed
+    if (this.#state.phase === 'draining' && mode) void killFamily(this.mark, PROCESS_MASK); // and read what it printed
     if (this.#state.phase !== 'running') return false;
     if (mode?.type === 'graceful') void this.#endGracefully(mode.timeoutMs);
     else void this.#endByForce();
@@ -285,7 +285,7 @@ export class ManagedProcess implements AsyncDisposable {
 
   async #endByForce(): Promise<void> {
     this.#child.signal(constants.signals.SIGKILL);
-    await killFamily(this.#mark, PROCESS_MASK);
+    await killFamily(this.mark, PROCESS_MASK);
     await this.#child.exited;
     // Whoever outside the family still holds a pipe end must not keep the process from closing.
     this.#child.closeOutputs();

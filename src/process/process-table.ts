@@ -16,8 +16,8 @@ export interface ProcessTableOptions extends StartGates {
   readonly closedProcessMs: number;
   readonly launchers: CommandLaunchers;
   readonly log: Logger;
-  /** The family mark of the n-th process. */
-  readonly mark: (n: number) => bigint;
+  /** The family mark of the next process. */
+  readonly nextMark: () => bigint;
 }
 
 type StartParams = Params<'process/start'>;
@@ -45,12 +45,12 @@ export class ProcessTable implements AsyncDisposable {
   /** Closed processes in the order they closed, each with the moment it may be forgotten. */
   readonly #closed: { processId: string; forgetAt: number }[] = [];
   #closedBytes = 0;
-  #started = 0;
+  #started = false;
   #forgetTimer: NodeJS.Timeout | undefined;
 
   constructor(options: ProcessTableOptions) {
     this.#options = options;
-    this.#shells = new ShellSnapshots({ log: options.log, mark: () => options.mark(this.#started++) });
+    this.#shells = new ShellSnapshots({ log: options.log, mark: () => this.#nextMark() });
   }
 
   /** What to spawn for a start that wants its shell as start-up files make it. */
@@ -79,7 +79,7 @@ export class ProcessTable implements AsyncDisposable {
     }
     const command = restored ?? request;
     const confined = params.sandbox ? confineStart(command, params.sandbox, params, deniedMatches) : undefined;
-    const mark = options.mark(this.#started++);
+    const mark = this.#nextMark();
     const process = new ManagedProcess({
       processId,
       argv: request.argv,
@@ -99,6 +99,16 @@ export class ProcessTable implements AsyncDisposable {
     if (params.startId != null)
       this.#repeatable.set(processId, { startId: params.startId, request: requestText(params) });
     return true;
+  }
+
+  /** Whether anything was ever started, a shell for a snapshot included. */
+  get hasStarted(): boolean {
+    return this.#started;
+  }
+
+  /** The marks of the processes that have not closed. */
+  marks(): readonly bigint[] {
+    return [...this.#processes.values()].filter(({ state }) => state.phase !== 'closed').map(({ mark }) => mark);
   }
 
   get(processId: string): ManagedProcess | undefined {
@@ -128,6 +138,11 @@ export class ProcessTable implements AsyncDisposable {
     clearTimeout(this.#forgetTimer);
     await Promise.all([...this.#processes.values()].map((process) => process[Symbol.asyncDispose]()));
     this.#processes.clear();
+  }
+
+  #nextMark(): bigint {
+    this.#started = true;
+    return this.#options.nextMark();
   }
 
   #spawnConfined(confined: Confined, mark: bigint): Child {

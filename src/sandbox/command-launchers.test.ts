@@ -17,7 +17,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 let launches = 0;
-const nextMark = (): bigint => familyMark(process.pid, -7, launches++);
+const nextMark = (): bigint => familyMark(process.pid, 7, launches++);
 const wirings: readonly Command['io'][] = [
   { type: 'pipe', stdin: 'closed' },
   { type: 'pipe', stdin: 'open' },

@@ -1,9 +1,10 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { type Child, spawn } from '../os/index.ts';
-import { type Confined, type LaunchOrder, waitForOrder } from './confine.ts';
+import { type Confined, type LaunchOrder, type LeashedLauncher, waitForOrder } from './confine.ts';
 import type { Launcher } from './launcher.ts';
+import type { Leash } from './leash.ts';
 import type { Command } from './stage.ts';
-import { EMPTY_FILES_WHILE_WAITING, SOCKET_ROOM, sendAll, type WaitingLauncher } from './waiting-launcher.ts';
+import { EMPTY_FILES_WHILE_WAITING, SOCKET_ROOM, sendAll } from './waiting-launcher.ts';
 
 type Io = Command['io'];
 
@@ -13,29 +14,30 @@ type Io = Command['io'];
  */
 export class CommandLaunchers implements AsyncDisposable {
   /** At most one for each way a command can be wired. */
-  readonly #waiting = new Map<string, WaitingLauncher>();
+  readonly #waiting = new Map<string, LeashedLauncher>();
   /** Not any more when this is over, or one could not be given a family, as happens where bubblewrap is setuid. */
   #keepsWaiting = true;
 
   /** Throws SpawnError. */
-  spawn({ command, order }: Confined, mark: bigint): Child {
-    if (!order) return spawn({ ...command, mark });
-    const child = this.#order(command, order, mark) ?? spawn({ ...command, mark });
+  spawn({ command, order, leash }: Confined, mark: bigint): Child {
+    const child = (order && this.#order(command, order, mark)) ?? spawnHeld(command, leash, mark);
+    if (!order) return child;
     setImmediate(() => this.#keepOneWaiting(command.io, order.launcher)); // once the answer is on its way
     return child;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#keepsWaiting = false;
-    await Promise.all([...this.#waiting.values()].map((launcher) => launcher[Symbol.asyncDispose]()));
+    await Promise.all([...this.#waiting.values()].map(({ waiting }) => waiting[Symbol.asyncDispose]()));
   }
 
   /** Has a waiting launcher start a command. */
   #order({ io, cwd }: Command, { args, request, emptyFiles }: LaunchOrder, mark: bigint): Child | undefined {
-    const waiting = this.#waiting.get(wiring(io));
-    if (!waiting || emptyFiles > EMPTY_FILES_WHILE_WAITING || args.length > SOCKET_ROOM) return undefined;
+    const leashed = this.#waiting.get(wiring(io));
+    if (!leashed || emptyFiles > EMPTY_FILES_WHILE_WAITING || args.length > SOCKET_ROOM) return undefined;
     if (!canEnter(cwd)) return undefined;
     this.#waiting.delete(wiring(io));
+    const { waiting, leash } = leashed;
     const { child } = waiting;
     const outcome = waiting.alive ? child.join(mark) : 'over';
     if (outcome !== 'joined') {
@@ -43,6 +45,7 @@ export class CommandLaunchers implements AsyncDisposable {
       void waiting[Symbol.asyncDispose]();
       return undefined;
     }
+    leash.holds(mark);
     if (io.type === 'pty') child.resize(io.rows, io.cols);
     // After the arguments, all of which are there by now: whoever is cut short has no request, without which nothing runs.
     sendAll(waiting.build(args), request);
@@ -57,6 +60,12 @@ export class CommandLaunchers implements AsyncDisposable {
       // no process can be started now: the next command gets a launcher of its own
     }
   }
+}
+
+function spawnHeld(command: Command, leash: Leash | undefined, mark: bigint): Child {
+  const child = spawn({ ...command, mark });
+  leash?.holds(mark);
+  return child;
 }
 
 /** A launcher that is started there says why not, if not. */

@@ -17,6 +17,8 @@ export interface Confined {
   readonly command: Command;
   /** What a launcher that waits has to be told; undefined if it would have to know more before it starts. */
   readonly order?: LaunchOrder | undefined;
+  /** What ends the sandbox; undefined where there is none of its own. */
+  readonly leash?: Leash | undefined;
   /** Whether the command never runs: what is spawned only says why. */
   readonly refused: boolean;
   /** To be called as soon as it is spawned. */
@@ -116,6 +118,7 @@ function launched(command: Command, plan: MountPlan, { policy, launcher, proxies
       ],
     },
     order: waitable ? { launcher, args, request, emptyFiles: plan.emptyFiles } : undefined,
+    leash,
     refused: false,
     started: () => {
       leash.handedOver();
@@ -131,15 +134,20 @@ function launched(command: Command, plan: MountPlan, { policy, launcher, proxies
   };
 }
 
+export interface LeashedLauncher {
+  readonly waiting: WaitingLauncher;
+  readonly leash: Leash;
+}
+
 /** A launcher for commands that are in no network and keep no descriptor, waiting to be ordered to start one. */
-export function waitForOrder(launcher: Launcher, io: Command['io'], emptyFiles: number): WaitingLauncher {
+export function waitForOrder(launcher: Launcher, io: Command['io'], emptyFiles: number): LeashedLauncher {
   const leash = new Leash();
   try {
     const inherit = [filter('isolated'), leash.farEnd, ...Array.from({ length: emptyFiles }, nothing)];
     const waiting = new WaitingLauncher({ launcher, program: firstProcess(USUAL_PLACE), io, mark: 0n, inherit });
     leash.handedOver();
     void waiting.child.exited.then(() => leash[Symbol.dispose]());
-    return waiting;
+    return { waiting, leash };
   } catch (error) {
     leash[Symbol.dispose]();
     throw error;

@@ -1,8 +1,8 @@
 import { closeSync } from 'node:fs';
 import {
   type Child,
-  familyMark,
   killFamily,
+  nextOwnMark,
   ownFiles,
   PROCESS_MASK,
   secretPaths,
@@ -175,11 +175,7 @@ function refusing(program: string, { message }: Refusal, mark: bigint): Launched
   return { child: spawn({ ...command, mark }), channel, refused: [] };
 }
 
-/** The number of a session that no session has: helpers belong to the server. */
-export const HELPERS = -1;
-
-let launches = 0;
-const ownMark = (): bigint => familyMark(process.pid, HELPERS, launches++);
+const ownMark = (): bigint => nextOwnMark('helpers');
 
 const FILTER = FIRST_FREE;
 const FIRST_EMPTY = FIRST_FREE + 1;

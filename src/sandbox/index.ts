@@ -4,7 +4,7 @@ export { type Confined, confine } from './confine.ts';
 export { looksDenied } from './denial.ts';
 export { resolveFilePolicy } from './file-policy.ts';
 export { expandGlobsLater } from './glob-scan.ts';
-export { HELPERS, HelperLaunchers, type LaunchedHelper } from './helper-launchers.ts';
+export { HelperLaunchers, type LaunchedHelper } from './helper-launchers.ts';
 export { isNarrower } from './narrower.ts';
 export { hasFullRead, type Policy, resolvePolicy } from './policy.ts';
 export { Refusal } from './refusal.ts';

@@ -1,5 +1,5 @@
 import { closeSync } from 'node:fs';
-import { streamPair } from '../os/index.ts';
+import { receivedNumber, rememberSandbox, streamPair } from '../os/index.ts';
 
 /**
  * A socket whose far end the first process of a sandbox holds (native/reaper.c): when the near end closes, with this process
@@ -10,6 +10,8 @@ export class Leash implements Disposable {
   readonly farEnd: number;
   readonly #nearEnd: number;
   #open = { near: true, far: true };
+  #namespace: bigint | undefined;
+  #memory: Disposable | undefined;
 
   constructor() {
     [this.#nearEnd, this.farEnd] = streamPair();
@@ -21,8 +23,17 @@ export class Leash implements Disposable {
     this.#open.far = false;
   }
 
+  /** Has the family with this mark found by the pid namespace of the sandbox, which its first process tells. */
+  holds(mark: bigint): void {
+    this.#memory = rememberSandbox(mark, () => {
+      this.#namespace ??= this.#open.near ? receivedNumber(this.#nearEnd) : undefined;
+      return this.#namespace;
+    });
+  }
+
   /** Ends the sandbox. */
   [Symbol.dispose](): void {
+    this.#memory?.[Symbol.dispose]();
     this.handedOver();
     if (this.#open.near) closeSync(this.#nearEnd);
     this.#open.near = false;

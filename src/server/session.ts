@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../base/index.ts';
-import { familyMark, killFamily, SESSION_MASK } from '../os/index.ts';
+import { familyMark, killFamily, processMarks, SESSION_MASK } from '../os/index.ts';
 import { type ProcessAudience, ProcessTable } from '../process/index.ts';
 import { limits } from '../protocol/index.ts';
 import { ConnectionLost, type Link } from '../rpc/index.ts';
@@ -29,6 +29,8 @@ export interface SessionOptions {
 export class Session implements ProcessAudience, AsyncDisposable {
   readonly id = randomUUID();
   readonly processes: ProcessTable;
+  /** Its number in the marks of its processes. */
+  readonly number: number;
   readonly #familyMark: bigint;
   #client: Attachment | undefined;
   #events: ReadonlySet<string> = new Set();
@@ -36,6 +38,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
   #unsent = 0;
 
   constructor({ config, log, launchers, server, number }: SessionOptions) {
+    this.number = number;
     this.#familyMark = familyMark(server, number, 0);
     this.processes = new ProcessTable({
       audience: this,
@@ -47,7 +50,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
       allowPreparedExec: config.allowPreparedExec,
       launchers,
       log,
-      mark: (n) => familyMark(server, number, n),
+      nextMark: processMarks(server, number, () => this.processes.marks()),
     });
   }
 
@@ -108,6 +111,6 @@ export class Session implements ProcessAudience, AsyncDisposable {
   /** Kills every process of the session, and what they left behind. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.processes[Symbol.asyncDispose]();
-    await killFamily(this.#familyMark, SESSION_MASK);
+    if (this.processes.hasStarted) await killFamily(this.#familyMark, SESSION_MASK);
   }
 }

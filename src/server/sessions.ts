@@ -1,9 +1,8 @@
-import { randomInt } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/index.ts';
-import { familyMark, SERVER_MASK, startGuardian } from '../os/index.ts';
+import { claimServerNumber, ownSessions, processMarks, sessionNumbers, startGuardian } from '../os/index.ts';
 import { ExecError, limits } from '../protocol/index.ts';
-import { CommandLaunchers, HELPERS } from '../sandbox/index.ts';
+import { CommandLaunchers } from '../sandbox/index.ts';
 import type { ExecServerConfig } from './config.ts';
 import { type Attachment, Session } from './session.ts';
 
@@ -11,26 +10,25 @@ import { type Attachment, Session } from './session.ts';
 export class Sessions implements AsyncDisposable {
   readonly #config: ExecServerConfig;
   readonly #log: Logger;
-  readonly #server = randomInt(2 ** 22);
+  readonly #server = claimServerNumber();
+  readonly #numbers = sessionNumbers(this.#server, () => [...this.#living].map(({ number }) => number));
+  /** Those that may still start or end something: the sessions, and those that are being ended. */
+  readonly #living = new Set<Session>();
   readonly #launchers = new CommandLaunchers();
   readonly #sessions = new Map<string, Session>();
   readonly #expiries = new Map<Session, NodeJS.Timeout>();
   readonly #guardian: Promise<AsyncDisposable>;
   readonly #ending = new Set<Promise<void>>();
-  #created = 0;
-  #helpers = 0;
 
   constructor(config: ExecServerConfig, log: Logger) {
     this.#config = config;
     this.#log = log;
-    this.#guardian = startGuardian(familyMark(this.#server, 0, 0), SERVER_MASK);
+    this.#guardian = startGuardian(this.#server);
     this.#guardian.catch((error) => log.error('guardian.failed', { error: String(error) }));
   }
 
   /** The mark of the next helper, which the guardian will know as ours. */
-  helperMark(): bigint {
-    return familyMark(this.#server, HELPERS, this.#helpers++);
-  }
+  readonly helperMark = processMarks(this.#server, ownSessions.helpers);
 
   create(client: Attachment, events: readonly string[]): Session {
     const session = new Session({
@@ -38,9 +36,10 @@ export class Sessions implements AsyncDisposable {
       log: this.#log,
       launchers: this.#launchers,
       server: this.#server,
-      number: this.#created++,
+      number: this.#numbers.take(),
     });
     this.#sessions.set(session.id, session);
+    this.#living.add(session);
     session.attach(client, events);
     return session;
   }
@@ -123,6 +122,7 @@ export class Sessions implements AsyncDisposable {
     this.#sessions.delete(session.id);
     const ended = session[Symbol.asyncDispose]().then(() => {
       this.#ending.delete(ended);
+      this.#living.delete(session);
       this.#log.debug('session.ended', { sessionId: session.id });
     });
     this.#ending.add(ended);

@@ -16,7 +16,7 @@ let count = 0;
 /** A mark no other test uses. */
 export function freshMark(): bigint {
   count += 1;
-  return familyMark(server, process.pid, count);
+  return familyMark(server, process.pid % 2 ** 17, count);
 }
 
 /** Starts a program with pipes, in /, with only a PATH, unless told otherwise. */

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { familyMark, PROCESS_MASK, SERVER_MASK, startGuardian } from '../../src/os/index.ts';
-import { bundledOs, freshMark, gone, isAlive, outputMatching, run, start } from './native-fixture.ts';
+import { claimServerNumber, familyMark, startGuardian } from '../../src/os/index.ts';
+import { bundledOs, gone, isAlive, outputMatching, run, start } from './native-fixture.ts';
 
 let os = '';
 beforeAll(async () => {
@@ -10,10 +10,11 @@ beforeAll(async () => {
 afterAll(() => rm(os));
 
 /** A server with a guardian, a child and a runaway; prints their process ids. */
-function server(mark: bigint): string[] {
+function server(number: number): string[] {
+  const mark = familyMark(number, 1, 1);
   const script = `
     const os = await import(${JSON.stringify(os)});
-    await os.startGuardian(${mark}n, ${SERVER_MASK}n);
+    await os.startGuardian(${number});
     const runaway = 'setsid sh -c "(sleep 600 & echo \\\\$!) &"; exec sleep 600';
     const env = { PATH: process.env.PATH };
     const child = os.spawn({ argv: ['sh', '-c', runaway], cwd: '/', env, io: { type: 'pipe', stdin: 'closed' }, mark: ${mark}n });
@@ -26,8 +27,7 @@ function server(mark: bigint): string[] {
 
 describe('the guardian', () => {
   it('kills everything when the server is killed without warning', async () => {
-    const mark = familyMark(Math.floor(Math.random() * 2 ** 22), 1, 1);
-    const node = start(server(mark), { mark: 0n });
+    const node = start(server(claimServerNumber()), { mark: 0n });
     const [, leader, runaway] = await outputMatching(node, /(\d+) (\d+) running/);
     process.kill(node.pid, 'SIGKILL');
     expect(await node.exited).toEqual({ signal: 9 });
@@ -35,9 +35,9 @@ describe('the guardian', () => {
   });
 
   it('goes without killing when it is let go', async () => {
-    const mark = freshMark();
-    const child = start(['sleep', '600'], { mark });
-    const guardian = await startGuardian(mark, PROCESS_MASK);
+    const number = claimServerNumber();
+    const child = start(['sleep', '600'], { mark: familyMark(number, 1, 1) });
+    const guardian = await startGuardian(number);
     await guardian[Symbol.asyncDispose]();
     await guardian[Symbol.asyncDispose]();
     expect(child.signal(0)).toBe(true);
@@ -45,9 +45,9 @@ describe('the guardian', () => {
   });
 
   it('is not carried off by the signals that end a server', async () => {
-    const mark = freshMark();
-    const guardian = await startGuardian(mark, PROCESS_MASK);
-    const pid = await guardianOf(mark);
+    const number = claimServerNumber();
+    const guardian = await startGuardian(number);
+    const pid = await guardianOf(number);
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid, signal);
     expect(await isAlive(pid)).toBe(true);
     await guardian[Symbol.asyncDispose]();
@@ -55,25 +55,34 @@ describe('the guardian', () => {
   });
 
   it('is replaced when it dies', async () => {
-    const mark = freshMark();
-    const guardian = await startGuardian(mark, PROCESS_MASK);
-    const first = await guardianOf(mark);
+    const number = claimServerNumber();
+    const guardian = await startGuardian(number);
+    const first = await guardianOf(number);
     process.kill(first, 'SIGKILL');
-    const second = await guardianOf(mark, first);
+    const second = await guardianOf(number, first);
     expect(second).not.toBe(first);
     await guardian[Symbol.asyncDispose]();
     expect(await isAlive(second)).toBe(false);
   });
 
+  it('keeps the number of its server from others', async () => {
+    const number = claimServerNumber();
+    const guardian = await startGuardian(number);
+    const script = `const os = await import(${JSON.stringify(os)}); console.log(os.serverNumbersInUse().has(${number}));`;
+    expect((await run([process.execPath, '--input-type=module', '-e', script])).stdout).toBe('true\n');
+    await guardian[Symbol.asyncDispose]();
+    expect((await run([process.execPath, '--input-type=module', '-e', script])).stdout).toBe('false\n');
+  });
+
   it('does not keep a process alive', async () => {
-    const script = `const os = await import(${JSON.stringify(os)}); await os.startGuardian(${freshMark()}n, ${PROCESS_MASK}n);`;
+    const script = `const os = await import(${JSON.stringify(os)}); await os.startGuardian(os.claimServerNumber());`;
     expect((await run([process.execPath, '--input-type=module', '-e', script])).status).toEqual({ code: 0 });
   });
 
   it('can be waited for as the last thing a process does', async () => {
     const script = `
       const os = await import(${JSON.stringify(os)});
-      const guardian = await os.startGuardian(${freshMark()}n, ${PROCESS_MASK}n);
+      const guardian = await os.startGuardian(os.claimServerNumber());
       await guardian[Symbol.asyncDispose]();
       console.log('done');`;
     expect(await run([process.execPath, '--input-type=module', '-e', script])).toMatchObject({
@@ -84,13 +93,13 @@ describe('the guardian', () => {
 });
 
 /** The guardian of a family, once there is one other than `not`. */
-async function guardianOf(mark: bigint, not = 0): Promise<number> {
+async function guardianOf(number: number, not = 0): Promise<number> {
   for (;;) {
     const { stdout } = await run([
       'sh',
       '-c',
       'grep -l -z -x "$0" /proc/[0-9]*/cmdline 2>/dev/null || true',
-      mark.toString(16),
+      familyMark(number, 0, 0).toString(16),
     ]);
     const pids = [...stdout.matchAll(/\/proc\/(\d+)\//g)].map((match) => Number(match[1])).filter((pid) => pid !== not);
     for (const pid of pids) {
