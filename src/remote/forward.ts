@@ -1,5 +1,6 @@
 import type { Logger } from '../base/index.ts';
 import { webSocket } from '../link/index.ts';
+import { ExecError, limits } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
 
 /** Gives every link a connection of its own to a server elsewhere. */
@@ -13,7 +14,7 @@ export function forwardTo(destination: string, log: Logger): (link: Link) => voi
     const gone = new AbortController();
     void link.closed.then(() => gone.abort());
     connect(gone.signal).then(
-      (server) => join(link, server),
+      (server) => join(link, server, log),
       (error: Error) => {
         log.warn('forward.destination_unreachable', { error: error.message });
         link.close();
@@ -23,12 +24,30 @@ export function forwardTo(destination: string, log: Logger): (link: Link) => voi
 }
 
 /** Passes messages both ways, as they are; a slow side slows the other down, and the end of one is the end of both. */
-function join(harness: Link, server: Link): void {
+function join(harness: Link, server: Link, log: Logger): void {
   harness.open((message) => server.send(message));
-  server.open((message) => harness.send(message));
+  server.open((message) => {
+    if (message.length <= limits.messageBytes) return harness.send(message);
+    log.warn('forward.message_too_large', { bytes: message.length });
+    const refusal = refusalOf(message);
+    if (refusal !== undefined) return harness.send(refusal);
+    hangUp(harness); // events cannot be left out: the harness connects again and reads what it missed
+  });
   void harness.closed.then(() => hangUp(server));
   void server.closed.then(() => hangUp(harness));
 }
+
+/** What the harness is answered instead of a message that no relay carries; undefined if it is no answer. */
+function refusalOf(message: Uint8Array): string | undefined {
+  const head = Buffer.from(message.buffer, message.byteOffset, Math.min(message.length, HEAD_BYTES)).toString();
+  const [, id] = /^\{(?:"jsonrpc":"2\.0",)?"id":(-?\d+|"(?:[^"\\]|\\.)*"),"(?:result|error)":/.exec(head) ?? [];
+  if (id === undefined) return undefined;
+  const text = `the answer of ${message.length} bytes is larger than the ${limits.messageBytes} a relay carries; ask for less, such as files block by block`;
+  return `{"id":${id},"error":${JSON.stringify(new ExecError('internal', text).toWire())}}`;
+}
+
+/** Servers begin an answer with its id. */
+const HEAD_BYTES = 1024;
 
 function hangUp(link: Link): void {
   link.close();

@@ -1,4 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { RemoteFileSystem } from '../../src/client/index.ts';
+import { PathUri } from '../../src/protocol/index.ts';
 import { forwardTo } from '../../src/remote/index.ts';
 import { connectHarness, ImpatientClock, recordingLogger, TestEnvironment } from '../support/remote-fixture.ts';
 import { ScriptedRegistry } from '../support/scripted-registry.ts';
@@ -34,6 +39,26 @@ describe('a forwarded server', () => {
     const { stdout } = await process.communicate(Buffer.from('after'));
 
     expect(Buffer.from(stdout).toString()).toBe('before after');
+  });
+
+  it('answers with an error for a message that is too large for the relay, and goes on, for this harness and others', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'exec-server-forward-'));
+    writeFileSync(join(folder, 'large'), Buffer.alloc(60 * 2 ** 20)); // 80 MiB as base64
+    await using server = await startServer();
+    await using registry = await ScriptedRegistry.start();
+    await using _forward = forwarding(registry, server.url);
+    await registry.connected();
+    await using client = await connectHarness(registry);
+    await using other = await connectHarness(registry);
+    const kept = await other.start({ argv: ['cat'], io: { type: 'pipe', stdin: 'open' } });
+    const file = new RemoteFileSystem(client).readFile(PathUri.fromNative(join(folder, 'large')));
+
+    await expect(file).rejects.toThrow(/^the answer of \d+ bytes is larger than the 67108864 a relay carries/);
+
+    const process = await client.start({ argv: ['echo', 'on'] });
+    expect(Buffer.from((await process.communicate()).stdout).toString()).toBe('on\n');
+    expect(Buffer.from((await kept.communicate(Buffer.from('kept'))).stdout).toString()).toBe('kept');
+    rmSync(folder, { recursive: true });
   });
 
   it('takes its harnesses along when it ends', async () => {
