@@ -239,6 +239,7 @@ NAPI_MODULE_INIT()
         {"fileAnswer", file_answer},                          {"fileAnswerLater", file_answer_later},
         {"send", send_bytes},                                 {"join", join_family},
         {"marks", marks_in_use},                              {"receivedNumber", received_number},
+        {"receive", receive_bytes},
     };
     struct addon *addon = calloc(1, sizeof *addon);
     if (addon == NULL)

@@ -38,6 +38,7 @@ napi_value unmask_bytes(napi_env env, napi_callback_info info);
 
 /* send.c */
 napi_value send_bytes(napi_env env, napi_callback_info info);
+napi_value receive_bytes(napi_env env, napi_callback_info info);
 
 /* sweep.c */
 bool sweeper_start(napi_env env, struct addon *addon); /* starts its thread, unless it runs */

@@ -9,6 +9,9 @@
  * The leash is a socket whose other end the server holds and nobody else. It closes with the server, however that ends, and
  * when the process is over for the server. At the start the inode of the pid namespace is written to it as eight bytes: the
  * server then finds the sandbox even when its processes have changed their family marks.
+ *
+ * Where the refusals of the sandbox are to be told, it is the supervisor of the command as well (native/denials.h): it sees the
+ * disk as the command does, and the command cannot end it.
  */
 #define _GNU_SOURCE
 #include "reaper.h"
@@ -20,17 +23,20 @@
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "denials.h"
 #include "files.h"
 
 #define LOST_SERVER 1
 
 struct reaper {
     pid_t command;
-    int signals, leash;
+    int signals, leash, requests; /* the last: to be the supervisor */
+    struct denials denials;
 };
 
 /* A descriptor the loop waits for, and what happens when it is ready. */
@@ -57,6 +63,19 @@ static void collect(struct reaper *reaper)
             _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
+/* Once: then the child has closed its end, whether it wanted something or not. */
+static void take_request(struct reaper *reaper)
+{
+    if (!denials_receive(&reaper->denials, reaper->requests))
+        reaper->denials.listener = -1;
+    close_open(&reaper->requests);
+}
+
+static void answer(struct reaper *reaper)
+{
+    denials_serve(&reaper->denials);
+}
+
 static void end(struct reaper *reaper)
 {
     (void)reaper;
@@ -66,13 +85,15 @@ static void end(struct reaper *reaper)
 /* Polls for the hang-up of the leash alone: what is to read on it is for the server. */
 static void run(struct reaper *reaper)
 {
-    struct source sources[] = {
-        {{.fd = reaper->signals, .events = POLLIN}, collect},
-        {{.fd = reaper->leash}, end},
-    };
-    enum { COUNT = sizeof sources / sizeof *sources };
+    enum { COUNT = 4 };
     struct pollfd polled[COUNT];
     for (;;) {
+        const struct source sources[COUNT] = {
+            {{.fd = reaper->denials.listener, .events = POLLIN}, answer},
+            {{.fd = reaper->signals, .events = POLLIN}, collect},
+            {{.fd = reaper->leash}, end},
+            {{.fd = reaper->requests, .events = POLLIN}, take_request},
+        };
         for (int i = 0; i < COUNT; i++)
             polled[i] = sources[i].poll;
         if (poll(polled, COUNT, -1) < 0 && errno != EINTR)
@@ -84,28 +105,32 @@ static void run(struct reaper *reaper)
 }
 
 /* Nothing of the command's stays open here: its pipes, its terminal, its request. */
-static int close_others(const struct reaper *reaper)
+static int close_others(struct reaper *reaper)
 {
-    unsigned low = (unsigned)(reaper->signals < reaper->leash ? reaper->signals : reaper->leash);
-    unsigned high = (unsigned)(reaper->signals < reaper->leash ? reaper->leash : reaper->signals);
-    if (low > 0 && close_range(0, low - 1, 0) < 0)
-        return -1;
-    if (high - low > 1 && close_range(low + 1, high - 1, 0) < 0)
-        return -1;
-    return close_range(high + 1, ~0U, 0);
+    int *kept[] = {&reaper->signals, &reaper->leash, &reaper->requests};
+    enum { COUNT = sizeof kept / sizeof *kept };
+    for (int i = 0; i < COUNT; i++) {
+        if (dup2(*kept[i], i) < 0)
+            return -1;
+        *kept[i] = i;
+    }
+    return close_range(COUNT, ~0U, 0);
 }
 
-int reaper_fork(int leash)
+int reaper_fork(int leash, int *supervisor)
 {
-    struct reaper reaper = {.leash = leash};
+    struct reaper reaper = {.leash = leash, .denials.listener = -1};
+    int channel[2];
     sigset_t ends, before;
     sigemptyset(&ends);
     sigaddset(&ends, SIGCHLD);
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || sigprocmask(SIG_BLOCK, &ends, &before) < 0)
         return -1;
     reaper.signals = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (reaper.signals < 0)
+    if (reaper.signals < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) < 0)
         return -1;
+    *supervisor = channel[0];
+    reaper.requests = channel[1];
     tell_namespace(leash);
     reaper.command = fork();
     if (reaper.command < 0)

@@ -2,10 +2,11 @@
  * usage: sandbox-stage init LEASH FD [KEPT]   stays as the first process of a sandbox; its child does the same as:
  *        sandbox-stage run FD [KEPT]          becomes the command described in FD, which inherits the descriptor KEPT
  *        sandbox-stage refuse FD              prints the text in FD to stderr
+ *        sandbox-stage probe                  exits with 0 if the calls of a command can be watched
  *
  * The last step before a sandboxed command: runs inside the sandbox, where bubblewrap has left it. FD holds strings,
  * each ended by NUL: how many bytes follow, without all of which nothing is run; the descriptor of a seccomp program or
- * -1, the descriptor of a channel to the server and the number of ports to listen on for it and the ports, the working
+ * -1, how its refusals are watched (see watch()), the descriptor of a channel to the server and the number of ports to listen on for it and the ports, the working
  * directory, the number of files to try and the files, the number of arguments and the arguments, and the environment.
  *
  * Exit codes: those of the command; 127 not found, 126 cannot be executed, 1 anything else, 2 usage.
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #include "bytes.h"
+#include "denials.h"
 #include "files.h"
 #include "inner-listeners.h"
 #include "number.h"
@@ -113,6 +115,48 @@ static int install_filter(int fd)
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 }
 
+#define MOST_INSTRUCTIONS 4096
+
+/* A seccomp program written as hexadecimal digits. */
+static bool decode_program(const char *digits, struct sock_fprog *program)
+{
+    static struct sock_filter instructions[MOST_INSTRUCTIONS];
+    unsigned char *bytes = (unsigned char *)instructions;
+    size_t length = strlen(digits) / 2;
+    if (length == 0 || length % sizeof *instructions != 0 || length > sizeof instructions)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        bytes[i] = (unsigned char)(digit_of(digits[2 * i]) << 4 | digit_of(digits[2 * i + 1]));
+    *program = (struct sock_fprog){.len = (unsigned short)(length / sizeof *instructions), .filter = instructions};
+    return true;
+}
+
+struct watch {
+    int facts; /* where refusals are told; -1: they are not */
+    struct watch_options options;
+    const char *program;
+};
+
+/* A descriptor or -1; then a word with the letters n for a network of its own, p for a partial view, and the program. */
+static struct watch next_watch(struct reader *request)
+{
+    struct watch watch = {.facts = number_in(next_string(request))};
+    const char *letters = watch.facts < 0 ? "" : next_string(request);
+    watch.options.own_network = strchr(letters, 'n') != NULL;
+    watch.options.partial_view = strchr(letters, 'p') != NULL;
+    watch.program = watch.facts < 0 ? "" : next_string(request);
+    return watch;
+}
+
+static int install_watched(const struct watch *watch, int supervisor)
+{
+    struct sock_fprog program;
+    errno = EINVAL;
+    if (!decode_program(watch->program, &program))
+        return -1;
+    return watch_this(&program, supervisor, watch->facts, watch->options);
+}
+
 static int run_first(char **files, char **arguments, char **environment)
 {
     bool denied = false;
@@ -149,12 +193,14 @@ static bool is_complete(struct reader *request)
     return request->end - request->at == length;
 }
 
-static int run(int fd, int kept)
+/* The supervisor is the first process of the sandbox; where there is none, -1: a process of its own. */
+static int run(int fd, int kept, int supervisor)
 {
     struct reader request;
     if (read_whole(fd, &request) < 0 || !is_complete(&request))
         return complain(1, "cannot read", "the request");
     int filter = number_in(next_string(&request));
+    struct watch watch = next_watch(&request);
     int channel = number_in(next_string(&request));
     size_t port_count, count;
     char **ports = next_list(&request, &port_count);
@@ -170,6 +216,10 @@ static int run(int fd, int kept)
         return complain(1, "cannot enter the working directory", directory);
     if (filter >= 0 && install_filter(filter) < 0)
         return complain(1, "cannot install", "the seccomp program");
+    if (watch.facts >= 0 && supervisor < 0)
+        supervisor = supervisor_start();
+    if (watch.facts >= 0 && (supervisor < 0 || install_watched(&watch, supervisor) < 0))
+        return complain(1, "cannot watch", "the command");
     if (close_others(kept) < 0)
         return complain(1, "cannot close", "inherited descriptors");
     return run_first(files, arguments, environment);
@@ -177,9 +227,10 @@ static int run(int fd, int kept)
 
 static int run_below(int leash, int fd, int kept)
 {
-    if (reaper_fork(leash) < 0)
+    int supervisor;
+    if (reaper_fork(leash, &supervisor) < 0)
         return complain(1, "cannot start", "the first process");
-    return run(fd, kept);
+    return run(fd, kept, supervisor);
 }
 
 static int refuse(int fd)
@@ -191,15 +242,24 @@ static int refuse(int fd)
     return 1;
 }
 
+static int probe(void)
+{
+    struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog program = {.len = 1, .filter = &allow};
+    return install_listening(&program) < 0;
+}
+
 int main(int argc, char **argv)
 {
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* until the command is executed, which is dumpable again */
     if ((argc == 4 || argc == 5) && strcmp(argv[1], "init") == 0)
         return run_below(number_in(argv[2]), number_in(argv[3]), argc == 5 ? number_in(argv[4]) : -1);
     if ((argc == 3 || argc == 4) && strcmp(argv[1], "run") == 0)
-        return run(number_in(argv[2]), argc == 4 ? number_in(argv[3]) : -1);
+        return run(number_in(argv[2]), argc == 4 ? number_in(argv[3]) : -1, -1);
     if (argc == 3 && strcmp(argv[1], "refuse") == 0)
         return refuse(number_in(argv[2]));
-    say("usage: sandbox-stage init LEASH FD [KEPT] | run FD [KEPT] | refuse FD");
+    if (argc == 2 && strcmp(argv[1], "probe") == 0)
+        return probe();
+    say("usage: sandbox-stage init LEASH FD [KEPT] | run FD [KEPT] | refuse FD | probe");
     return 2;
 }

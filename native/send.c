@@ -1,6 +1,7 @@
-/* Sending on a connected socket what it takes at once. */
+/* Sending on a connected socket what it takes at once, and receiving what is there. */
 #include "addon.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -21,5 +22,23 @@ napi_value send_bytes(napi_env env, napi_callback_info info)
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = more ? 2 : 1};
     ssize_t sent = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     TRY(env, napi_create_int64(env, sent < 0 ? 0 : sent, &result));
+    return result;
+}
+
+/* receive(fd, room) */
+napi_value receive_bytes(napi_env env, napi_callback_info info)
+{
+    size_t count = 2, length;
+    napi_value arguments[2], result;
+    int32_t fd;
+    void *room;
+    TRY(env, napi_get_cb_info(env, info, &count, arguments, NULL, NULL));
+    TRY(env, napi_get_value_int32(env, arguments[0], &fd));
+    TRY(env, napi_get_buffer_info(env, arguments[1], &room, &length));
+    ssize_t received;
+    do
+        received = recv(fd, room, length, MSG_DONTWAIT);
+    while (received < 0 && errno == EINTR);
+    TRY(env, napi_create_int64(env, received < 0 ? 0 : received, &result));
     return result;
 }

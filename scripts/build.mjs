@@ -53,7 +53,12 @@ copyFileSync(`${root}/scripts/launcher.cjs`, `${root}/dist/bin/exec-server.cjs`)
 for (const program of ['exec-server', 'exec-mcp-server']) chmodSync(`${root}/dist/bin/${program}.cjs`, 0o755);
 removeOthers(`${root}/dist/bin`, ['exec-server.cjs', ...parts]);
 run('scripts/make-code-cache.cjs');
-const benchmarks = { main: 'bench/main.ts', exec: 'bench/exec/main.ts', relay: 'bench/relay/main.ts' };
+const benchmarks = {
+  main: 'bench/main.ts',
+  exec: 'bench/exec/main.ts',
+  relay: 'bench/relay/main.ts',
+  denials: 'bench/denials/main.ts',
+};
 await bundle(benchmarks, 'dist/bench');
 
 /** Takes away what earlier builds left. */

@@ -48,6 +48,7 @@ const addon = [
   'start-child',
   'sweep',
 ];
+const denials = ['denials', 'denial-filter', 'denial-forecast', 'denial-subject', 'denial-supervisor'];
 const json = ['bytes', 'json-read', 'json-write'];
 const standIn = ['wrapper-forward', 'wrapper-frames', 'wrapper-complain', 'say', ...json];
 const broker = [
@@ -96,7 +97,7 @@ export const targets = [
   // Static always: these run in views of the disk that have no C library.
   {
     file: 'sandbox-stage',
-    parts: ['sandbox-stage', 'reaper', 'inner-listeners', 'say', 'bytes'],
+    parts: ['sandbox-stage', 'reaper', 'inner-listeners', 'say', 'bytes', ...denials],
     flags: [['-static']],
   },
   { file: 'fs-helper', parts: ['fs-helper', ...filesystem], flags: [['-static']] },

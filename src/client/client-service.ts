@@ -62,8 +62,8 @@ function processEvent(method: NotificationName, params: unknown): ProcessEvent |
     return { type: 'output', seq, stream, bytes: chunk };
   }
   if (method === 'process/exited') {
-    const { seq, exitCode, sandboxDenied } = decode(notifications[method], params);
-    return { type: 'exited', seq, exitCode, sandboxDenied };
+    const { seq, exitCode, sandboxDenied, denials } = decode(notifications[method], params);
+    return { type: 'exited', seq, exitCode, sandboxDenied, ...(denials && { denials }) };
   }
   if (method === 'process/closed') return { type: 'closed', seq: decode(notifications[method], params).seq };
   return undefined;

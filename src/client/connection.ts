@@ -26,6 +26,7 @@ export interface Greeting {
   readonly clientName: string;
   readonly resumeSessionId: string | undefined;
   readonly events: readonly string[] | undefined;
+  readonly sandboxDenials: boolean;
   readonly timeoutMs: number;
 }
 
@@ -40,8 +41,13 @@ export async function openConnection(
   const link = await connector(signal, greeting.resumeSessionId !== undefined);
   try {
     const peer = converse(link, incoming);
-    const { clientName, resumeSessionId, events, timeoutMs } = greeting;
-    const params = { clientName, resumeSessionId: resumeSessionId ?? null, ...(events && { events: [...events] }) };
+    const { clientName, resumeSessionId, events, sandboxDenials, timeoutMs } = greeting;
+    const params = {
+      clientName,
+      resumeSessionId: resumeSessionId ?? null,
+      ...(events && { events: [...events] }),
+      ...(sandboxDenials && { capabilities: { sandboxDenials } }),
+    };
     const answer = await within(peer.call('initialize', encode(methods.initialize.params, params)), timeoutMs, signal);
     const { sessionId, environmentInfo } = decode(methods.initialize.result, answer);
     if (resumeSessionId !== undefined && sessionId !== resumeSessionId) {

@@ -5,7 +5,7 @@ import type { ProcessEvent } from './process-event.ts';
 /** What `process/read` tells about a process when asked without a byte limit. */
 export type Retained = Pick<
   Result<'process/read'>,
-  'chunks' | 'nextSeq' | 'exited' | 'exitCode' | 'closed' | 'sandboxDenied'
+  'chunks' | 'nextSeq' | 'exited' | 'exitCode' | 'closed' | 'sandboxDenied' | 'denials'
 >;
 
 export interface Reconciled {
@@ -45,13 +45,14 @@ export class EventOrder {
 
   /** Fills holes from what the server retains, and tells which cannot be filled. */
   reconcile(retained: Retained): Reconciled {
-    const { chunks, nextSeq, exited, exitCode, closed, sandboxDenied } = retained;
+    const { chunks, nextSeq, exited, exitCode, closed, sandboxDenied = false, denials } = retained;
     for (const { seq, stream, chunk } of chunks) this.#hold({ type: 'output', seq, stream, bytes: chunk });
     if (closed) this.#hold({ type: 'closed', seq: nextSeq - 1 });
     // The answer does not number the exit, but it used up one number: with nothing lost, the only one left over.
     const hole = this.#hole(nextSeq);
     if (exited && this.#exit === 'ahead' && hole?.count === 1) {
-      this.#hold({ type: 'exited', seq: hole.from, exitCode: exitCode ?? -1, sandboxDenied: sandboxDenied ?? false });
+      const facts = { sandboxDenied, ...(denials && { denials }) };
+      this.#hold({ type: 'exited', seq: hole.from, exitCode: exitCode ?? -1, ...facts });
     }
     const events = this.#release();
     const missing = this.#hole(nextSeq);

@@ -32,6 +32,8 @@ export interface ExecServerClientConnectOptions {
   readonly probeIntervalMs?: number;
   /** Notifications to ask for beyond those every client gets. */
   readonly events?: readonly string[];
+  /** Whether to ask for the refusals of sandboxes as facts; servers without the capability do not give them. */
+  readonly sandboxDenials?: boolean;
   /** Sees every notification that is not about one of the client's processes. */
   readonly onNotification?: NotificationListener;
   /** Answers requests of the server; without it they are refused as unknown. */
@@ -61,6 +63,7 @@ export class ExecServerClient implements AsyncDisposable {
     this.#session = new Session(connector, service, {
       clientName: options.clientName ?? 'exec-server-client',
       events: options.events,
+      sandboxDenials: options.sandboxDenials ?? false,
       initializeTimeoutMs: options.initializeTimeoutMs ?? 10_000,
       resumeTimeoutMs: options.resumeTimeoutMs ?? 25_000,
       resumeIntervalMs: options.resumeIntervalMs ?? 100,

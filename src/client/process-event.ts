@@ -1,4 +1,4 @@
-import type { OutputStream } from '../protocol/index.ts';
+import type { Denial, OutputStream } from '../protocol/index.ts';
 
 /** What happens to a process, numbered by the server from 1 without holes. */
 export type ProcessEvent =
@@ -9,5 +9,7 @@ export type ProcessEvent =
       readonly exitCode: number;
       /** Servers before sandboxes were judged do not say. */
       readonly sandboxDenied: boolean | undefined;
+      /** What the sandbox has refused, where the server tells. */
+      readonly denials?: readonly Denial[] | undefined;
     }
   | { readonly type: 'closed'; readonly seq: number };

@@ -1,3 +1,4 @@
+import type { Denial } from '../protocol/index.ts';
 import type { ProcessEvent } from './process-event.ts';
 
 /**
@@ -8,13 +9,19 @@ import type { ProcessEvent } from './process-event.ts';
  */
 export type ProcessState =
   | { readonly phase: 'running' }
-  | { readonly phase: 'exited' | 'closed'; readonly exitCode: number; readonly sandboxDenied: boolean }
+  | {
+      readonly phase: 'exited' | 'closed';
+      readonly exitCode: number;
+      readonly sandboxDenied: boolean;
+      readonly denials?: readonly Denial[];
+    }
   | { readonly phase: 'failed'; readonly failure: Error };
 
 export function nextProcessState(state: ProcessState, event: ProcessEvent): ProcessState {
   if (event.type === 'output') return state;
   if (state.phase === 'running' && event.type === 'exited') {
-    return { phase: 'exited', exitCode: event.exitCode, sandboxDenied: event.sandboxDenied ?? false };
+    const { exitCode, sandboxDenied = false, denials } = event;
+    return { phase: 'exited', exitCode, sandboxDenied, ...(denials && { denials }) };
   }
   if (state.phase === 'exited' && event.type === 'closed') return { ...state, phase: 'closed' };
   throw new Error(`process cannot handle ${event.type} while ${state.phase}`);

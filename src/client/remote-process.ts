@@ -1,5 +1,12 @@
 import { Changes, concatBytes } from '../base/index.ts';
-import { ExecError, type OutputStream, type Params, type Result, type SignalName } from '../protocol/index.ts';
+import {
+  type Denial,
+  ExecError,
+  type OutputStream,
+  type Params,
+  type Result,
+  type SignalName,
+} from '../protocol/index.ts';
 import { ConnectionLost } from '../rpc/index.ts';
 import type { Calls } from './calls.ts';
 import type { Demand } from './demand.ts';
@@ -26,6 +33,8 @@ export interface Communicated {
   readonly terminal: Uint8Array;
   readonly exitCode: number;
   readonly sandboxDenied: boolean;
+  /** What its sandbox has refused; unknown unless the client asks with `sandboxDenials` and the server can tell. */
+  readonly denials?: readonly Denial[];
 }
 
 export interface CollectOptions {
@@ -43,6 +52,7 @@ export interface Collected {
   /** Known once the process has closed. */
   readonly exitCode: number | null;
   readonly sandboxDenied: boolean;
+  readonly denials?: readonly Denial[] | undefined;
   readonly failure: Error | null;
 }
 
@@ -139,9 +149,8 @@ export class RemoteProcess implements AsyncDisposable {
     }
     const state = this.#state;
     if (state.phase === 'failed') throw state.failure;
-    const { exitCode, sandboxDenied } = state.phase === 'running' ? { exitCode: null, sandboxDenied: false } : state;
     const { phase } = state;
-    return { exited: phase !== 'running', exitCode, closed: phase === 'closed', sandboxDenied, timedOut: !reached() };
+    return { exited: phase !== 'running', closed: phase === 'closed', ...endOf(state), timedOut: !reached() };
   }
 
   /** Writes in the order of the calls; resolves when the server has taken the bytes. */
@@ -157,8 +166,8 @@ export class RemoteProcess implements AsyncDisposable {
   async communicate(input?: Uint8Array | string, signal?: AbortSignal): Promise<Communicated> {
     if (input !== undefined) this.#stdin.requireCloseable();
     const [printed] = await Promise.all([this.#readAll(signal), this.#feedAll(input, signal)]);
-    const { exitCode, sandboxDenied } = await this.wait({}, signal);
-    return { ...printed, exitCode: exitCode!, sandboxDenied };
+    const { exitCode, sandboxDenied, denials } = await this.wait({}, signal);
+    return { ...printed, exitCode: exitCode!, sandboxDenied, ...(denials && { denials }) };
   }
 
   /** Watches for a while, or until the process closes, and gives what was printed since the last look. */
@@ -175,10 +184,10 @@ export class RemoteProcess implements AsyncDisposable {
       signal?.throwIfAborted();
     }
     const state = this.#state;
-    const { exitCode, sandboxDenied } = state.phase === 'closed' ? state : { exitCode: null, sandboxDenied: false };
+    const end = endOf(state.phase === 'closed' ? state : { phase: 'running' });
     const failure = state.phase === 'failed' ? state.failure : null;
     const { bytes: output, omittedBytes } = kept;
-    return { output, omittedBytes, running: !this.isOver, exitCode, sandboxDenied, failure };
+    return { output, omittedBytes, running: !this.isOver, ...end, failure };
   }
 
   async signal(signal: SignalName): Promise<void> {
@@ -263,6 +272,13 @@ export class RemoteProcess implements AsyncDisposable {
       if (!(error instanceof ExecError)) throw error; // a process need not read its input: its exit code tells more
     }
   }
+}
+
+/** How a process has ended, as far as it has. */
+function endOf(state: ProcessState): Pick<Result<'process/wait'>, 'exitCode' | 'sandboxDenied' | 'denials'> {
+  if (state.phase !== 'exited' && state.phase !== 'closed') return { exitCode: null, sandboxDenied: false };
+  const { exitCode, sandboxDenied, denials } = state;
+  return { exitCode, sandboxDenied, ...(denials && { denials: [...denials] }) };
 }
 
 const COLLECTED_BYTES = 1024 * 1024;

@@ -8,6 +8,7 @@ import { Liveness } from './liveness.ts';
 export interface SessionOptions {
   readonly clientName: string;
   readonly events: readonly string[] | undefined;
+  readonly sandboxDenials: boolean;
   readonly initializeTimeoutMs: number;
   readonly resumeTimeoutMs: number;
   readonly resumeIntervalMs: number;
@@ -104,8 +105,9 @@ export class Session {
   }
 
   #connect(resumeSessionId: string | undefined, signal: AbortSignal): Promise<Connection> {
-    const { clientName, events, initializeTimeoutMs: timeoutMs } = this.#options;
-    return openConnection(this.#connector, { clientName, events, resumeSessionId, timeoutMs }, this.#incoming, signal);
+    const { clientName, events, sandboxDenials, initializeTimeoutMs: timeoutMs } = this.#options;
+    const greeting = { clientName, events, sandboxDenials, resumeSessionId, timeoutMs };
+    return openConnection(this.#connector, greeting, this.#incoming, signal);
   }
 
   #adopt(connection: Connection, event: ConnectionEvent): void {

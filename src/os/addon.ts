@@ -59,6 +59,8 @@ export interface Addon {
   unmask(bytes: Uint8Array, key: Uint8Array): void;
   /** Sends one or two buffers on a socket without waiting; how many bytes were taken, none if it failed. */
   send(fd: number, bytes: Uint8Array, more: Uint8Array | undefined): number;
+  /** Receives from a socket what is there, without waiting; how many bytes, none at its end too. */
+  receive(fd: number, room: Uint8Array): number;
   /** Answers a request of the filesystem engine (native/fs-engine.h), whose payload may be given apart. */
   fileAnswer(request: Buffer, payload: Uint8Array | undefined): Buffer;
   /** The same on the thread pool. */

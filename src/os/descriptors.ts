@@ -11,6 +11,11 @@ export function receivedNumber(fd: number): bigint | undefined {
   return addon().receivedNumber(fd);
 }
 
+/** Receives from a socket what is there, without waiting, and no more than there is room for. */
+export function receiveNow(socket: number, room: Buffer): Buffer {
+  return room.subarray(0, addon().receive(socket, room));
+}
+
 /** A way for a child to hand descriptors to this process, once. */
 export class DescriptorChannel implements Disposable {
   /** What the child inherits. */

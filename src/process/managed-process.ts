@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Changes, decodeBase64, decodeLatin1 } from '../base/index.ts';
 import {
@@ -9,8 +10,8 @@ import {
   type OutputStream,
   PROCESS_MASK,
 } from '../os/index.ts';
-import { ExecError, limits, type Params, type Result, type SignalName } from '../protocol/index.ts';
-import { type Confined, looksDenied } from '../sandbox/index.ts';
+import { type Denial, ExecError, limits, type Params, type Result, type SignalName } from '../protocol/index.ts';
+import { type Confined, KILLED_BY_FILTER, looksDenied } from '../sandbox/index.ts';
 import { ChunkKeepers } from './chunk-keepers.ts';
 import { OutputFrames, readResultParts } from './output-frames.ts';
 import { OutputSnapshots } from './output-snapshots.ts';
@@ -23,6 +24,8 @@ import { deniedIn, exitCodeOf, next, type ProcessEvent, type ProcessState } from
 export interface ProcessAudience {
   /** Passes on a message; the promise, if any, resolves when there is room for more. */
   send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void>;
+  /** Whether the client has asked for the refusals of sandboxes. */
+  readonly wantsDenials: boolean;
   /** Asks the client to confirm what it has received. */
   probe(): void;
 }
@@ -134,7 +137,7 @@ export class ManagedProcess implements AsyncDisposable {
     const exitCode = this.#exitCode(status);
     // A launcher that is killed while it builds the sandbox does not take its child with it.
     if (this.#confined && 'signal' in status) void killFamily(this.mark, PROCESS_MASK);
-    if (!this.#canBeDenied(exitCode) || this.#hasEndedStreams()) return this.#announceExit(exitCode);
+    if (this.#isKnown || !this.#canBeDenied(exitCode) || this.#hasEndedStreams()) return this.#announceExit(exitCode);
     this.#heldExit = { exitCode, timer: setTimeout(() => void this.#announceExit(exitCode), LAST_WORDS_MS) };
   }
 
@@ -149,8 +152,27 @@ export class ManagedProcess implements AsyncDisposable {
   #announceExit(exitCode: number): Promise<void> {
     clearTimeout(this.#heldExit?.timer);
     this.#heldExit = undefined;
-    const sandboxDenied = this.#canBeDenied(exitCode) && looksDenied(exitCode, this.#output.after(0).map(printed));
-    return this.#apply({ type: 'exited', exitCode, sandboxDenied });
+    return this.#apply({ type: 'exited', exitCode, sandboxDenied: this.#wasDenied(exitCode) });
+  }
+
+  /** By what the sandbox has refused where that is recorded, and else by what was printed. */
+  #wasDenied(exitCode: number): boolean {
+    if (!this.#canBeDenied(exitCode)) return false;
+    const record = this.#confined?.record;
+    if (!record) return looksDenied(exitCode, this.#output.after(0).map(printed));
+    if (exitCode === KILLED_BY_FILTER) record.addKilled(basename(this.argv[0] ?? ''));
+    return record.denials.length > 0;
+  }
+
+  get #isKnown(): boolean {
+    return this.#confined?.record !== undefined;
+  }
+
+  /** What the sandbox has refused, for a client that asks; nothing where it is unknown. */
+  #denials(): { denials?: Denial[] } {
+    if (!this.#audience.wantsDenials) return {};
+    const known = this.#confined && !this.#confined.refused ? this.#confined.record?.denials : [];
+    return known ? { denials: [...known] } : {};
   }
 
   async #printed(stream: OutputStream, chunk: OutputChunk): Promise<void> {
@@ -178,6 +200,7 @@ export class ManagedProcess implements AsyncDisposable {
         this.#announcement('process/exited', {
           exitCode: event.exitCode,
           sandboxDenied: event.sandboxDenied,
+          ...this.#denials(),
         }),
       );
     }
@@ -243,6 +266,7 @@ export class ManagedProcess implements AsyncDisposable {
       closed: this.#state.phase === 'closed',
       failure: null,
       sandboxDenied: deniedIn(this.#state),
+      ...this.#denials(),
       truncated: this.#output.evictedSeq > afterSeq,
       oldestSeq: this.#output.oldestSeq ?? this.#nextSeq,
     };
@@ -310,6 +334,7 @@ export class ManagedProcess implements AsyncDisposable {
       exitCode,
       closed: this.#state.phase === 'closed',
       sandboxDenied: deniedIn(this.#state),
+      ...this.#denials(),
       timedOut: !reached(),
     };
   }

@@ -78,7 +78,10 @@ export class ProcessTable implements AsyncDisposable {
       throw new ExecError('invalidRequest', `at most ${options.maxProcesses} processes may run per connection`);
     }
     const command = restored ?? request;
-    const confined = params.sandbox ? confineStart(command, params.sandbox, params, deniedMatches) : undefined;
+    const watch = options.audience.wantsDenials;
+    const confined = params.sandbox
+      ? confineStart(command, params.sandbox, params, { deniedMatches, watch })
+      : undefined;
     const mark = this.#nextMark();
     const process = new ManagedProcess({
       processId,

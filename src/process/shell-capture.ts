@@ -32,7 +32,8 @@ export async function captureShell({ command, params, dialect, mark }: CaptureOp
   const argv = [command.argv[0]!, '-lc', dialect.capture];
   const plain = { ...command, argv, io: { type: 'pipe', stdin: 'closed' } } as const;
   const { sandbox } = params;
-  const confined = sandbox && confineStart(plain, sandbox, params, await findDenied(plain, sandbox));
+  const deniedMatches = sandbox ? await findDenied(plain, sandbox) : undefined;
+  const confined = sandbox && confineStart(plain, sandbox, params, { deniedMatches, watch: false });
   using _claim = confined?.claim;
   const child = spawn({ ...(confined?.command ?? plain), mark });
   confined?.started();

@@ -49,10 +49,10 @@ export function confineStart(
   command: Omit<SpawnOptions, 'mark'>,
   sandbox: Sandbox,
   { enforceManagedNetwork }: StartParams,
-  deniedMatches?: readonly string[],
+  options: { readonly deniedMatches?: readonly string[] | undefined; readonly watch: boolean },
 ): Confined {
   const managedNetwork = enforceManagedNetwork ?? false;
-  return confine(command, policyOf(command, sandbox), { managedNetwork, deniedMatches });
+  return confine(command, policyOf(command, sandbox), { managedNetwork, ...options });
 }
 
 /** What the patterns of a sandbox match; nothing when they cannot be used, which the start itself will say. */

@@ -12,7 +12,7 @@ export type ProcessState =
 
 export interface Exit {
   readonly exitCode: number;
-  /** Whether the sandbox seems to be why it failed. */
+  /** Whether it failed and its sandbox refused something, or seems to have where that is unknown. */
   readonly sandboxDenied: boolean;
 }
 

@@ -8,6 +8,8 @@ export const limits = {
   retainedOutputBytes: 1024 * 1024,
   /** Bounds the bookkeeping of a process that prints a byte at a time. */
   retainedChunks: 50_000,
+  /** Refusals of its sandbox that are reported of a process. */
+  denialsPerProcess: 32,
   /** Write ids a process remembers, so that a repeated write is recognised. */
   rememberedWriteIds: 4096,
   /** How long a closed process stays readable and its id taken. */

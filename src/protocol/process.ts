@@ -82,6 +82,21 @@ export const start = method({
   result: z.object({ processId, sandboxType: z.optional(z.string()) }),
 });
 
+/** Ours: something the sandbox of a process has refused it, or a process it started. */
+export const denial = z.object({
+  kind: z.enum(['write', 'network', 'syscall', 'read']),
+  /** The path that was to be changed. */
+  path: z.optional(pathUri),
+  /** The peer: `127.0.0.1:80`, `[::1]:80`, `unix:/run/x`, `unix:@abstract`. Unknown where the socket itself was refused. */
+  address: z.optional(z.string()),
+  /** The file name of the program that was refused; empty when it cannot be known. */
+  program: z.string(),
+});
+export type Denial = z.output<typeof denial>;
+
+/** Ours: at most 32, distinct; only for clients with the capability `sandboxDenials`, and only where they are known. */
+const denials = z.optional(z.array(denial));
+
 const chunk = z.object({ seq: unsigned, stream: outputStream, chunk: bytes });
 export type RetainedChunk = z.output<typeof chunk>;
 
@@ -101,6 +116,7 @@ export const read = method({
     closed: z.boolean(),
     failure: optional(z.string()),
     sandboxDenied: z.optional(z.boolean()),
+    denials,
     /** Ours: output between `afterSeq` and the first chunk is gone. */
     truncated: z.optional(z.boolean()),
     /** Ours: number of the oldest chunk still kept. */
@@ -164,6 +180,7 @@ export const wait = method({
     exitCode: z.nullable(z.number()),
     closed: z.boolean(),
     sandboxDenied: z.boolean(),
+    denials,
     timedOut: z.boolean(),
   }),
 });
@@ -208,6 +225,7 @@ export const exited = z.object({
   seq: unsigned,
   exitCode: z.number(),
   sandboxDenied: z.optional(z.boolean()),
+  denials,
 });
 export const closed = z.object({ processId, seq: unsigned });
 export const started = z.object({ processId, startedAtMs: unsigned });

@@ -9,6 +9,8 @@ export const initialize = method({
     resumeSessionId: optional(z.string()),
     /** Notifications beyond the reference's that this client wants to see. */
     events: optional(z.array(z.string())),
+    /** What this client knows beyond the reference: with `sandboxDenials` the refusals of sandboxes are reported. */
+    capabilities: optional(z.record(z.string(), z.boolean())),
   }),
   result: z.object({
     sessionId: z.optional(z.string()), // the oldest servers know no sessions

@@ -1,11 +1,14 @@
 import { type Bubblewrap, bubblewrap } from './bubblewrap.ts';
+import { canWatch } from './can-watch.ts';
+import { DenialRecord } from './denial-record.ts';
 import { expandGlobs } from './glob-scan.ts';
+import { isHidden } from './hidden-path.ts';
 import { InnerProxies, proxyPorts } from './inner-proxies.ts';
 import { filter, type Launcher, launcherArgs, mountPoints, usable } from './launcher.ts';
 import { Leash } from './leash.ts';
 import type { MountPlan } from './mount-plan.ts';
 import { MountPlans } from './mount-plans.ts';
-import type { Policy } from './policy.ts';
+import { hasFullRead, type Policy } from './policy.ts';
 import { Refusal } from './refusal.ts';
 import type { FilterMode } from './seccomp.ts';
 import { type Command, nothing, stageProgram, stageRequest, strings } from './stage.ts';
@@ -19,6 +22,8 @@ export interface Confined {
   readonly order?: LaunchOrder | undefined;
   /** What ends the sandbox; undefined where there is none of its own. */
   readonly leash?: Leash | undefined;
+  /** What its sandbox refuses, where that is watched. */
+  readonly record?: DenialRecord | undefined;
   /** Whether the command never runs: what is spawned only says why. */
   readonly refused: boolean;
   /** To be called as soon as it is spawned. */
@@ -38,6 +43,8 @@ export interface LaunchOrder {
 export interface ConfineOptions {
   /** Whether the network is what the proxies named in the command's environment let through, and nothing else. */
   readonly managedNetwork?: boolean;
+  /** Whether refusals are to be recorded. */
+  readonly watch?: boolean;
   /** What the patterns of the policy match; looked for here unless given. */
   readonly deniedMatches?: readonly string[] | undefined;
   /** What makes the sandbox; the one of this machine unless said otherwise. */
@@ -52,19 +59,20 @@ const FILTER = FIRST_FREE;
 const LEASH = FIRST_FREE + 1;
 const FIRST_EMPTY = FIRST_FREE + 2;
 /** Where no launcher is needed. */
-const FILTER_ALONE = REQUEST + 1;
+const SECOND = REQUEST + 1;
 
 /** Wraps a command so that the policy holds for it and for everything it starts. */
 export function confine(command: Command, policy: Policy, options: ConfineOptions = {}): Confined {
   if (policy.unrestricted && !options.managedNetwork) {
-    return unclaimed(policy.network === 'enabled' ? command : filtered(command, 'isolated', options.kept));
+    return policy.network === 'enabled' ? unclaimed(command) : filtered(command, 'isolated', options);
   }
   const launcher = usable(options.launcher ?? bubblewrap());
   return orRefused(command, () => {
     const { deniedMatches = expandGlobs(policy.deniedGlobs, policy.globDepth) } = options;
     const plan = plans.plan(policy, deniedMatches);
     const proxies = options.managedNetwork ? new InnerProxies(proxyPorts(command.env)) : undefined;
-    return launched(command, plan, { policy, launcher, proxies, kept: options.kept });
+    const watch = options.watch === true && launcher.proc && canWatch();
+    return launched(command, plan, { policy, launcher, proxies, kept: options.kept, watch });
   });
 }
 
@@ -84,22 +92,34 @@ interface Launch {
   readonly launcher: Launcher;
   readonly proxies: InnerProxies | undefined;
   readonly kept: number | undefined;
+  readonly watch: boolean;
 }
 
-function launched(command: Command, plan: MountPlan, { policy, launcher, proxies, kept }: Launch): Confined {
+function launched(command: Command, plan: MountPlan, { policy, launcher, proxies, kept, watch }: Launch): Confined {
   const hostNetwork = policy.network === 'enabled' && !proxies;
   const place = stagePlace(plan, launcher.proc);
   const args = strings([
-    ...launcherArgs(plan, launcher, { network: hostNetwork ? 'host' : 'own', filter: FILTER }),
+    ...launcherArgs(plan, launcher, { network: hostNetwork ? 'host' : 'own', filter: watch ? undefined : FILTER }),
     ...place.args,
     '--as-pid-1',
   ]);
   const channel = FIRST_EMPTY + plan.emptyFiles;
-  const request = stageRequest(command, proxies && { listeners: { channel, ports: proxies.ports } });
   const mode = proxies ? 'proxy' : hostNetwork ? 'base' : 'isolated';
-  const waitable = launcher.proc && mode === 'isolated' && kept === undefined && place.path === USUAL_PLACE;
+  const waitable = launcher.proc && mode === 'isolated' && kept === undefined && !watch && place.path === USUAL_PLACE;
   const calls = filter(mode);
   const leash = new Leash();
+  const record = watch ? new DenialRecord((path) => isHidden(policy, path)) : undefined;
+  const request = stageRequest(command, {
+    ...(proxies && { listeners: { channel, ports: proxies.ports } }),
+    ...(record && {
+      watch: {
+        facts: channel + (proxies ? 1 : 0),
+        program: filter(mode, { files: true, execs: false }),
+        ownNetwork: mode === 'proxy',
+        partialView: !hasFullRead(policy),
+      },
+    }),
+  });
   const mounted = mountPoints().claim(plan.mountPoints);
   return {
     command: {
@@ -115,18 +135,22 @@ function launched(command: Command, plan: MountPlan, { policy, launcher, proxies
         leash.farEnd,
         ...Array.from({ length: plan.emptyFiles }, nothing),
         ...(proxies ? [proxies.channel.childEnd] : []),
+        ...(record ? [record.farEnd] : []),
       ],
     },
     order: waitable ? { launcher, args, request, emptyFiles: plan.emptyFiles } : undefined,
     leash,
+    record,
     refused: false,
     started: () => {
       leash.handedOver();
+      record?.handedOver();
       void proxies?.open();
     },
     claim: {
       [Symbol.dispose]: () => {
         leash[Symbol.dispose]();
+        record?.[Symbol.dispose]();
         mounted[Symbol.dispose]();
         proxies?.[Symbol.dispose]();
       },
@@ -163,13 +187,25 @@ const firstProcess = (path: string, kept?: number): readonly string[] => [
 ];
 
 /** The command with a filter of system calls, in the namespaces of the host. */
-function filtered(command: Command, mode: FilterMode, kept: number | undefined): Command {
-  return {
+function filtered(command: Command, mode: FilterMode, { kept, watch = false }: ConfineOptions): Confined {
+  const staged = {
     ...command,
     argv: [stageProgram(), 'run', ...requestArguments(kept)],
     arg0: 'sandbox-stage',
     env: {},
-    inherit: [stageRequest(command, { filter: FILTER_ALONE }), filter(mode)],
+  };
+  if (!watch || !canWatch()) {
+    const inherit = [stageRequest(command, { filter: SECOND }), filter(mode)];
+    return unclaimed({ ...staged, inherit });
+  }
+  const record = new DenialRecord(() => false);
+  const program = filter(mode, { files: false, execs: false });
+  const watched = { facts: SECOND, program, ownNetwork: false, partialView: false };
+  return {
+    ...unclaimed({ ...staged, inherit: [stageRequest(command, { watch: watched }), record.farEnd] }),
+    record,
+    started: () => record.handedOver(),
+    claim: record,
   };
 }
 

@@ -11,7 +11,7 @@ const KEYWORDS = [
 ];
 
 /** Death by SIGSYS, the end of those who call a forbidden interface. */
-const KILLED_BY_FILTER = 159;
+export const KILLED_BY_FILTER = 159;
 
 /** What a process printed, in the order it came. */
 export type Printed = readonly { readonly stream: 'stdout' | 'stderr' | 'pty'; readonly bytes: Uint8Array }[];

@@ -1,7 +1,7 @@
 export { bubblewrap, confirmBubblewrap, tryBubblewrap } from './bubblewrap.ts';
 export { CommandLaunchers } from './command-launchers.ts';
 export { type Confined, confine } from './confine.ts';
-export { looksDenied } from './denial.ts';
+export { KILLED_BY_FILTER, looksDenied } from './denial.ts';
 export { resolveFilePolicy } from './file-policy.ts';
 export { expandGlobsLater } from './glob-scan.ts';
 export { HelperLaunchers, type LaunchedHelper } from './helper-launchers.ts';

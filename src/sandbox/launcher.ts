@@ -3,7 +3,7 @@ import { type Bubblewrap, isolationArgs } from './bubblewrap.ts';
 import { journalFolder, MountJournal, sweepMountPoints } from './mount-journal.ts';
 import type { MountPlan } from './mount-plan.ts';
 import { MountPoints } from './mount-points.ts';
-import { type FilterMode, seccompProgram } from './seccomp.ts';
+import { type FilterMode, seccompProgram, type WatchedCalls } from './seccomp.ts';
 
 /** What makes a sandbox, and can. */
 export type Launcher = Bubblewrap & { usable: true };
@@ -18,18 +18,18 @@ export function usable(launcher: Bubblewrap): Launcher {
 export function launcherArgs(
   plan: MountPlan,
   { proc }: Launcher,
-  how: { network: 'own' | 'host'; filter: number },
+  how: { network: 'own' | 'host'; filter: number | undefined },
 ): string[] {
   return [
     ...['--new-session', '--die-with-parent'],
     ...plan.args,
     ...isolationArgs({ proc, network: how.network }),
-    ...['--seccomp', String(how.filter)],
+    ...(how.filter === undefined ? [] : ['--seccomp', String(how.filter)]),
   ];
 }
 
-export function filter(mode: FilterMode): Buffer {
-  const program = seccompProgram(mode, { nestedNamespaces: false });
+export function filter(mode: FilterMode, watch?: WatchedCalls): Buffer {
+  const program = seccompProgram(mode, { nestedNamespaces: false, watch });
   if (program === undefined) {
     throw new ExecError('internal', `sandboxed commands cannot run: no seccomp table for ${process.arch} machines`);
   }

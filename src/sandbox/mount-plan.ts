@@ -26,7 +26,7 @@ const DEVICES: Readonly<Record<'usual' | 'null', readonly string[]>> = {
 export const PROTECTED_NAMES = ['.git', '.agents', '.codex', '.aws'] as const;
 
 /** Where programs and libraries live, and what they need to be told. */
-const MINIMAL = ['/bin', '/sbin', '/usr', '/etc', '/lib', '/lib64', '/nix/store', '/run/current-system/sw'];
+export const MINIMAL = ['/bin', '/sbin', '/usr', '/etc', '/lib', '/lib64', '/nix/store', '/run/current-system/sw'];
 
 export interface PlanOptions {
   /** The first of the descriptors that have nothing to read. */

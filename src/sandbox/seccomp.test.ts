@@ -6,6 +6,7 @@ import { machines, type SyscallName } from './syscalls.ts';
 const { EPERM, ENOSYS, ENOTSOCK } = constants.errno;
 const ALLOWED = 'allow';
 const KILLED = 'kill';
+const ASKED = 'ask';
 
 interface Call {
   readonly architecture: number;
@@ -37,6 +38,7 @@ function judge(program: Buffer, { architecture, number, args }: Call): string | 
 function verdict(action: number): string | number {
   if (action === 0x7fff_0000) return ALLOWED;
   if (action === 0x8000_0000) return KILLED;
+  if (action === 0x7fc0_0000) return ASKED;
   if (action >>> 16 === 5) return action & 0xffff;
   throw new Error(`unknown action ${action}`);
 }
@@ -118,6 +120,62 @@ describe.each(['x64', 'arm64'] as const)('the filter of system calls on %s', (ar
       ALLOWED,
       EPERM,
     ]);
+  });
+
+  describe('for a supervisor', () => {
+    const watch = { files: true, execs: false };
+    const watched = (mode: FilterMode, name: SyscallName, ...args: number[]) =>
+      judge(seccompProgram(mode, { nestedNamespaces: false, watch }, arch)!, {
+        architecture: machine.architecture,
+        number: machine.numbers[name],
+        args,
+      });
+
+    it.each(['ptrace', 'setns', 'keyctl', 'bpf', 'connect', 'bind', 'sendto'] as const)('asks about %s', (name) => {
+      expect(watched('isolated', name)).toBe(ASKED);
+    });
+
+    it.each(['io_uring_setup', 'getsockopt', 'listen'] as const)('refuses %s, which programs only try', (name) => {
+      expect(watched('isolated', name)).toBe(EPERM);
+    });
+
+    it('asks about sockets that are refused, and lets others pass', () => {
+      expect(watched('isolated', 'socket', inet!, stream!)).toBe(ASKED);
+      expect(watched('isolated', 'socket', unix!, stream!)).toBe(ALLOWED);
+      expect(watched('base', 'socket', inet!, stream!)).toBe(ALLOWED);
+    });
+
+    it('asks about opening for writing, and not about reading', () => {
+      expect([0, 1, 2, 0o100, 0o1000].map((flags) => watched('isolated', 'openat', 0, 0, flags))).toEqual([
+        ALLOWED,
+        ...Array.from({ length: 4 }, () => ASKED),
+      ]);
+      expect([0, 1, 2 ** 32].map((path) => watched('isolated', 'utimensat', 0, path))).toEqual([ALLOWED, ASKED, ASKED]);
+    });
+
+    it('asks about connections where only the loopback of the sandbox can be reached', () => {
+      expect(watched('proxy', 'connect')).toBe(ASKED);
+      expect(watched('base', 'connect')).toBe(ALLOWED);
+    });
+
+    it('asks about programs only if told to', () => {
+      expect(watched('isolated', 'execve')).toBe(ALLOWED);
+      const program = seccompProgram('base', { nestedNamespaces: false, watch: { files: false, execs: true } }, arch)!;
+      const call = { architecture: machine.architecture, number: machine.numbers.execve, args: [] };
+      expect(judge(program, call)).toBe(ASKED);
+      expect(judge(program, { ...call, number: machine.numbers.mkdirat })).toBe(ALLOWED);
+    });
+
+    it('allows nothing that is refused without one', () => {
+      const plain = seccompProgram('isolated', { nestedNamespaces: false }, arch)!;
+      const asking = seccompProgram('isolated', { nestedNamespaces: false, watch }, arch)!;
+      for (let number = 0; number < 460; number++) {
+        for (const argument of [0, 1, 2, 3, 16, 0x5412, 0x1000_0000]) {
+          const call = { architecture: machine.architecture, number, args: [argument, argument, argument] };
+          if (judge(plain, call) !== ALLOWED) expect(judge(asking, call)).not.toBe(ALLOWED);
+        }
+      }
+    });
   });
 
   it('kills callers of another machine', () => {

@@ -13,7 +13,7 @@ import {
   whenAtLeast,
   whenEqual,
 } from './bpf.ts';
-import { type Machine, machines, type SyscallName } from './syscalls.ts';
+import { type Machine, machines, type OldSyscallName, type SyscallName } from './syscalls.ts';
 
 /**
  * isolated: no network at all. proxy: internet sockets in a namespace that only has a loopback. base: the host's
@@ -24,15 +24,23 @@ export type FilterMode = 'isolated' | 'proxy' | 'base';
 export interface FilterOptions {
   /** Whether a command may make user namespaces of its own, as browsers and container tools do. */
   readonly nestedNamespaces: boolean;
+  /** What a supervisor is asked about; nothing unless given. */
+  readonly watch?: WatchedCalls | undefined;
+}
+
+/** The calls about which a program asks the supervisor that listens (native/denials.h), besides those that it refuses. */
+export interface WatchedCalls {
+  /** Calls that name a file to change. */
+  readonly files: boolean;
+  readonly execs: boolean;
 }
 
 const { EPERM, ENOSYS, ENOTSOCK } = constants.errno;
 
 const ALLOW = 0x7fff_0000;
 const KILL_PROCESS = 0x8000_0000;
+const ASK = 0x7fc0_0000;
 const failWith = (errno: number): number => 0x0005_0000 | errno;
-
-const refuse = finish(failWith(EPERM));
 
 const AF_UNIX = 1;
 const AF_INET = 2;
@@ -44,13 +52,22 @@ const SOCKET_TYPE = 0xf;
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
 const CLONE_NEWUSER = 0x1000_0000;
+/** O_WRONLY, O_RDWR, O_CREAT and O_TRUNC. */
+const CHANGES_FILE = 0x1 | 0x2 | 0x40 | 0x200;
 
-type Rule = readonly [SyscallName, readonly Instruction[]];
+type Rule = readonly [SyscallName | OldSyscallName, readonly Instruction[]];
 
-const refused = (...names: SyscallName[]): Rule[] => names.map((name) => [name, [refuse]]);
+type Refused = (...names: SyscallName[]) => Rule[];
+
+const refusedBy = (instruction: Instruction): Refused => {
+  return (...names) => names.map((name) => [name, [instruction]]);
+};
+
+/** Refused without a word: programs try these, and go on without them. */
+const refusedQuietly = refusedBy(finish(failWith(EPERM)));
 
 /** A datagram or raw socket of the Unix family reaches any other by address, without connecting. */
-const unixStreamsOnly: readonly Instruction[] = [
+const unixStreamsOnly = (refuse: Instruction): readonly Instruction[] => [
   load(argument(0)),
   ...unlessEqual(AF_UNIX, [refuse]),
   load(argument(1)),
@@ -60,39 +77,74 @@ const unixStreamsOnly: readonly Instruction[] = [
   refuse,
 ];
 
-const common: readonly Rule[] = [
-  ...refused('ptrace', 'process_vm_readv', 'process_vm_writev'),
-  ...refused('io_uring_setup', 'io_uring_enter', 'io_uring_register'),
-  ...refused('setns', 'add_key', 'request_key', 'keyctl', 'userfaultfd', 'perf_event_open', 'bpf'),
+const common = (refuse: Instruction): readonly Rule[] => [
+  ...refusedBy(refuse)('ptrace', 'process_vm_readv', 'process_vm_writev'),
+  ...refusedQuietly('io_uring_setup', 'io_uring_enter', 'io_uring_register'),
+  ...refusedBy(refuse)('setns', 'add_key', 'request_key', 'keyctl', 'userfaultfd', 'perf_event_open', 'bpf'),
   ['ioctl', [load(argument(1)), ...whenEqual(TIOCSTI, [refuse]), ...whenEqual(TIOCLINUX, [refuse]), finish(ALLOW)]],
 ];
 
 /** The flags of clone3 are out of a filter's sight; libraries fall back to clone when it is missing. */
-const noUserNamespaces: readonly Rule[] = [
+const noUserNamespaces = (refuse: Instruction): readonly Rule[] => [
   ...(['unshare', 'clone'] as const).map(
     (name): Rule => [name, [load(argument(0)), ...whenAnyBit(CLONE_NEWUSER, [refuse]), finish(ALLOW)]],
   ),
   ['clone3', [finish(failWith(ENOSYS))]],
 ];
 
-const byMode: Readonly<Record<FilterMode, readonly Rule[]>> = {
-  isolated: [
-    ...refused('connect', 'accept', 'accept4', 'bind', 'listen', 'shutdown', 'sendto', 'sendmmsg', 'recvmmsg'),
-    ...refused('getsockopt', 'setsockopt', 'getsockname'),
+const byMode: Readonly<Record<FilterMode, (refuse: Instruction) => readonly Rule[]>> = {
+  isolated: (refuse) => [
+    ...refusedBy(refuse)('connect', 'bind', 'sendto', 'sendmmsg'),
+    ...refusedQuietly('accept', 'accept4', 'listen', 'shutdown', 'recvmmsg'),
+    ...refusedQuietly('getsockopt', 'setsockopt', 'getsockname'),
     // bash asks this of its stdin, and takes every other error for a login over the network.
     ['getpeername', [finish(failWith(ENOTSOCK))]],
-    ['socket', unixStreamsOnly],
-    ['socketpair', unixStreamsOnly],
+    ['socket', unixStreamsOnly(refuse)],
+    ['socketpair', unixStreamsOnly(refuse)],
   ],
-  proxy: [
+  proxy: (refuse) => [
     [
       'socket',
       [load(argument(0)), ...whenEqual(AF_INET, [finish(ALLOW)]), ...whenEqual(AF_INET6, [finish(ALLOW)]), refuse],
     ],
-    ['socketpair', unixStreamsOnly],
+    ['socketpair', unixStreamsOnly(refuse)],
   ],
-  base: [['socket', [load(argument(0)), ...whenEqual(AF_VSOCK, [refuse]), finish(ALLOW)]]],
+  base: (refuse) => [['socket', [load(argument(0)), ...whenEqual(AF_VSOCK, [refuse]), finish(ALLOW)]]],
 };
+
+const asked = (...names: Rule[0][]): Rule[] => names.map((name) => [name, [finish(ASK)]]);
+
+const changesByFlags = (index: number): readonly Instruction[] => [
+  load(argument(index)),
+  ...whenAnyBit(CHANGES_FILE, [finish(ASK)]),
+  finish(ALLOW),
+];
+
+/** Times are set by path, or without one by descriptor, which has been opened before. */
+const withPath = (index: number): readonly Instruction[] => [
+  load(argument(index)),
+  ...unlessEqual(0, [finish(ASK)]),
+  load(argument(index) + 4),
+  ...unlessEqual(0, [finish(ASK)]),
+  finish(ALLOW),
+];
+
+const fileRules: readonly Rule[] = [
+  ['openat', changesByFlags(2)],
+  ['open', changesByFlags(1)],
+  ['utimensat', withPath(1)],
+  ['futimesat', withPath(1)],
+  ...asked('openat2', 'mkdirat', 'mknodat', 'linkat', 'symlinkat', 'unlinkat', 'renameat', 'renameat2', 'truncate'),
+  ...asked('fchmodat', 'fchmodat2', 'fchownat'),
+  ...asked('creat', 'mkdir', 'mknod', 'link', 'symlink', 'unlink', 'rmdir', 'rename'),
+  ...asked('chmod', 'chown', 'lchown', 'utime', 'utimes'),
+];
+
+/** With a network of its own a command may connect to anything, and reaches its own loopback alone. */
+function watchRules(mode: FilterMode, { files, execs }: WatchedCalls): readonly Rule[] {
+  const connects = mode === 'proxy' ? asked('connect') : [];
+  return [...(files ? fileRules : []), ...(execs ? asked('execve', 'execveat') : []), ...connects];
+}
 
 const programs = new Map<string, Buffer>();
 
@@ -100,20 +152,27 @@ const programs = new Map<string, Buffer>();
 export function seccompProgram(mode: FilterMode, options: FilterOptions, arch = process.arch): Buffer | undefined {
   const machine = machines[arch];
   if (machine === undefined) return undefined;
-  const key = `${arch} ${mode} ${options.nestedNamespaces}`;
+  const key = `${arch} ${mode} ${options.nestedNamespaces} ${options.watch?.files} ${options.watch?.execs}`;
   const program = programs.get(key) ?? assemble(compile(machine, mode, options));
   programs.set(key, program);
   return program;
 }
 
-function compile(machine: Machine, mode: FilterMode, { nestedNamespaces }: FilterOptions): Instruction[] {
-  const rules = [...common, ...(nestedNamespaces ? [] : noUserNamespaces), ...byMode[mode]];
+function compile(machine: Machine, mode: FilterMode, { nestedNamespaces, watch }: FilterOptions): Instruction[] {
+  const refuse = finish(watch ? ASK : failWith(EPERM));
+  const rules = [
+    ...common(refuse),
+    ...(nestedNamespaces ? [] : noUserNamespaces(refuse)),
+    ...byMode[mode](refuse),
+    ...(watch ? watchRules(mode, watch) : []),
+  ];
+  const numbers: Readonly<Partial<Record<Rule[0], number>>> = { ...machine.numbers, ...machine.oldNumbers };
   return [
     load(ARCHITECTURE),
     ...unlessEqual(machine.architecture, [finish(KILL_PROCESS)]),
     load(SYSCALL_NUMBER),
     ...(machine.foreignFrom === undefined ? [] : whenAtLeast(machine.foreignFrom, [finish(failWith(ENOSYS))])),
-    ...rules.flatMap(([name, body]) => whenEqual(machine.numbers[name], body)),
+    ...rules.flatMap(([name, body]) => (numbers[name] === undefined ? [] : whenEqual(numbers[name], body))),
     finish(ALLOW),
   ];
 }

@@ -7,22 +7,41 @@ export type Command = Omit<SpawnOptions, 'mark'>;
 export interface StageOptions {
   /** The descriptor of a seccomp program to install, for those whom no launcher has given one. */
   readonly filter?: number;
+  /** How refusals are watched. */
+  readonly watch?: Watch | undefined;
   /** Where to send sockets that listen on these ports. */
   readonly listeners?: { readonly channel: number; readonly ports: readonly number[] };
 }
 
+/** A seccomp program that asks a supervisor, and where that one tells what is refused (native/denials.h). */
+export interface Watch {
+  /** The descriptor of the facts. */
+  readonly facts: number;
+  readonly program: Buffer;
+  readonly ownNetwork: boolean;
+  /** Whether paths of the host may be missing in the view. */
+  readonly partialView: boolean;
+}
+
 /** What native/sandbox-stage.c is told to run. */
 export function stageRequest({ argv, arg0, cwd, env }: Command, options: StageOptions = {}): Buffer {
-  const { filter = -1, listeners = { channel: -1, ports: [] } } = options;
+  const { filter = -1, watch, listeners = { channel: -1, ports: [] } } = options;
   const program = argv[0] ?? '';
   const files = candidates(program, env.PATH);
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const body = Buffer.concat([
-    strings([filter, listeners.channel, listeners.ports.length, ...listeners.ports].map(String)),
+    strings([String(filter), ...watchStrings(watch)]),
+    strings([listeners.channel, listeners.ports.length, ...listeners.ports].map(String)),
     typeof cwd === 'string' ? strings([cwd]) : Buffer.concat([cwd, Buffer.alloc(1)]),
     strings([String(files.length), ...files, String(argv.length), arg0 ?? program, ...argv.slice(1), ...variables]),
   ]);
   return Buffer.concat([strings([String(body.length)]), body]);
+}
+
+function watchStrings(watch: Watch | undefined): readonly string[] {
+  if (!watch) return ['-1'];
+  const { facts, program, ownNetwork, partialView } = watch;
+  return [String(facts), `${ownNetwork ? 'n' : ''}${partialView ? 'p' : ''}`, program.toString('hex')];
 }
 
 /** Strings as C wants them, each ended by NUL. */

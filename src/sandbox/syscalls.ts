@@ -5,9 +5,13 @@ export interface Machine {
   /** Numbers from here on belong to another interface of the same machine. */
   readonly foreignFrom: number | undefined;
   readonly numbers: Readonly<Record<SyscallName, number>>;
+  readonly oldNumbers: Readonly<Partial<Record<OldSyscallName, number>>>;
 }
 
 export type SyscallName = keyof typeof x64;
+
+/** Calls that newer machines do not have: others do the same. */
+export type OldSyscallName = keyof typeof oldX64;
 
 const x64 = {
   ptrace: 101,
@@ -42,6 +46,40 @@ const x64 = {
   unshare: 272,
   clone: 56,
   clone3: 435,
+  execve: 59,
+  execveat: 322,
+  openat: 257,
+  openat2: 437,
+  mkdirat: 258,
+  mknodat: 259,
+  linkat: 265,
+  symlinkat: 266,
+  unlinkat: 263,
+  renameat: 264,
+  renameat2: 316,
+  truncate: 76,
+  fchmodat: 268,
+  fchmodat2: 452,
+  fchownat: 260,
+  utimensat: 280,
+} as const;
+
+const oldX64 = {
+  open: 2,
+  creat: 85,
+  mkdir: 83,
+  mknod: 133,
+  link: 86,
+  symlink: 88,
+  unlink: 87,
+  rmdir: 84,
+  rename: 82,
+  chmod: 90,
+  chown: 92,
+  lchown: 94,
+  utime: 132,
+  utimes: 235,
+  futimesat: 261,
 } as const;
 
 const arm64: Readonly<Record<SyscallName, number>> = {
@@ -77,10 +115,26 @@ const arm64: Readonly<Record<SyscallName, number>> = {
   unshare: 97,
   clone: 220,
   clone3: 435,
+  execve: 221,
+  execveat: 281,
+  openat: 56,
+  openat2: 437,
+  mkdirat: 34,
+  mknodat: 33,
+  linkat: 37,
+  symlinkat: 36,
+  unlinkat: 35,
+  renameat: 38,
+  renameat2: 276,
+  truncate: 45,
+  fchmodat: 53,
+  fchmodat2: 452,
+  fchownat: 54,
+  utimensat: 88,
 };
 
 /** By the names Node gives to machines. */
 export const machines: Readonly<Record<string, Machine | undefined>> = {
-  x64: { architecture: 0xc000_003e, foreignFrom: 0x4000_0000, numbers: x64 },
-  arm64: { architecture: 0xc000_00b7, foreignFrom: undefined, numbers: arm64 },
+  x64: { architecture: 0xc000_003e, foreignFrom: 0x4000_0000, numbers: x64, oldNumbers: oldX64 },
+  arm64: { architecture: 0xc000_00b7, foreignFrom: undefined, numbers: arm64, oldNumbers: {} },
 };

@@ -25,7 +25,7 @@ import type { Handlers, RequestContext } from './handlers.ts';
 import { httpHandlers } from './http-handlers.ts';
 import { processHandlers } from './process-handlers.ts';
 import type { Rehearsal } from './rehearsal.ts';
-import type { Attachment, Session } from './session.ts';
+import type { Attachment, ClientWishes, Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
 
 /**
@@ -145,14 +145,15 @@ export class Connection implements Service {
     void this.#link.send(`{"error":${JSON.stringify(ExecError.from(error).toWire())},"id":-1}`);
   }
 
-  #initialize({ clientName, resumeSessionId, events }: Params<'initialize'>, signal: AbortSignal): unknown {
+  #initialize({ clientName, resumeSessionId, ...asked }: Params<'initialize'>, signal: AbortSignal): unknown {
     if (this.#handshake.phase !== 'new') {
       throw new ExecError('invalidRequest', 'initialize may only be sent once per connection');
     }
     const { sessions } = this.#options;
+    const wishes = wishesOf(asked);
     const greet = (session: Session) => this.#greet(session, clientName, resumeSessionId != null);
-    if (resumeSessionId == null) return greet(sessions.create(this.#attachment, events ?? []));
-    const session = sessions.resume(resumeSessionId, this.#attachment, events ?? []);
+    if (resumeSessionId == null) return greet(sessions.create(this.#attachment, wishes));
+    const session = sessions.resume(resumeSessionId, this.#attachment, wishes);
     if (!(session instanceof Promise)) return greet(session);
     const answer = session.then((resumed) => {
       const result = greet(resumed);
@@ -192,6 +193,10 @@ export class Connection implements Service {
     this.#options.sessions.release(this.#handshake.session, this.#attachment, this.#options.resumable);
     this.#handshake = { phase: 'new' };
   }
+}
+
+function wishesOf({ events, capabilities }: Pick<Params<'initialize'>, 'events' | 'capabilities'>): ClientWishes {
+  return { events: new Set(events ?? []), sandboxDenials: capabilities?.sandboxDenials === true };
 }
 
 /** What is large comes in one piece and is used up by this, so that the next one can have its memory. */

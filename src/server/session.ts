@@ -16,6 +16,12 @@ export interface Attachment {
   lost(): void;
 }
 
+/** What a client has asked for at `initialize`. */
+export interface ClientWishes {
+  readonly events: ReadonlySet<string>;
+  readonly sandboxDenials: boolean;
+}
+
 export interface SessionOptions {
   readonly config: ExecServerConfig;
   readonly log: Logger;
@@ -33,7 +39,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
   readonly number: number;
   readonly #familyMark: bigint;
   #client: Attachment | undefined;
-  #events: ReadonlySet<string> = new Set();
+  #wishes: ClientWishes = { events: new Set(), sandboxDenials: false };
   #unanswered = 0;
   #unsent = 0;
 
@@ -59,9 +65,13 @@ export class Session implements ProcessAudience, AsyncDisposable {
     return this.#client;
   }
 
-  attach(client: Attachment, events: readonly string[]): void {
+  attach(client: Attachment, wishes: ClientWishes): void {
     this.#client = client;
-    this.#events = new Set(events);
+    this.#wishes = wishes;
+  }
+
+  get wantsDenials(): boolean {
+    return this.#wishes.sandboxDenials;
   }
 
   /** Whether it was this client's; a session that another connection has got stays with that. */
@@ -105,7 +115,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
 
   /** Sends a notification that only clients who asked for it know. */
   notifyIfWanted(method: 'process/started' | 'process/failed', params: Readonly<Record<string, unknown>>): void {
-    if (this.#events.has(method)) void this.send(`{"method":"${method}","params":${JSON.stringify(params)}}`);
+    if (this.#wishes.events.has(method)) void this.send(`{"method":"${method}","params":${JSON.stringify(params)}}`);
   }
 
   /** Kills every process of the session, and what they left behind. */

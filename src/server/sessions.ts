@@ -4,7 +4,7 @@ import { claimServerNumber, ownSessions, processMarks, sessionNumbers, startGuar
 import { ExecError, limits } from '../protocol/index.ts';
 import { CommandLaunchers } from '../sandbox/index.ts';
 import type { ExecServerConfig } from './config.ts';
-import { type Attachment, Session } from './session.ts';
+import { type Attachment, type ClientWishes, Session } from './session.ts';
 
 /** All sessions of a server, attached or waiting to be resumed. */
 export class Sessions implements AsyncDisposable {
@@ -30,7 +30,7 @@ export class Sessions implements AsyncDisposable {
   /** The mark of the next helper, which the guardian will know as ours. */
   readonly helperMark = processMarks(this.#server, ownSessions.helpers);
 
-  create(client: Attachment, events: readonly string[]): Session {
+  create(client: Attachment, wishes: ClientWishes): Session {
     const session = new Session({
       config: this.#config,
       log: this.#log,
@@ -40,7 +40,7 @@ export class Sessions implements AsyncDisposable {
     });
     this.#sessions.set(session.id, session);
     this.#living.add(session);
-    session.attach(client, events);
+    session.attach(client, wishes);
     return session;
   }
 
@@ -48,18 +48,13 @@ export class Sessions implements AsyncDisposable {
    * Gives a session to another connection. One that is attached is free when the old connection gives no sign of life:
    * its client has noticed a loss that the server has not. Without such a doubt the answer is there at once.
    */
-  resume(id: string, client: Attachment, events: readonly string[]): Session | Promise<Session> {
+  resume(id: string, client: Attachment, wishes: ClientWishes): Session | Promise<Session> {
     const session = this.#find(id);
-    if (session.client) return this.#takeOver(session, session.client, client, events);
-    return this.#attach(session, client, events);
+    if (session.client) return this.#takeOver(session, session.client, client, wishes);
+    return this.#attach(session, client, wishes);
   }
 
-  async #takeOver(
-    session: Session,
-    holder: Attachment,
-    client: Attachment,
-    events: readonly string[],
-  ): Promise<Session> {
+  async #takeOver(session: Session, holder: Attachment, client: Attachment, wishes: ClientWishes): Promise<Session> {
     const { link } = holder;
     const isAlive = link.answers === undefined || (await link.answers(limits.takeOverProbeMs));
     this.#find(session.id); // it may have ended meanwhile
@@ -70,7 +65,7 @@ export class Sessions implements AsyncDisposable {
       this.#log.info('session.taken_over', { sessionId: session.id });
       holder.lost();
     }
-    return this.#attach(session, client, events);
+    return this.#attach(session, client, wishes);
   }
 
   #find(id: string): Session {
@@ -79,10 +74,10 @@ export class Sessions implements AsyncDisposable {
     return session;
   }
 
-  #attach(session: Session, client: Attachment, events: readonly string[]): Session {
+  #attach(session: Session, client: Attachment, wishes: ClientWishes): Session {
     clearTimeout(this.#expiries.get(session));
     this.#expiries.delete(session);
-    session.attach(client, events);
+    session.attach(client, wishes);
     return session;
   }
 

@@ -61,9 +61,18 @@ export interface RunOptions {
   readonly start?: Readonly<Record<string, unknown>>;
 }
 
+export interface Denial {
+  readonly kind: string;
+  readonly path?: string;
+  readonly address?: string;
+  readonly program: string;
+}
+
 export interface Outcome {
   readonly exitCode: number;
   readonly denied: boolean;
+  /** What the client is told about refusals, if anything. */
+  readonly denials: readonly Denial[] | undefined;
   readonly stdout: string;
   readonly stderr: string;
 }
@@ -81,6 +90,8 @@ export interface YardOptions {
   readonly args?: readonly string[];
   /** What a client sends to be let in. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Members of `initialize` besides the usual ones. */
+  readonly hello?: Readonly<Record<string, unknown>>;
 }
 
 /** A server, a workspace with a repository in it, and a directory outside with a secret. */
@@ -197,6 +208,7 @@ export async function outcomeOf(process: TrackedProcess): Promise<Outcome> {
   return {
     exitCode: exited.params.exitCode as number,
     denied: exited.params.sandboxDenied as boolean,
+    denials: exited.params.denials as readonly Denial[] | undefined,
     stdout: process.output('stdout'),
     stderr: process.output('stderr'),
   };

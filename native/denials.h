@@ -1,0 +1,96 @@
+/*
+ * Refusals of a sandbox, seen as they happen: the seccomp program of a watched command asks a supervisor about every call that it
+ * refuses and about every call that names a file to change. The supervisor answers the first kind with the error of the refusal,
+ * and lets the kernel decide about the second after it has worked out whether the kernel will refuse. It grants nothing.
+ */
+#ifndef EXEC_DENIALS_H
+#define EXEC_DENIALS_H
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define MOST_FACTS 32
+#define LONGEST_SUBJECT 4096
+#define LONGEST_PROGRAM 255
+
+/*
+ * A fact on its way to the server (src/sandbox/denial-frames.ts): this header, the subject, the program's name. Numbers are those
+ * of the machine.
+ */
+struct fact_header {
+    uint8_t kind;    /* enum fact_kind */
+    uint8_t missing; /* nothing is there in this view: whether that is the sandbox's doing is for the server to say */
+    uint16_t subject, program;
+    uint16_t reserved;
+};
+
+enum fact_kind { FACT_WRITE = 1, FACT_NETWORK = 2, FACT_SYSCALL = 3 };
+
+/* What a supervisor has to know about the sandbox of its command. */
+struct watch_options {
+    bool own_network;  /* connect is not refused, but only the loopback of the sandbox's own network can be reached */
+    bool partial_view; /* paths of the host may be missing */
+    bool other_view;   /* commands have another root directory than the supervisor */
+};
+
+struct denials {
+    int listener;
+    int facts; /* a stream socket to the server */
+    struct watch_options options;
+    unsigned told, missed; /* refusals, and paths that are missing */
+    uint64_t seen[2 * MOST_FACTS];
+};
+
+/* Takes one notification off the listener and answers it. */
+void denials_serve(struct denials *denials);
+
+/* Answers a notification that was taken off already. */
+void denials_answer(struct denials *denials, const struct seccomp_notif *notification);
+
+/* denial-subject.c */
+
+/* A string of another process: its length, or -1. The room is LONGEST_SUBJECT bytes. */
+ssize_t read_remote_string(pid_t thread, uint64_t address, char *room);
+ssize_t read_remote(pid_t thread, uint64_t address, void *room, size_t length);
+/* Makes a path absolute as its process would; false when it cannot be known or is too long. */
+bool make_absolute(pid_t thread, int directory, char *path);
+/* Writes a socket address as text; false when it is of no kind that has one. */
+bool print_address(const void *address, size_t length, char *text, size_t room);
+/* The file name of the program a thread executes; its length. */
+size_t program_name(pid_t thread, char *name);
+
+/* denial-forecast.c */
+enum forecast { GOES_ON, REFUSED, MISSING };
+
+struct view {
+    bool other_root;  /* paths start at the root directory of the thread */
+    pid_t thread;
+};
+
+enum forecast forecast_open(const struct view *view, const char *path, uint64_t flags);
+enum forecast forecast_make(const struct view *view, const char *path);
+enum forecast forecast_remove(const struct view *view, const char *path);
+enum forecast forecast_write(const struct view *view, const char *path);
+enum forecast forecast_change(const struct view *view, const char *path);
+/* Whether a Unix socket could be connected to if it were allowed. */
+bool is_socket(const struct view *view, const char *path);
+
+/* denial-filter.c */
+
+/* Installs a program for this process and all it starts; its listener, or -1. */
+int install_listening(const struct sock_fprog *program);
+/* Puts this process and all it starts under a program whose listener goes to the supervisor at the other end of a channel. */
+int watch_this(const struct sock_fprog *program, int channel, int facts, struct watch_options options);
+/* Takes what watch_this has sent; false when nothing is to be watched. */
+bool denials_receive(struct denials *denials, int channel);
+
+/* denial-supervisor.c */
+
+/* Starts a supervisor; the channel to it, or -1. */
+int supervisor_start(void);
+
+#endif
