@@ -1,5 +1,6 @@
 import { hardenProcess, nativeStatus } from '../os/index.ts';
 import { describeOptions, parseOptions } from './arguments.ts';
+import { handleFaults } from './faults.ts';
 import { checkRemoteValues, remoteOptions } from './remote-options.ts';
 import { stderrLogger } from './stderr-logger.ts';
 import { UsageError } from './usage-error.ts';
@@ -39,9 +40,10 @@ export async function forwardCommand(argv: readonly string[]): Promise<number> {
   }
   if (nativeStatus().ready) hardenProcess();
   const stop = new AbortController();
+  const log = stderrLogger(process.env);
+  using faults = handleFaults(log, stop);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
   const { serveRemotely } = await import('./remote-command.ts');
-  const log = stderrLogger(process.env);
   await serveRemotely({ values, settings: {}, destination: values.connect!, log }, stop.signal);
-  return 0;
+  return faults.isFatal ? 1 : 0;
 }

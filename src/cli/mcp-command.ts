@@ -9,6 +9,7 @@ import { RulesStore, userRulesFolder } from '../rules/index.ts';
 import { localBackend, remoteBackend, type SandboxMode, sandboxModes } from '../unified-exec/index.ts';
 import { describeOptions, parseOptions, type Values } from './arguments.ts';
 import { chosenConnector, readToken, remoteServerOptions, tokenOption } from './connect-options.ts';
+import { handleFaults } from './faults.ts';
 import { secretFiles } from './secret-files.ts';
 import { stderrLogger } from './stderr-logger.ts';
 import { UsageError } from './usage-error.ts';
@@ -97,6 +98,7 @@ export async function mcpCommand(argv: readonly string[]): Promise<number> {
   const http = values.http === undefined ? undefined : { ...parseAddress(values.http), ...httpToken(values) };
   const log = stderrLogger(process.env);
   const stop = new AbortController();
+  using faults = handleFaults(log, stop);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
   await using scope = new Scope();
   const openToolSet = await chooseToolSet(values, log, scope);
@@ -109,7 +111,7 @@ export async function mcpCommand(argv: readonly string[]): Promise<number> {
   } else {
     await serveStdio({ input: process.stdin, output: process.stdout, openToolSet, log }, stop.signal);
   }
-  return 0;
+  return faults.isFatal ? 1 : 0;
 }
 
 /** The options of the shell tool, if that is what is wanted. */

@@ -21,6 +21,8 @@ export interface RemoteCommandOptions {
   /** A server to pass everything on to, instead of serving it here. */
   readonly destination?: string;
   readonly log: Logger;
+  /** Given a function that changes the settings while serving. */
+  readonly changes?: (change: (settings: Partial<ExecServerConfig>) => void) => void;
 }
 
 /** Serves as a remote environment until the signal aborts, or stdin ends if that was asked for. */
@@ -31,10 +33,12 @@ export async function serveRemotely(options: RemoteCommandOptions, signal: Abort
   const serve = await chooseTransport(values, environmentId);
   await using scope = new Scope();
   const stop = new AbortController();
-  signal.addEventListener('abort', () => stop.abort());
-  if (signal.aborted) stop.abort();
+  const { accept, point } = await receiver({ ...options, log }, scope);
+  const finish = (): void => void (point?.finish() ?? Promise.resolve()).finally(() => stop.abort());
+  signal.addEventListener('abort', finish);
+  if (signal.aborted) finish();
   if (stopsWithStdin(values)) process.stdin.resume().once('end', () => stop.abort());
-  const accept = await receiver({ ...options, log }, scope);
+  options.changes?.((settings) => point?.configure(relayedConfig(settings)));
   optimizeSooner();
   const registerTimeoutMs = seconds(values['register-timeout']);
   await serve({ registryUrl: values.remote ?? '', environmentId, accept, registerTimeoutMs, log }, stop);
@@ -54,11 +58,15 @@ async function chooseTransport(values: RemoteValues, environmentId: string): Pro
 }
 
 async function receiver({ destination, settings, log }: RemoteCommandOptions, scope: Scope) {
-  if (destination !== undefined) return forwardTo(destination, log);
-  const config = { retainedOutputBytesPerProcess: RELAYED_OUTPUT_BYTES, ...settings };
-  const point = scope.own(await openConnectionPoint({ config, log }));
-  return (link: Link): void => point.connect(link, { resumable: true });
+  if (destination !== undefined) return { accept: forwardTo(destination, log), point: undefined };
+  const point = scope.own(await openConnectionPoint({ config: relayedConfig(settings), log }));
+  return { accept: (link: Link): void => point.connect(link, { resumable: true }), point };
 }
+
+const relayedConfig = (settings: Partial<ExecServerConfig>): Partial<ExecServerConfig> => ({
+  retainedOutputBytesPerProcess: RELAYED_OUTPUT_BYTES,
+  ...settings,
+});
 
 /** More than a server keeps for clients that are near: it is also what may be on its way, which is longer here. */
 const RELAYED_OUTPUT_BYTES = 4 * 1024 * 1024;

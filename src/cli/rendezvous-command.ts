@@ -13,6 +13,7 @@ import {
   type TokenVerifier,
 } from '../rendezvous/index.ts';
 import { describeOptions, parseOptions, type Values } from './arguments.ts';
+import { handleFaults } from './faults.ts';
 import { optimizeSooner } from './optimizer.ts';
 import { stderrLogger } from './stderr-logger.ts';
 import { UsageError } from './usage-error.ts';
@@ -98,6 +99,8 @@ export async function rendezvousCommand(argv: readonly string[]): Promise<number
     throw new UsageError(`--listen on ${address.host} needs --public-url: clients are told where to connect`);
   }
   const log = stderrLogger(process.env);
+  const stop = new AbortController();
+  using faults = handleFaults(log, stop);
   const secrets = readSecrets(values, log);
   const tokens = readTokens(values, log);
   await using audit = new AuditLog(log, values['audit-log']);
@@ -118,12 +121,13 @@ export async function rendezvousCommand(argv: readonly string[]): Promise<number
   });
   optimizeSooner();
   const stopped = new Promise<void>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+    stop.signal.addEventListener('abort', () => resolve());
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
   });
   process.stderr.write(tokens?.announcement ?? '');
   process.stdout.write(`${service.url}\n`);
   await stopped;
-  return 0;
+  return faults.isFatal ? 1 : 0;
 }
 
 function parseListen(text: string): { host: string; port: number } {

@@ -2,7 +2,10 @@ import { hardenProcess, nativeStatus, secretPaths } from '../os/index.ts';
 import { DEFAULT_LISTEN_URL, parseListenUrl, serve } from '../server/index.ts';
 import { describeOptions, parseOptions } from './arguments.ts';
 import { authOptions, readAuth } from './auth-options.ts';
+import { handleFaults } from './faults.ts';
+import { reloadOnHangup } from './hangup.ts';
 import { optimizeSooner } from './optimizer.ts';
+import type { RemoteCommandOptions } from './remote-command.ts';
 import { checkRemoteValues, type RemoteValues, remoteOptions } from './remote-options.ts';
 import { secretFiles } from './secret-files.ts';
 import { readSettings, settingOptions } from './settings.ts';
@@ -46,11 +49,15 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   const log = stderrLogger(process.env);
   if (process.geteuid?.() === 0) log.info('server.runs_as_root', { advice: 'run it as an ordinary user' });
   const stop = new AbortController();
+  using faults = handleFaults(log, stop);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
+  const reread = () => readSettings(values, process.env, values.config as string | undefined);
   if (values.remote !== undefined) {
     const { serveRemotely } = await import('./remote-command.ts');
-    await serveRemotely({ values: values as RemoteValues, settings, log }, stop.signal);
-    return 0;
+    const changes: RemoteCommandOptions['changes'] = (change) =>
+      reloadOnHangup(async () => change(await reread()), log);
+    await serveRemotely({ values: values as RemoteValues, settings, log, changes }, stop.signal);
+    return faults.isFatal ? 1 : 0;
   }
   await serve(
     {
@@ -61,8 +68,13 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
       log,
       announce: (url) => process.stdout.write(`${url}\n`),
       loaded: optimizeSooner,
+      changes: (change) =>
+        reloadOnHangup(async () => {
+          const config = await reread();
+          change({ config, auth: readAuth(values as Parameters<typeof readAuth>[0]) });
+        }, log),
     },
     stop.signal,
   );
-  return 0;
+  return faults.isFatal ? 1 : 0;
 }

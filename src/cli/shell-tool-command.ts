@@ -7,6 +7,7 @@ import { inheritable } from '../process/index.ts';
 import { RulesStore, userRulesFolder } from '../rules/index.ts';
 import { type SandboxMode, sandboxModes } from '../unified-exec/index.ts';
 import { describeOptions, parseOptions } from './arguments.ts';
+import { handleFaults } from './faults.ts';
 import { secretFiles } from './secret-files.ts';
 import { chooseShellPrograms } from './shell-tool-programs.ts';
 import { stderrLogger } from './stderr-logger.ts';
@@ -82,6 +83,7 @@ export async function shellToolCommand(argv: readonly string[]): Promise<number>
   if (!native.ready) throw new Error(native.reason);
   const log = stderrLogger(process.env);
   const stop = new AbortController();
+  using faults = handleFaults(log, stop);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
   const folders = [userRulesFolder()];
   const files = (values.rules ?? []).map((path) => resolve(path));
@@ -102,7 +104,7 @@ export async function shellToolCommand(argv: readonly string[]): Promise<number>
     }),
   );
   await serveShellTool({ shell, sandbox, log, input: process.stdin, output: process.stdout }, stop.signal);
-  return 0;
+  return faults.isFatal ? 1 : 0;
 }
 
 function parseSandbox(text: string): SandboxMode {

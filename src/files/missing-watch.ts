@@ -109,8 +109,12 @@ class ArmedWatch implements Disposable {
 
 /** What tells one state of a file from another; undefined when there is none. */
 function fingerprint(path: Buffer): string | undefined {
-  const status = lstatSync(path, { throwIfNoEntry: false, bigint: true });
-  return status && `${status.ino} ${status.size} ${status.mtimeNs} ${status.ctimeNs}`;
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = lstatSync(path, { bigint: true });
+    return `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
+  } catch {
+    return undefined; // nothing there, or nothing that could be seen: a directory on the way is a file, a loop or closed to us
+  }
 }
 
 /** The nearest directory above a path that is there. */

@@ -39,8 +39,13 @@ export function gatherFrames(socket: Socket, handling: ByteHandling, shortcut?: 
   let roomy = true;
   socket.push = (chunk: Buffer | null) => {
     roomy = true;
-    if (chunk === null) gatherer.end();
-    else gatherer.add(chunk);
+    try {
+      if (chunk === null) gatherer.end();
+      else gatherer.add(chunk);
+    } catch (error) {
+      socket.destroy(error as Error); // out of memory, for example: the end of this connection alone
+      return false;
+    }
     return chunk === null ? push(null) : roomy;
   };
 }

@@ -15,6 +15,8 @@ export interface WebSocketLinkOptions {
   readonly below?: ByteHandling & { readonly socket: Socket; readonly sendNow: SendNow };
   /** Ping this often and give up on a peer that left two pings unanswered. */
   readonly pingIntervalMs?: number;
+  /** Called when a fault of ours has ended the connection. */
+  readonly onFault?: (error: unknown) => void;
   /** Kept for a peer that asks one thing after the other. */
   readonly vigil?: Vigil | undefined;
 }
@@ -52,8 +54,13 @@ export class WebSocketLink implements Link {
       ws.ping(text);
     });
     ws.on('pong', (data) => {
-      this.#delivery.answered(data.toString('latin1'));
-      this.#answers.notify();
+      try {
+        this.#delivery.answered(data.toString('latin1'));
+        this.#answers.notify();
+      } catch (error) {
+        ws.terminate();
+        options.onFault?.(error);
+      }
     });
     ws.on('error', () => ws.terminate()); // reported by `close`, which follows
     ws.on('close', (code, reason) => this.#end({ code, reason: reason.toString() }));

@@ -1,13 +1,15 @@
+import { type Deferred, deferred } from '../base/index.ts';
 import type { ChildEvent } from './child.ts';
 
 /** The events of one child, in order, once. Taking an event returns the room of the chunk taken before it. */
 export class ChildEvents implements AsyncIterable<ChildEvent>, AsyncIterator<ChildEvent> {
   readonly #grant: (event: ChildEvent) => void;
-  readonly #waiting: ((result: IteratorResult<ChildEvent>) => void)[] = [];
+  readonly #waiting: Deferred<IteratorResult<ChildEvent>>[] = [];
   #queue: ChildEvent[] = [];
   #head = 0;
   #taken: ChildEvent | undefined;
   #complete = false;
+  #failure: { readonly error: unknown } | undefined;
 
   constructor(grant: (event: ChildEvent) => void) {
     this.#grant = grant;
@@ -22,20 +24,29 @@ export class ChildEvents implements AsyncIterable<ChildEvent>, AsyncIterator<Chi
     this.#taken = undefined;
     const event = this.#shift();
     if (event !== undefined) return Promise.resolve({ done: false, value: this.#take(event) });
+    if (this.#failure) return Promise.reject(this.#failure.error);
     if (this.#complete) return Promise.resolve({ done: true, value: undefined });
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    const next = deferred<IteratorResult<ChildEvent>>();
+    this.#waiting.push(next);
+    return next.promise;
   }
 
   push(event: ChildEvent): void {
-    const resolve = this.#waiting.shift();
-    if (resolve === undefined) this.#queue.push(event);
-    else resolve({ done: false, value: this.#take(event) });
+    const waiting = this.#waiting.shift();
+    if (waiting === undefined) this.#queue.push(event);
+    else waiting.resolve({ done: false, value: this.#take(event) });
   }
 
   /** No event follows. */
   complete(): void {
     this.#complete = true;
-    for (const resolve of this.#waiting.splice(0)) resolve({ done: true, value: undefined });
+    for (const { resolve } of this.#waiting.splice(0)) resolve({ done: true, value: undefined });
+  }
+
+  /** An event could not be taken through a fault of ours: the iteration fails after what came before. */
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
   }
 
   #take(event: ChildEvent): ChildEvent {

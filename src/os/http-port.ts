@@ -14,6 +14,7 @@ export class HttpPort implements AsyncDisposable {
   readonly #goodbyeMs: number;
   /** The server itself forgets a connection that asks to be upgraded, whatever becomes of it. */
   readonly #sockets = new Set<Socket>();
+  #closed: Promise<unknown> | undefined;
 
   /** Those connected have as long as `goodbyeMs` to leave when the port closes. */
   constructor(server: Server, goodbyeMs: number) {
@@ -39,13 +40,18 @@ export class HttpPort implements AsyncDisposable {
     return `${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   }
 
+  /** Takes no new connections; those there are stay. */
+  stopListening(): void {
+    this.#closed ??= new Promise((resolve) => this.#server.close(resolve));
+  }
+
   /** Takes no new connections; resolves when the last one is gone, which takes as long as our patience at most. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.stopListening();
     const patience = setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy();
     }, this.#goodbyeMs);
-    await closed;
+    await this.#closed;
     clearTimeout(patience);
   }
 }

@@ -94,6 +94,10 @@ export class NativeChild implements Child, Receiver {
     }
   }
 
+  failed(error: unknown): void {
+    this.events.fail(error);
+  }
+
   #grant(event: ChildEvent): void {
     if (this.#released || event.type !== 'output') return;
     this.#reactor.addon.grant(this.#id, this.#streams.indexOf(event.stream), event.chunk.byteLength);

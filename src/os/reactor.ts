@@ -4,6 +4,8 @@ import { HEADROOM, TAILROOM } from './chunk.ts';
 /** Something the addon reports events to. */
 export interface Receiver {
   receive(kind: number, stream: number, value: number | Buffer, byteLength: number): void;
+  /** Called when `receive` has thrown, which concerns this child alone. */
+  failed(error: unknown): void;
 }
 
 /** Hands the events of the addon's I/O thread to the children they belong to. */
@@ -27,7 +29,11 @@ export class Reactor {
   #deliver(batch: Batch): void {
     for (let i = 0; i < batch.length; i += 5) {
       const receiver = this.#receivers.get(batch[i] as number);
-      receiver?.receive(batch[i + 1] as number, batch[i + 2] as number, batch[i + 3]!, batch[i + 4] as number);
+      try {
+        receiver?.receive(batch[i + 1] as number, batch[i + 2] as number, batch[i + 3]!, batch[i + 4] as number);
+      } catch (error) {
+        receiver?.failed(error);
+      }
     }
   }
 }

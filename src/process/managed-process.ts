@@ -58,6 +58,7 @@ export class ManagedProcess implements AsyncDisposable {
   readonly #confined: Confined | undefined;
   readonly #audience: ProcessAudience;
   readonly #onClosed: () => void;
+  readonly #onFault: (error: unknown) => void;
   readonly #output: RetainedOutput;
   readonly #snapshots: OutputSnapshots;
   readonly #input: ProcessInput;
@@ -80,16 +81,24 @@ export class ManagedProcess implements AsyncDisposable {
     this.#confined = confined;
     this.#audience = audience;
     this.#onClosed = onClosed;
+    this.#onFault = options.onFault;
     const drop = (chunk: OutputChunk) => this.#keepers.drop(chunk);
     this.#output = new RetainedOutput({ bytes: retainedOutputBytes, chunks: limits.retainedChunks }, drop);
     this.#snapshots = new OutputSnapshots(retainedOutputBytes, drop);
     this.#frames = new OutputFrames(processId);
     this.#input = new ProcessInput(child, tty);
-    this.#apply({ type: 'spawned', streams: (tty ? 1 : 2) + this.#sandboxes });
-    void this.#follow().catch((error) => {
-      options.onFault(error);
-      return this[Symbol.asyncDispose]();
-    });
+    this.#aside(this.#apply({ type: 'spawned', streams: (tty ? 1 : 2) + this.#sandboxes }));
+    this.#aside(
+      this.#follow().catch((error) => {
+        options.onFault(error);
+        return this[Symbol.asyncDispose]();
+      }),
+    );
+  }
+
+  /** Work that nobody waits for; its failure concerns this process alone. */
+  #aside(work: Promise<unknown>): void {
+    work.catch(this.#onFault);
   }
 
   get state(): ProcessState {
@@ -136,9 +145,9 @@ export class ManagedProcess implements AsyncDisposable {
   async #exited(status: ExitStatus): Promise<void> {
     const exitCode = this.#exitCode(status);
     // A launcher that is killed while it builds the sandbox does not take its child with it.
-    if (this.#confined && 'signal' in status) void killFamily(this.mark, PROCESS_MASK);
+    if (this.#confined && 'signal' in status) this.#aside(killFamily(this.mark, PROCESS_MASK));
     if (this.#isKnown || !this.#canBeDenied(exitCode) || this.#hasEndedStreams()) return this.#announceExit(exitCode);
-    this.#heldExit = { exitCode, timer: setTimeout(() => void this.#announceExit(exitCode), LAST_WORDS_MS) };
+    this.#heldExit = { exitCode, timer: setTimeout(() => this.#aside(this.#announceExit(exitCode)), LAST_WORDS_MS) };
   }
 
   #canBeDenied(exitCode: number): boolean {
@@ -194,6 +203,7 @@ export class ManagedProcess implements AsyncDisposable {
   /** Numbers are taken together with the change of state, so that no reader sees the one without the other. */
   async #apply(event: ProcessEvent): Promise<void> {
     this.#state = next(this.#state, event);
+    const closes = this.#state.phase === 'closed'; // asked now: by the time all is sent a later event may have closed it
     const announcements: string[] = [];
     if (event.type === 'exited') {
       announcements.push(
@@ -204,10 +214,10 @@ export class ManagedProcess implements AsyncDisposable {
         }),
       );
     }
-    if (this.#state.phase === 'closed') announcements.push(this.#announcement('process/closed', {}));
+    if (closes) announcements.push(this.#announcement('process/closed', {}));
     this.#changes.notify();
     for (const announcement of announcements) await this.#audience.send(announcement);
-    if (this.#state.phase === 'closed') this.#onClosed();
+    if (closes) this.#onClosed();
   }
 
   #announcement(method: string, facts: Readonly<Record<string, unknown>>): string {
@@ -294,11 +304,19 @@ export class ManagedProcess implements AsyncDisposable {
    * running ends only for a caller that names a mode: to the reference such a process is over.
    */
   terminate(mode: Params<'process/terminate'>['mode']): boolean {
-    if (this.#state.phase === 'draining' && mode) void killFamily(this.mark, PROCESS_MASK); // and read what it printed
+    if (this.#state.phase === 'draining' && mode) this.#aside(killFamily(this.mark, PROCESS_MASK)); // and read what it printed
     if (this.#state.phase !== 'running') return false;
-    if (mode?.type === 'graceful') void this.#endGracefully(mode.timeoutMs);
-    else void this.#endByForce();
+    this.#aside(mode?.type === 'graceful' ? this.#endGracefully(mode.timeoutMs) : this.#endByForce());
     return true;
+  }
+
+  /** Asks it to end, and ends it by force when the signal aborts; resolves when it has closed, or soon after that. */
+  async end(signal: AbortSignal): Promise<void> {
+    this.signal('terminate');
+    await this.wait({}, signal);
+    if (this.#state.phase === 'closed') return;
+    this.#aside(this.#endByForce());
+    await this.wait({ timeoutMs: FORCED_END_MS }, new AbortController().signal);
   }
 
   async #endGracefully(timeoutMs: number): Promise<void> {
@@ -355,6 +373,9 @@ export class ManagedProcess implements AsyncDisposable {
 
 /** The retained output, the snapshot, and the message on its way to the client. */
 const KEEPERS_OF_NEW_CHUNK = 3;
+
+/** How long the last output of a killed process may take to be passed on. */
+const FORCED_END_MS = 500;
 
 /** How long an exit may be held back for output that explains it. */
 const LAST_WORDS_MS = 20;

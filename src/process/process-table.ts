@@ -1,6 +1,6 @@
 import type { Logger } from '../base/index.ts';
 import { type Child, osErrorText, SpawnError, type SpawnOptions, spawn } from '../os/index.ts';
-import { ExecError, type Params, type Result } from '../protocol/index.ts';
+import { ExecError, type Params, type Result, SERVER_STOPPING } from '../protocol/index.ts';
 import type { CommandLaunchers, Confined } from '../sandbox/index.ts';
 import { ManagedProcess, type ProcessAudience } from './managed-process.ts';
 import { ShellSnapshots } from './shell-snapshot.ts';
@@ -46,6 +46,7 @@ export class ProcessTable implements AsyncDisposable {
   readonly #closed: { processId: string; forgetAt: number }[] = [];
   #closedBytes = 0;
   #started = false;
+  #ending = false;
   #forgetTimer: NodeJS.Timeout | undefined;
 
   constructor(options: ProcessTableOptions) {
@@ -70,6 +71,7 @@ export class ProcessTable implements AsyncDisposable {
   /** Starts a process, and with its end that of its network. Returns false for a start that was answered before. */
   start(params: StartParams, { network, restored, deniedMatches }: Preparations = {}): boolean {
     const { processId } = params;
+    if (this.#ending) throw new ExecError('invalidRequest', SERVER_STOPPING);
     if (this.#isRepetition(params)) return false;
     const options = this.#options;
     const request = resolveStart(params, options.ownEnvironment, options, network);
@@ -130,11 +132,15 @@ export class ProcessTable implements AsyncDisposable {
     }));
   }
 
-  /** Asks every process that still runs to end, and waits until they have closed or the signal aborts. */
-  async endGracefully(signal: AbortSignal): Promise<void> {
+  /**
+   * Asks every process that still runs to end, and ends by force what has not closed when the signal aborts. Nothing is started
+   * any more. Tells whether there was any.
+   */
+  async endGracefully(signal: AbortSignal): Promise<boolean> {
+    this.#ending = true;
     const running = [...this.#processes.values()].filter(({ state }) => state.phase === 'running');
-    for (const process of running) process.signal('terminate');
-    await Promise.all(running.map((process) => process.wait({}, signal)));
+    await Promise.all(running.map((process) => process.end(signal)));
+    return running.length > 0;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

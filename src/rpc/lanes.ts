@@ -36,7 +36,10 @@ export class Lanes {
     this.#running[lane]++;
     for (let next: Task | undefined = task; next; next = this.#waiting[lane].shift()) {
       const done = next();
-      if (done) return void done.then(() => this.#finished(lane));
+      if (done) {
+        const finished = () => this.#finished(lane);
+        return void done.then(finished, finished); // a task that fails has told so itself
+      }
       this.#leave();
     }
     this.#running[lane]--;

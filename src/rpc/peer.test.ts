@@ -264,3 +264,24 @@ describe('a call', () => {
     },
   );
 });
+
+describe('a fault of ours', () => {
+  it.each([
+    ['while a message is judged', { violation: () => fail() }, 'no message'],
+    ['while an answer is written', { request: () => ({ toJSON: () => fail() }) }, '{"id":1,"method":"m"}'],
+    ['while a lane is chosen', { lane: () => fail() }, '{"id":1,"method":"m"}'],
+  ])('%s ends the connection it came on, and nothing else', async (_, service, message) => {
+    const faults: string[] = [];
+    const { peer, wire } = peerAndWire({ ...service, fault: (error) => void faults.push(String(error)) });
+
+    void wire.link.send(message);
+
+    const answered = await Promise.race([wire.next(), peer.link.closed]);
+    if (answered === undefined) expect(faults).toEqual(['Error: a slip']);
+    else expect(answered).toContain('a slip'); // told as the answer, which is better still
+  });
+});
+
+function fail(): never {
+  throw new Error('a slip');
+}

@@ -45,6 +45,8 @@ export interface Service {
   notification(method: string, params: unknown): void | Promise<void>;
   /** Called before the connection goes on (after text that is no message) or ends (after the other two). */
   violation(kind: Violation, error: Error): void;
+  /** Called when a message could not be handled through a fault of ours; the connection ends. */
+  fault?(error: unknown): void;
 }
 
 /** What a peer must not send: text that is no message, a notification or an answer that is out of place. */
@@ -82,7 +84,7 @@ export class Peer {
     void link.closed.then(() => this.#end());
     link.open((bytes) => {
       this.#received++;
-      return this.#holding(this.#receive(bytes));
+      return this.#holding(this.#confined(() => this.#receive(bytes)));
     });
   }
 
@@ -127,6 +129,20 @@ export class Peer {
     return busy.finally(() => this.#held--);
   }
 
+  /** Whatever goes wrong with a message concerns this connection alone. */
+  #confined(work: () => void | Promise<void>): void | Promise<void> {
+    try {
+      return work()?.catch((error) => this.#fail(error));
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.link.destroy();
+    this.#service.fault?.(error);
+  }
+
   #receive(bytes: Uint8Array): void | Promise<void> {
     let message: Message;
     try {
@@ -156,7 +172,8 @@ export class Peer {
   }
 
   #admit({ id, method, params }: Message & { type: 'request' }): void | Promise<void> {
-    return this.#lanes.run(this.#service.lane(method), () => this.#answer(id, method, params));
+    const task = () => this.#confined(() => this.#answer(id, method, params));
+    return this.#lanes.run(this.#service.lane(method), task);
   }
 
   #answer(id: RequestId, method: string, params: unknown): void | Promise<void> {

@@ -22,12 +22,13 @@ export function acceptWebSocket(
   request: IncomingMessage,
   socket: Socket,
   head: Buffer,
+  onFault: (error: unknown) => void,
   take: (link: Link) => void,
 ): void {
   sockets.handleUpgrade(request, socket, head, (ws) => {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
     const below = { socket, sendNow, unmask: mask, release }; // masking twice is none
     const vigil = spare ? new Vigil() : undefined;
-    take(new WebSocketLink(ws, { peer, below, vigil, pingIntervalMs: limits.pingIntervalMs }));
+    take(new WebSocketLink(ws, { peer, below, vigil, pingIntervalMs: limits.pingIntervalMs, onFault }));
   });
 }

@@ -14,7 +14,7 @@ export interface ConnectionPointOptions {
 
 /** Where links become connections of one server, whatever they are made of. */
 export class ConnectionPoint implements AsyncDisposable {
-  readonly config: ExecServerConfig;
+  #config: ExecServerConfig;
   readonly #log: Logger;
   readonly #sessions: Sessions;
   readonly #info = environmentInfo();
@@ -22,10 +22,24 @@ export class ConnectionPoint implements AsyncDisposable {
   readonly #rehearsal: Rehearsal;
 
   constructor(options: ConnectionPointOptions) {
-    this.config = { ...defaultConfig, ...options.config };
+    this.#config = { ...defaultConfig, ...options.config };
     this.#log = options.log;
     this.#rehearsal = new Rehearsal(this.#launchers, options.log);
-    this.#sessions = new Sessions(this.config, options.log);
+    this.#sessions = new Sessions(() => this.#config, options.log);
+  }
+
+  get config(): ExecServerConfig {
+    return this.#config;
+  }
+
+  /** Changes the settings, for connections and processes to come. */
+  configure(config: Partial<ExecServerConfig> = {}): void {
+    this.#config = { ...defaultConfig, ...config };
+  }
+
+  /** Has every process end and clients hear of it; from now on nothing is started. */
+  finish(): Promise<void> {
+    return this.#sessions.finish();
   }
 
   connect(link: Link, { resumable }: { resumable: boolean }): void {

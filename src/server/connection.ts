@@ -99,7 +99,8 @@ export class Connection implements Service {
     };
     void link.closed
       .then(() => this.#release())
-      .then(() => Promise.all([files[Symbol.asyncDispose](), http[Symbol.asyncDispose]()]));
+      .then(() => Promise.all([files[Symbol.asyncDispose](), http[Symbol.asyncDispose]()]))
+      .catch((error) => this.fault(error));
     const peer = new Peer(link, this, {
       concurrentRequests: options.config.concurrentRequests,
       decodePayload: takePayload,
@@ -143,6 +144,10 @@ export class Connection implements Service {
     this.#options.log.debug('message.refused', { kind, reason: error.message });
     if (kind === 'answer') return;
     void this.#link.send(`{"error":${JSON.stringify(ExecError.from(error).toWire())},"id":-1}`);
+  }
+
+  fault(error: unknown): void {
+    this.#options.log.error('connection.failed', { error: String(error), stack: (error as Error)?.stack });
   }
 
   #initialize({ clientName, resumeSessionId, ...asked }: Params<'initialize'>, signal: AbortSignal): unknown {

@@ -16,7 +16,11 @@ export interface ServeOptions {
   readonly announce: (url: string) => void;
   /** Called when what serves clients has been loaded. */
   readonly loaded?: () => void;
+  /** Given a function that changes authentication and settings while serving: for connections and processes to come. */
+  readonly changes?: (change: (next: ChangeableOptions) => void) => void;
 }
+
+export type ChangeableOptions = Pick<ServeOptions, 'auth' | 'config'>;
 
 /** Serves until the signal aborts or, on stdio, the input ends; then everything that was started is ended. */
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
@@ -31,7 +35,9 @@ async function serveStdio(options: ServeOptions, signal: AbortSignal): Promise<v
   const link = new StdioLink(process.stdin, process.stdout);
   point.connect(link, { resumable: false });
   options.loaded?.();
+  options.changes?.(({ config }) => point.configure(config));
   await Promise.race([link.closed, aborted(signal)]);
+  await point.finish();
   link.close();
 }
 
@@ -40,12 +46,9 @@ async function serveWebSocket(
   address: ListenAddress & { type: 'websocket' },
   signal: AbortSignal,
 ): Promise<void> {
-  const { auth, config } = options;
-  if (auth.type === 'none' && !isLoopback(address.host) && !options.allowUnauthenticated) {
-    throw new Error(
-      `refusing to listen on ${address.host} without authentication: anyone who can reach it could run commands; use --ws-auth, or --allow-unauthenticated if the network is trusted`,
-    );
-  }
+  const { config } = options;
+  let { auth } = options;
+  requireAuth(options, address, auth);
   await using scope = new Scope();
   let point: Promise<ConnectionPoint> | undefined;
   const ready = (): Promise<ConnectionPoint> => (point ??= openConnectionPoint(options));
@@ -53,7 +56,8 @@ async function serveWebSocket(
   const listener = scope.own(
     await WebSocketListener.listen({
       ...address,
-      auth,
+      auth: () => auth,
+      log: options.log,
       maxConnections: config?.maxConnections ?? defaultConfig.maxConnections,
       receiver: async () => {
         const server = await ready();
@@ -64,7 +68,22 @@ async function serveWebSocket(
   options.announce(listener.url);
   await Promise.all([ready(), import('./accept-websocket.ts')]);
   options.loaded?.();
+  options.changes?.((next) => {
+    requireAuth(options, address, next.auth);
+    auth = next.auth;
+    listener.maxConnections = { ...defaultConfig, ...next.config }.maxConnections;
+    void point?.then((server) => server.configure(next.config));
+  });
   await aborted(signal);
+  listener.stopListening();
+  await (await point)?.finish();
+}
+
+function requireAuth(options: ServeOptions, { host }: { host: string }, auth: WebSocketAuth): void {
+  if (auth.type !== 'none' || isLoopback(host) || options.allowUnauthenticated) return;
+  throw new Error(
+    `refusing to listen on ${host} without authentication: anyone who can reach it could run commands; use --ws-auth, or --allow-unauthenticated if the network is trusted`,
+  );
 }
 
 /**

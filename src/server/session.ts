@@ -23,7 +23,7 @@ export interface ClientWishes {
 }
 
 export interface SessionOptions {
-  readonly config: ExecServerConfig;
+  readonly config: () => ExecServerConfig;
   readonly log: Logger;
   readonly launchers: CommandLaunchers;
   /** The numbers of the server and of the session in the marks of its processes. */
@@ -49,11 +49,19 @@ export class Session implements ProcessAudience, AsyncDisposable {
     this.processes = new ProcessTable({
       audience: this,
       ownEnvironment: process.env as Record<string, string>,
-      retainedOutputBytes: config.retainedOutputBytesPerProcess,
-      maxProcesses: config.maxProcessesPerConnection,
+      get retainedOutputBytes() {
+        return config().retainedOutputBytesPerProcess;
+      },
+      get maxProcesses() {
+        return config().maxProcessesPerConnection;
+      },
       closedProcessMs: limits.closedProcessMs,
-      allowDirectExec: config.allowDirectExec,
-      allowPreparedExec: config.allowPreparedExec,
+      get allowDirectExec() {
+        return config().allowDirectExec;
+      },
+      get allowPreparedExec() {
+        return config().allowPreparedExec;
+      },
       launchers,
       log,
       nextMark: processMarks(server, number, () => this.processes.marks()),

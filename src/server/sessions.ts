@@ -8,7 +8,7 @@ import { type Attachment, type ClientWishes, Session } from './session.ts';
 
 /** All sessions of a server, attached or waiting to be resumed. */
 export class Sessions implements AsyncDisposable {
-  readonly #config: ExecServerConfig;
+  readonly #config: () => ExecServerConfig;
   readonly #log: Logger;
   readonly #server = claimServerNumber();
   readonly #numbers = sessionNumbers(this.#server, () => [...this.#living].map(({ number }) => number));
@@ -19,8 +19,9 @@ export class Sessions implements AsyncDisposable {
   readonly #expiries = new Map<Session, NodeJS.Timeout>();
   readonly #guardian: Promise<AsyncDisposable>;
   readonly #ending = new Set<Promise<void>>();
+  #finished: Promise<void> | undefined;
 
-  constructor(config: ExecServerConfig, log: Logger) {
+  constructor(config: () => ExecServerConfig, log: Logger) {
     this.#config = config;
     this.#log = log;
     this.#guardian = startGuardian(this.#server);
@@ -85,7 +86,7 @@ export class Sessions implements AsyncDisposable {
   release(session: Session, client: Attachment, resumable: boolean): void {
     if (!session.detach(client)) return;
     if (!this.#sessions.has(session.id)) return; // ended with the server
-    const ttlMs = resumable ? this.#config.detachedSessionTtlMs : 0;
+    const ttlMs = resumable ? this.#config().detachedSessionTtlMs : 0;
     if (ttlMs === 0) {
       this.#end(session);
       return;
@@ -97,14 +98,32 @@ export class Sessions implements AsyncDisposable {
     );
   }
 
-  /** Ends every session: processes are asked to end, and killed when the grace is over. */
+  /**
+   * Ends every process, by force when the grace is over, and waits until clients that are attached have heard of it or have
+   * had the time to. From now on nothing is started.
+   */
+  finish(): Promise<void> {
+    this.#finished ??= this.#finish();
+    return this.#finished;
+  }
+
+  async #finish(): Promise<void> {
+    const sessions = [...this.#sessions.values()];
+    const grace = AbortSignal.timeout(this.#config().shutdownGracePeriodMs);
+    setMaxListeners(0, grace); // every process listens
+    await Promise.all(
+      sessions.map(async ({ processes, client }) => {
+        const hadSome = await processes.endGracefully(grace);
+        if (hadSome) await client?.link.answers?.(LAST_EVENTS_MS);
+      }),
+    );
+  }
+
+  /** Ends every session with all that is left of it. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const timer of this.#expiries.values()) clearTimeout(timer);
-    const sessions = [...this.#sessions.values()];
-    const grace = AbortSignal.timeout(this.#config.shutdownGracePeriodMs);
-    setMaxListeners(0, grace); // every process listens
-    await Promise.all(sessions.map((session) => session.processes.endGracefully(grace)));
-    for (const session of sessions) this.#end(session);
+    await this.finish();
+    for (const session of [...this.#sessions.values()]) this.#end(session);
     await Promise.all(this.#ending);
     await this.#launchers[Symbol.asyncDispose]();
     const guardian = await this.#guardian.catch(() => undefined); // reported when it failed
@@ -115,11 +134,16 @@ export class Sessions implements AsyncDisposable {
     clearTimeout(this.#expiries.get(session));
     this.#expiries.delete(session);
     this.#sessions.delete(session.id);
-    const ended = session[Symbol.asyncDispose]().then(() => {
-      this.#ending.delete(ended);
-      this.#living.delete(session);
-      this.#log.debug('session.ended', { sessionId: session.id });
-    });
+    const ended = session[Symbol.asyncDispose]()
+      .then(() => {
+        this.#living.delete(session);
+        this.#log.debug('session.ended', { sessionId: session.id });
+      })
+      .catch((error) => this.#log.error('session.not_ended', { sessionId: session.id, error: String(error) }))
+      .finally(() => this.#ending.delete(ended));
     this.#ending.add(ended);
   }
 }
+
+/** How long a client may take to confirm that it has the last events before its connection is closed. */
+const LAST_EVENTS_MS = 500;

@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Logger } from '../base/index.ts';
 import { HttpPort, refuseUpgrade } from '../os/index.ts';
 import type { Link } from '../rpc/index.ts';
 import { refusal, type WebSocketAuth } from './websocket-auth.ts';
@@ -8,10 +9,12 @@ import { refusal, type WebSocketAuth } from './websocket-auth.ts';
 export interface WebSocketListenerOptions {
   readonly host: string;
   readonly port: number;
-  readonly auth: WebSocketAuth;
+  /** Asked for every connection, since it can change. */
+  readonly auth: () => WebSocketAuth;
   readonly maxConnections: number;
   /** Gives what takes the links, once that is ready. */
   readonly receiver: () => Promise<(link: Link) => void>;
+  readonly log: Logger;
 }
 
 interface HttpAnswer {
@@ -22,6 +25,7 @@ interface HttpAnswer {
 /** Accepts WebSocket connections on `/` and answers readiness probes on `/readyz`. */
 export class WebSocketListener implements AsyncDisposable {
   readonly #options: WebSocketListenerOptions;
+  readonly #http: Server;
   readonly #port: HttpPort;
   readonly #links = new Set<Link>();
 
@@ -29,12 +33,18 @@ export class WebSocketListener implements AsyncDisposable {
     this.#options = options;
     const http = createServer({ noDelay: true });
     http.maxConnections = options.maxConnections;
+    this.#http = http;
     http.on('request', (request, response) => {
       const { status, body } = answerTo(request, false) ?? { status: 404, body: '' };
       response.writeHead(status, { 'content-type': 'text/plain', 'content-length': body.length, connection: 'close' });
       response.end(body);
     });
-    http.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head));
+    http.on('upgrade', (request, socket, head) => {
+      this.#upgrade(request, socket, head).catch((error) => {
+        this.#failed(error);
+        socket.destroy();
+      });
+    });
     this.#port = new HttpPort(http, GOODBYE_MS);
   }
 
@@ -48,9 +58,19 @@ export class WebSocketListener implements AsyncDisposable {
     return `ws://${this.#port.authority}`;
   }
 
+  set maxConnections(count: number) {
+    this.#http.maxConnections = count;
+  }
+
+  /** Stops accepting; those connected are still served. */
+  stopListening(): void {
+    this.#port.stopListening();
+  }
+
   /** Stops accepting and says goodbye to everyone connected. */
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const link of this.#links) link.close();
+    const { GOING_AWAY, SERVER_STOPPING } = await import('../protocol/index.ts'); // not needed to open the port
+    for (const link of this.#links) link.close({ code: GOING_AWAY, reason: SERVER_STOPPING });
     await this.#port[Symbol.asyncDispose]();
   }
 
@@ -59,15 +79,20 @@ export class WebSocketListener implements AsyncDisposable {
     if (answer) return refuseUpgrade(socket, { ...answer, type: 'text/plain' });
     // Not needed to open the port; and nothing may be read before there is someone to take it.
     const [{ acceptWebSocket }, take] = await Promise.all([import('./accept-websocket.ts'), this.#options.receiver()]);
-    acceptWebSocket(request, socket as Socket, head, (link) => {
+    const onFault = (error: unknown) => this.#failed(error);
+    acceptWebSocket(request, socket as Socket, head, onFault, (link) => {
       this.#links.add(link);
       void link.closed.then(() => this.#links.delete(link));
       take(link);
     });
   }
 
+  #failed(error: unknown): void {
+    this.#options.log.error('connection.failed', { error: String(error), stack: (error as Error)?.stack });
+  }
+
   async #unauthorized(request: IncomingMessage): Promise<HttpAnswer | undefined> {
-    const body = await refusal(this.#options.auth, request.headers.authorization);
+    const body = await refusal(this.#options.auth(), request.headers.authorization);
     return body === undefined ? undefined : { status: 401, body };
   }
 }

@@ -11,6 +11,8 @@ export interface TestServerOptions {
   readonly args?: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
+  /** In a session of its own, and so without a controlling terminal. */
+  readonly detached?: boolean;
 }
 
 /** A server of our own on a free loopback port, stopped by disposal. */
@@ -18,7 +20,7 @@ export class TestServer implements AsyncDisposable {
   readonly url: string;
   readonly process: ChildProcess;
   readonly #log = new EventEmitter();
-  readonly #logged = new Set<string>();
+  readonly #logged = new Map<string, string>();
 
   constructor(url: string, process: ChildProcess) {
     this.url = url;
@@ -45,6 +47,12 @@ export class TestServer implements AsyncDisposable {
     while (!this.#logged.has(event)) await once(this.#log, 'line');
   }
 
+  /** The fields of the newest log line about an event, once there is one. */
+  async lineOf(event: string): Promise<Record<string, unknown>> {
+    await this.logged(event);
+    return JSON.parse(this.#logged.get(event)!) as Record<string, unknown>;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
@@ -52,7 +60,7 @@ export class TestServer implements AsyncDisposable {
   #take(line: string): void {
     const [, level, event = ''] = /"level":"(\w+)","event":"([^"]+)"/.exec(line) ?? [];
     if (level !== 'debug') process.stderr.write(`${line}\n`);
-    this.#logged.add(event);
+    this.#logged.set(event, line);
     this.#log.emit('line');
   }
 }
@@ -62,6 +70,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },
     ...(options.cwd !== undefined && { cwd: options.cwd }),
+    ...(options.detached && { detached: true }),
   });
   return announced(child);
 }

@@ -72,7 +72,7 @@ it('a sandbox is found by its pid namespace when all its marks are changed', asy
 it('a session that has started nothing ends nobody', async () => {
   const server = claimServerNumber();
   await using launchers = new CommandLaunchers();
-  const session = new Session({ config: defaultConfig, log: silentLogger, launchers, server, number: 3 });
+  const session = new Session({ config: () => defaultConfig, log: silentLogger, launchers, server, number: 3 });
   await using stranger = start(['sleep', '600'], { mark: familyMark(server, 3, 7) });
   await session[Symbol.asyncDispose]();
   expect(stranger.signal(0)).toBe(true);

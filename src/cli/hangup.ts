@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import type { Logger } from '../base/index.ts';
+
+/**
+ * Has SIGHUP reload what can change while serving, as daemons do. With a controlling terminal the signal keeps its first
+ * meaning, the end of that terminal, and ends the server. Asked at the start: a terminal that hangs up is gone by then.
+ */
+export function reloadOnHangup(reload: () => Promise<void>, log: Logger): void {
+  if (hasControllingTerminal()) return;
+  process.on('SIGHUP', () => {
+    reload().then(
+      () => log.info('settings.reloaded'),
+      (error: unknown) => log.error('settings.not_reloaded', { error: (error as Error).message, kept: 'the old ones' }),
+    );
+  });
+}
+
+function hasControllingTerminal(): boolean {
+  const afterName = readFileSync('/proc/self/stat', 'latin1').split(') ').at(-1)!;
+  const [, , , , terminal] = afterName.split(' ');
+  return terminal !== '0';
+}
