@@ -71,9 +71,12 @@ describe.each(interceptions)('a call of the shell tool (--intercept=%s)', (inter
     const stubborn =
       'import os, signal, time; signal.signal(15, 1); open("pids", "w").write(str(os.getpid())); time.sleep(600)';
 
-    const call = site.run(`echo begun; sleep 601 & (trap '' TERM; tail -f /dev/null) & python3 -c '${stubborn}'`, {
-      timeout_ms: 3_000,
-    });
+    const call = site.run(
+      `echo begun; sleep 601 & (trap '' TERM; tail -f /dev/null) & /usr/bin/python3 -c '${stubborn}'`,
+      {
+        timeout_ms: 3_000,
+      },
+    );
     const pid = Number(await said(site, 'pids'));
     const result = await call;
 
