@@ -240,6 +240,8 @@ NAPI_MODULE_INIT()
         {"send", send_bytes},                                 {"join", join_family},
         {"marks", marks_in_use},                              {"receivedNumber", received_number},
         {"receive", receive_bytes},
+        {"tcpPeer", tcp_peer},                                {"unixPeer", unix_peer},
+        {"searchHolders", search_holders},
     };
     struct addon *addon = calloc(1, sizeof *addon);
     if (addon == NULL)

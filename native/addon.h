@@ -40,6 +40,11 @@ napi_value unmask_bytes(napi_env env, napi_callback_info info);
 napi_value send_bytes(napi_env env, napi_callback_info info);
 napi_value receive_bytes(napi_env env, napi_callback_info info);
 
+/* peer-addon.c */
+napi_value tcp_peer(napi_env env, napi_callback_info info);
+napi_value unix_peer(napi_env env, napi_callback_info info);
+napi_value search_holders(napi_env env, napi_callback_info info);
+
 /* sweep.c */
 bool sweeper_start(napi_env env, struct addon *addon); /* starts its thread, unless it runs */
 napi_value marks_in_use(napi_env env, napi_callback_info info);

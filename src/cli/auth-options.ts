@@ -31,7 +31,7 @@ export const authOptions = {
   },
 } as const;
 
-type AuthValues = Values<typeof authOptions>;
+export type AuthValues = Values<typeof authOptions>;
 
 const tokenFlags = ['ws-token-file', 'ws-token-sha256'] as const;
 const signedFlags = ['ws-shared-secret-file', 'ws-issuer', 'ws-audience', 'ws-max-clock-skew-seconds'] as const;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Connector } from '../client/index.ts';
-import { webSocket } from '../link/index.ts';
+import { splitTokenUrl, webSocket } from '../link/index.ts';
 import { ownCredential } from '../os/index.ts';
 import type { OptionTable, Values } from './arguments.ts';
 import { UsageError } from './usage-error.ts';
@@ -45,7 +45,10 @@ export async function chosenConnector(values: ServerValues): Promise<Connector |
 }
 
 /** Connects with the token of the file, or of the environment, if there is one. */
-function connectorTo(url: string, tokenFile: string | undefined): Connector {
+function connectorTo(address: string, tokenFile: string | undefined): Connector {
+  const { url, token: brought } = splitTokenUrl(address);
+  if (brought !== undefined) process.title = 'exec-server'; // other users see the arguments of a program
+  if (brought !== undefined && tokenFile === undefined) return webSocket(url, { token: ownCredential(brought) });
   const token = tokenFile === undefined ? ownCredential(process.env.EXEC_SERVER_TOKEN) : readToken(tokenFile);
   return webSocket(url, token === undefined ? {} : { token });
 }

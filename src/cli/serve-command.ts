@@ -1,7 +1,7 @@
-import { hardenProcess, nativeStatus, secretPaths } from '../os/index.ts';
-import { DEFAULT_LISTEN_URL, parseListenUrl, serve } from '../server/index.ts';
+import { hardenProcess, nativeStatus, ownCredentialDigest, secretPaths } from '../os/index.ts';
+import { DEFAULT_LISTEN_URL, parseListenUrl, serve, sha256, type WebSocketAuth } from '../server/index.ts';
 import { describeOptions, parseOptions } from './arguments.ts';
-import { authOptions, readAuth } from './auth-options.ts';
+import { type AuthValues, authOptions, readAuth } from './auth-options.ts';
 import { handleFaults } from './faults.ts';
 import { reloadOnHangup } from './hangup.ts';
 import { optimizeSooner } from './optimizer.ts';
@@ -19,6 +19,10 @@ const options = {
     help: `where to listen: ws://IP:PORT (port 0 picks a free one), or stdio [default: ${DEFAULT_LISTEN_URL}]`,
   },
   ...authOptions,
+  'print-token-url': {
+    type: 'boolean',
+    help: 'make up a token that clients must present, and print a URL that contains it; run, cp, mcp and webSocket() accept such a URL',
+  },
   ...remoteOptions,
   config: {
     type: 'string',
@@ -38,7 +42,7 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   checkRemoteValues(values as RemoteValues);
   const settings = await readSettings(values, process.env, values.config as string | undefined);
   const address = parseListenUrl((values.listen as string | undefined) ?? DEFAULT_LISTEN_URL);
-  const auth = readAuth(values as Parameters<typeof readAuth>[0]);
+  const { auth, shown, reread: rereadAuth } = chooseAuth(values as AuthValues & { 'print-token-url'?: boolean });
   if (address.type === 'stdio' && auth.type !== 'none') {
     throw new Error('WebSocket auth requires a WebSocket listener, not stdio');
   }
@@ -66,15 +70,45 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
       config: settings,
       allowUnauthenticated: values['allow-unauthenticated'] === true,
       log,
-      announce: (url) => process.stdout.write(`${url}\n`),
+      announce: (url) => process.stdout.write(`${shown(url)}\n`),
       loaded: optimizeSooner,
       changes: (change) =>
         reloadOnHangup(async () => {
           const config = await reread();
-          change({ config, auth: readAuth(values as Parameters<typeof readAuth>[0]) });
+          change({ config, auth: rereadAuth() });
         }, log),
     },
     stop.signal,
   );
   return faults.isFatal ? 1 : 0;
+}
+
+interface ChosenAuth {
+  readonly auth: WebSocketAuth;
+  /** Reads it again; a token that was made up stays. */
+  readonly reread: () => WebSocketAuth;
+  /** The URL as it is printed. */
+  readonly shown: (url: string) => string;
+}
+
+/** Of a token that is made up here only the digest stays in memory once it is printed. */
+function chooseAuth(values: AuthValues & { 'print-token-url'?: boolean }): ChosenAuth {
+  if (!values['print-token-url']) {
+    const reread = (): WebSocketAuth => readAuth(values);
+    return { auth: reread(), reread, shown: (url) => url };
+  }
+  if (values['ws-auth'] !== undefined) throw new UsageError('--print-token-url cannot be used together with --ws-auth');
+  let token = process.getBuiltinModule('node:crypto').randomBytes(32).toString('base64url');
+  const digest = sha256(token);
+  ownCredentialDigest(digest);
+  const auth: WebSocketAuth = { type: 'capability-token', sha256: digest };
+  return {
+    auth,
+    reread: () => auth,
+    shown: (url) => {
+      const printed = `${url}/#token=${token}`;
+      token = '';
+      return printed;
+    },
+  };
 }

@@ -1,7 +1,9 @@
+import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
 import { encodeUtf8 } from '../base/index.ts';
 import { limits } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
+import { splitTokenUrl } from './token-url.ts';
 import { WebSocketLink } from './websocket-link.ts';
 
 export interface WebSocketConnectOptions {
@@ -13,9 +15,13 @@ export interface WebSocketConnectOptions {
   readonly pingIntervalMs?: number;
 }
 
-/** Connects to a server that listens on a `ws:` or `wss:` URL. */
-export function webSocket(url: string, options: WebSocketConnectOptions = {}): (signal: AbortSignal) => Promise<Link> {
-  const { token, headers, connectTimeoutMs = 10_000 } = options;
+/** Connects to a server that listens on a `ws:` or `wss:` URL, which may bring its token along as `#token=TOKEN`. */
+export function webSocket(
+  address: string,
+  options: WebSocketConnectOptions = {},
+): (signal: AbortSignal) => Promise<Link> {
+  const { url, token: brought } = splitTokenUrl(address);
+  const { token = brought, headers, connectTimeoutMs = 10_000 } = options;
   const { pingIntervalMs = limits.clientPingIntervalMs } = options;
   return (signal) =>
     new Promise((resolve, reject) => {
@@ -34,6 +40,12 @@ export function webSocket(url: string, options: WebSocketConnectOptions = {}): (
         signal.removeEventListener('abort', stop);
         resolve(new FragmentingLink(ws, pingIntervalMs));
       });
+      ws.once('unexpected-response', (_, response) => {
+        void refusalOf(response).then((reason) => {
+          ws.terminate();
+          reject(new Error(reason));
+        });
+      });
       ws.on('error', (error) => {
         signal.removeEventListener('abort', stop);
         reject(signal.aborted ? signal.reason : error);
@@ -41,6 +53,27 @@ export function webSocket(url: string, options: WebSocketConnectOptions = {}): (
       if (signal.aborted) stop();
     });
 }
+
+/** What a server says that does not open a WebSocket. */
+async function refusalOf(response: IncomingMessage): Promise<string> {
+  const status = `the server refused the connection (HTTP ${response.statusCode})`;
+  let body = '';
+  try {
+    for await (const chunk of response.setEncoding('utf8')) {
+      body += chunk as string;
+      if (body.length > LONGEST_REFUSAL) break;
+    }
+  } catch {
+    // the status alone has to do
+  }
+  const text = body
+    .slice(0, LONGEST_REFUSAL)
+    .replace(/\p{Cc}+/gu, ' ')
+    .trim();
+  return text === '' ? status : `${status}: ${text}`;
+}
+
+const LONGEST_REFUSAL = 500;
 
 /** Sends large messages in fragments: the reference drops a connection over a frame of more than 16 MiB. */
 class FragmentingLink extends WebSocketLink {

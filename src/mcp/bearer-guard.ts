@@ -27,7 +27,7 @@ export class BearerGuard {
 /** Digests are of equal length, so that comparing them tells nothing. */
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-function refuse(response: ServerResponse, status: number, message: string): false {
+export function refuse(response: ServerResponse, status: number, message: string): false {
   const error = { jsonrpc: '2.0', error: { code: -32_000, message }, id: null };
   response.writeHead(status, { 'content-type': 'application/json', connection: 'close' }).end(JSON.stringify(error));
   return false;

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, isLegacyRequest } from '@modelcontextprotocol/server';
 import { type Logger, Scope } from '../base/index.ts';
-import { HttpPort } from '../os/index.ts';
-import { BearerGuard } from './bearer-guard.ts';
+import { HttpPort, refusePeer } from '../os/index.ts';
+import { BearerGuard, refuse } from './bearer-guard.ts';
 import { HttpSessions } from './http-sessions.ts';
 import { createMcpServer } from './mcp-server.ts';
 import { McpSession } from './mcp-session.ts';
@@ -43,8 +43,10 @@ export async function serveHttp(options: HttpOptions, signal: AbortSignal): Prom
     { onerror },
   );
   const guard = new BearerGuard(token);
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     if (!guard.admits(request, response)) return;
+    const refusal = await refusePeer(request.socket, 'token');
+    if (refusal !== undefined) return void refuse(response, 403, refusal);
     const [path] = (request.url ?? '').split('?');
     if (path === PATH) void handle(request as IncomingMessage & { method: string; url: string }, response);
     else response.writeHead(404).end();

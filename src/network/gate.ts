@@ -34,6 +34,8 @@ export interface GateOptions {
   /** Asks the client; absent where it does not want to be asked. */
   readonly ask?: (attempt: Attempt, signal: AbortSignal) => Promise<Opinion>;
   readonly report: (attempt: Attempt, decision: Decision) => void;
+  /** Whether an address and port lead to a listener of this product, through which work could be started. */
+  readonly isOwn: (addresses: readonly string[], port: number) => Promise<boolean>;
 }
 
 /** Decides about every connection of one process, and tells the client. */
@@ -52,6 +54,9 @@ export class Gate {
     if (decision.decision !== 'allow') return this.#refuse(attempt, decision);
     const addresses = await this.#options.resolve(host);
     if (!this.#options.policy.permits(host, addresses)) return this.#refuse(attempt, baseline('not_allowed_local'));
+    if (await this.#options.isOwn(addresses, attempt.port)) {
+      return this.#refuse(attempt, baseline('not_allowed_local'));
+    }
     const { policy, report } = this.#options;
     const guard = policy.limited ? modeRefusal(attempt) : undefined;
     // For SOCKS the mode alone settles the matter.

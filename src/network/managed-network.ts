@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
+import { announceListener, leadsToOwnListener } from '../os/index.ts';
 import { ExecError, type NetworkProxy } from '../protocol/index.ts';
 import { type Attempt, type Decision, Gate, type Opinion } from './gate.ts';
 import { createHttpProxy } from './http-proxy.ts';
@@ -22,11 +23,14 @@ export class ManagedNetwork implements AsyncDisposable {
   readonly environment: Readonly<Record<string, string>>;
   readonly #servers: readonly Server[];
   readonly #sockets: ReadonlySet<Socket>;
+  readonly #announced: readonly Disposable[];
 
   private constructor(servers: readonly Server[], sockets: ReadonlySet<Socket>, allowLocalBinding: boolean) {
     this.#servers = servers;
     this.#sockets = sockets;
-    const [http, socks] = servers.map((server) => (server.address() as AddressInfo).port);
+    const ports = servers.map((server) => (server.address() as AddressInfo).port);
+    const [http, socks] = ports;
+    this.#announced = ports.map((port) => announceListener('proxy', port));
     this.environment = proxyEnvironment({ http: http!, socks }, allowLocalBinding);
   }
 
@@ -36,7 +40,9 @@ export class ManagedNetwork implements AsyncDisposable {
     const { proxy, policyDecisionTimeoutMs } = settings;
     checkSupported(proxy);
     const policy = new NetworkPolicy(proxy);
-    const gate = new Gate({ policy, resolve, report, ...(policyDecisionTimeoutMs != null && { ask }) });
+    const isOwn = (addresses: readonly string[], port: number) =>
+      leadsToOwnListener(addresses, port, ['work', 'proxy']);
+    const gate = new Gate({ policy, resolve, report, isOwn, ...(policyDecisionTimeoutMs != null && { ask }) });
     const servers: Server[] = [createHttpProxy(gate)];
     if (proxy.enableSocks5) servers.push(createSocksProxy(gate));
     const sockets = new Set<Socket>();
@@ -53,6 +59,7 @@ export class ManagedNetwork implements AsyncDisposable {
 
   /** Ends every connection, whatever it carries. */
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const each of this.#announced) each[Symbol.dispose]();
     const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)));
     for (const socket of this.#sockets) socket.destroy();
     await Promise.all(closed);

@@ -71,6 +71,18 @@ export interface Addon {
   marks(mark: bigint, mask: bigint): BigUint64Array;
   /** Eight bytes that have come on a socket, if they have. */
   receivedNumber(fd: number): bigint | undefined;
+  /**
+   * The socket at `peer` that is connected to `local`, both as 4 or 16 address bytes: user and inode, which is 0 if its
+   * process has closed it, or a negative errno.
+   */
+  tcpPeer(peer: Uint8Array, peerPort: number, local: Uint8Array, localPort: number): [number, number] | number;
+  /** The same for the socket connected to a Unix socket. */
+  unixPeer(fd: number): [number, number] | number;
+  /**
+   * Searches the holders of sockets, on a thread of its own. Marks are mark, mask, mark, mask, …, of any server of this product
+   * first, of this process then. Resolves with the bits of native/peers.h for each inode.
+   */
+  searchHolders(inodes: BigUint64Array, marks: BigUint64Array, everyone: boolean): Promise<Uint32Array>;
 }
 
 let loaded: Addon | undefined;

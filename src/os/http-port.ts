@@ -1,6 +1,7 @@
 import { type Server, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { announceListener } from './own-listeners.ts';
 
 export interface HttpAddress {
   readonly host: string;
@@ -12,6 +13,7 @@ export interface HttpAddress {
 export class HttpPort implements AsyncDisposable {
   readonly #server: Server;
   readonly #goodbyeMs: number;
+  #announced: Disposable | undefined;
   /** The server itself forgets a connection that asks to be upgraded, whatever becomes of it. */
   readonly #sockets = new Set<Socket>();
   #closed: Promise<unknown> | undefined;
@@ -32,6 +34,7 @@ export class HttpPort implements AsyncDisposable {
       this.#server.on('error', reject); // later ones are about connections that could not be accepted
       this.#server.listen({ host, port, backlog: 1024 }, resolve);
     });
+    this.#announced = announceListener('work', (this.#server.address() as AddressInfo).port);
   }
 
   /** Its address as a URL has it. */
@@ -42,6 +45,7 @@ export class HttpPort implements AsyncDisposable {
 
   /** Takes no new connections; those there are stay. */
   stopListening(): void {
+    this.#announced?.[Symbol.dispose]();
     this.#closed ??= new Promise((resolve) => this.#server.close(resolve));
   }
 

@@ -30,6 +30,9 @@ export {
   takeCredential,
 } from './own-credentials.ts';
 export { ownFiles } from './own-files.ts';
+export { announceListener, type ListenerKind, leadsToOwnListener } from './own-listeners.ts';
+export { type Peer, type PeerHolder, type PeerProof, peerRefusal } from './peer.ts';
+export { findPeer, refusePeer } from './peer-lookup.ts';
 export { platformName } from './platform.ts';
 export { SecretPaths, secretPaths } from './secret-paths.ts';
 export { sendNow } from './send-now.ts';

@@ -7,6 +7,7 @@ import { NativeInput } from './child-input.ts';
 import { outputChunk } from './chunk.ts';
 import { killFamily } from './family.ts';
 import { PROCESS_MASK } from './family-mark.ts';
+import { noteOwnFamily } from './own-families.ts';
 import type { Reactor, Receiver } from './reactor.ts';
 import type { SpawnOptions } from './spawn.ts';
 
@@ -28,6 +29,7 @@ export class NativeChild implements Child, Receiver {
     this.#reactor = reactor;
     this.#id = id;
     this.#mark = mark;
+    noteOwnFamily(mark);
     this.#streams = terminal ? ['pty'] : ['stdout', 'stderr'];
     this.events = new ChildEvents((event) => this.#grant(event));
     this.stdin = terminal || io.stdin === 'open' ? new NativeInput(reactor.addon, id, terminal) : undefined;
@@ -46,6 +48,7 @@ export class NativeChild implements Child, Receiver {
     const errno = this.#released ? constants.errno.ESRCH : this.#reactor.addon.join(this.#id, mark);
     if (errno !== 0) return errno === constants.errno.ESRCH ? 'over' : 'refused';
     this.#mark = mark;
+    noteOwnFamily(mark);
     return 'joined';
   }
 

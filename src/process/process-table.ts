@@ -82,7 +82,7 @@ export class ProcessTable implements AsyncDisposable {
     const command = restored ?? request;
     const watch = options.audience.wantsDenials;
     const confined = params.sandbox
-      ? confineStart(command, params.sandbox, params, { deniedMatches, watch })
+      ? confineStart(command, params.sandbox, params, { deniedMatches, watch, network })
       : undefined;
     const mark = this.#nextMark();
     const process = new ManagedProcess({

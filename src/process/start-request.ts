@@ -48,11 +48,25 @@ export function resolveStart(
 export function confineStart(
   command: Omit<SpawnOptions, 'mark'>,
   sandbox: Sandbox,
-  { enforceManagedNetwork }: StartParams,
-  options: { readonly deniedMatches?: readonly string[] | undefined; readonly watch: boolean },
+  params: StartParams,
+  {
+    network,
+    ...options
+  }: {
+    readonly deniedMatches?: readonly string[] | undefined;
+    readonly watch: boolean;
+    readonly network?: ProcessNetwork | undefined;
+  },
 ): Confined {
-  const managedNetwork = enforceManagedNetwork ?? false;
+  const managedNetwork = params.enforceManagedNetwork ? proxyVariables(params, network) : undefined;
   return confine(command, policyOf(command, sandbox), { managedNetwork, ...options });
+}
+
+/** Variables that name managed proxies: those of a network made for the process, else those that the client sends. */
+function proxyVariables(params: StartParams, network: ProcessNetwork | undefined): Readonly<Record<string, string>> {
+  if (network) return network.environment;
+  if (params.mode === 'prepared') return params.request.env;
+  return { ...params.envPolicy?.set, ...params.env };
 }
 
 /** What the patterns of a sandbox match; nothing when they cannot be used, which the start itself will say. */

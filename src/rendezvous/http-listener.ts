@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '../base/index.ts';
-import { HttpPort, refuseUpgrade } from '../os/index.ts';
+import { HttpPort, refusePeer, refuseUpgrade } from '../os/index.ts';
 import type { HttpAnswer } from './http-api.ts';
 import { Refusal } from './refusal.ts';
 
@@ -44,7 +44,7 @@ export class HttpListener implements AsyncDisposable {
   }
 
   async #request(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const answer = await this.#options.answer(request, this.#urlOf(request).pathname).catch((error: Error) => {
+    const answer = await this.#answer(request).catch((error: Error) => {
       this.#options.log.error('request.failed', { error: error.message });
       return { status: 500 };
     });
@@ -61,8 +61,17 @@ export class HttpListener implements AsyncDisposable {
     response.end(content);
   }
 
+  async #answer(request: IncomingMessage): Promise<HttpAnswer> {
+    const path = this.#urlOf(request).pathname;
+    const refusal = STATUS_PATHS.has(path) ? undefined : await refusePeer(request.socket, 'token');
+    if (refusal !== undefined) return { status: 403, body: { error: { code: 'forbidden', message: refusal } } };
+    return this.#options.answer(request, path);
+  }
+
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     try {
+      const refusal = await refusePeer(socket as Socket, 'token');
+      if (refusal !== undefined) throw new Refusal(403, 'forbidden', refusal);
       await this.#options.upgrade(request, socket as Socket, head, this.#urlOf(request));
     } catch (error) {
       if (!(error instanceof Refusal)) this.#options.log.warn('upgrade.failed', { error: (error as Error).message });
@@ -81,6 +90,9 @@ export class HttpListener implements AsyncDisposable {
     return parsed;
   }
 }
+
+/** Lead to nothing, so that anything may ask. */
+const STATUS_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
 /** How long answers under way may take when the service stops. */
 const GOODBYE_MS = 1500;

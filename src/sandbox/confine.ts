@@ -41,8 +41,8 @@ export interface LaunchOrder {
 }
 
 export interface ConfineOptions {
-  /** Whether the network is what the proxies named in the command's environment let through, and nothing else. */
-  readonly managedNetwork?: boolean;
+  /** Variables that name the proxies of a managed network: the command reaches what they let through, and nothing else. */
+  readonly managedNetwork?: Readonly<Record<string, string>> | undefined;
   /** Whether refusals are to be recorded. */
   readonly watch?: boolean;
   /** What the patterns of the policy match; looked for here unless given. */
@@ -70,7 +70,7 @@ export function confine(command: Command, policy: Policy, options: ConfineOption
   return orRefused(command, () => {
     const { deniedMatches = expandGlobs(policy.deniedGlobs, policy.globDepth) } = options;
     const plan = plans.plan(policy, deniedMatches);
-    const proxies = options.managedNetwork ? new InnerProxies(proxyPorts(command.env)) : undefined;
+    const proxies = options.managedNetwork ? new InnerProxies(proxyPorts(options.managedNetwork)) : undefined;
     const watch = options.watch === true && launcher.proc && canWatch();
     return launched(command, plan, { policy, launcher, proxies, kept: options.kept, watch });
   });

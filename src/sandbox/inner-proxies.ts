@@ -1,11 +1,12 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { DescriptorChannel } from '../os/index.ts';
+import { DescriptorChannel, leadsToOwnListener } from '../os/index.ts';
 import { Refusal } from './refusal.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
 /**
- * The ports that the proxy variables of an environment name on this machine. A sandbox listens on the same numbers
+ * The ports that the proxy variables of an environment name on this machine: of what a managed network set or a client
+ * sent, never of what a command inherits. A sandbox listens on the same numbers
  * inside, where all are free, so that the variables need no change.
  */
 export function proxyPorts(env: Environment): readonly number[] {
@@ -39,7 +40,7 @@ export class InnerProxies implements Disposable {
   async open(): Promise<void> {
     const descriptors = await this.channel.receive();
     descriptors.forEach((fd, index) => {
-      const server = createServer({ allowHalfOpen: true }, (inner) => this.#bridge(inner, this.ports[index]!));
+      const server = createServer({ allowHalfOpen: true }, (inner) => void this.#bridge(inner, this.ports[index]!));
       server.on('error', () => server.close()); // the namespace is gone
       this.#servers.push(server.listen({ fd }));
     });
@@ -53,7 +54,11 @@ export class InnerProxies implements Disposable {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  #bridge(inner: Socket, port: number): void {
+  async #bridge(inner: Socket, port: number): Promise<void> {
+    this.#sockets.add(inner);
+    inner.on('error', () => inner.destroy()).once('close', () => this.#sockets.delete(inner));
+    if (await leadsToOwnListener(['127.0.0.1'], port, ['work'])) inner.destroy();
+    if (inner.destroyed || this.#over) return;
     const outer = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     for (const [socket, other] of [
       [inner, outer],

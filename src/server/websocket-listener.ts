@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '../base/index.ts';
-import { HttpPort, refuseUpgrade } from '../os/index.ts';
+import { HttpPort, refusePeer, refuseUpgrade } from '../os/index.ts';
 import type { Link } from '../rpc/index.ts';
 import { refusal, type WebSocketAuth } from './websocket-auth.ts';
 
@@ -75,7 +75,11 @@ export class WebSocketListener implements AsyncDisposable {
   }
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const answer = answerTo(request, true) ?? (await this.#unauthorized(request));
+    const auth = this.#options.auth();
+    const answer =
+      answerTo(request, true) ??
+      (await unauthorized(request, auth)) ??
+      (await this.#refusedPeer(socket as Socket, auth));
     if (answer) return refuseUpgrade(socket, { ...answer, type: 'text/plain' });
     // Not needed to open the port; and nothing may be read before there is someone to take it.
     const [{ acceptWebSocket }, take] = await Promise.all([import('./accept-websocket.ts'), this.#options.receiver()]);
@@ -91,14 +95,22 @@ export class WebSocketListener implements AsyncDisposable {
     this.#options.log.error('connection.failed', { error: String(error), stack: (error as Error)?.stack });
   }
 
-  async #unauthorized(request: IncomingMessage): Promise<HttpAnswer | undefined> {
-    const body = await refusal(this.#options.auth(), request.headers.authorization);
-    return body === undefined ? undefined : { status: 401, body };
+  /** After authentication, so that a search for the peer cannot be had for free. */
+  async #refusedPeer(socket: Socket, auth: WebSocketAuth): Promise<HttpAnswer | undefined> {
+    const body = await refusePeer(socket, auth.type === 'none' ? 'none' : 'token');
+    if (body === undefined) return undefined;
+    this.#options.log.info('connection.refused', { reason: body });
+    return { status: 403, body };
   }
 }
 
 /** How long connected clients may take to answer a close frame. */
 const GOODBYE_MS = 500;
+
+async function unauthorized(request: IncomingMessage, auth: WebSocketAuth): Promise<HttpAnswer | undefined> {
+  const body = await refusal(auth, request.headers.authorization);
+  return body === undefined ? undefined : { status: 401, body };
+}
 
 /** The plain HTTP answer a request gets, or nothing if it may go on to become a WebSocket. */
 function answerTo(request: IncomingMessage, upgrading: boolean): HttpAnswer | undefined {

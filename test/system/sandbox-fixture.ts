@@ -147,7 +147,7 @@ export class Yard implements AsyncDisposable {
     for (let made = this.at(name); made !== this.#folder; made = join(made, '..')) this.#own(made);
   }
 
-  write(name: string, text: string): void {
+  write(name: string, text: string | Uint8Array): void {
     writeFileSync(this.at(name), text);
     this.#own(this.at(name));
   }

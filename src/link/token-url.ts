@@ -1,0 +1,8 @@
+/** Takes a URL apart; the fragment is never part of what is shown or logged. */
+export function splitTokenUrl(text: string): { readonly url: string; readonly token?: string } {
+  const at = text.indexOf('#');
+  if (at < 0) return { url: text };
+  const token = /^token=([\x21-\x7e]+)$/.exec(text.slice(at + 1))?.[1];
+  const url = text.slice(0, at);
+  return token === undefined ? { url } : { url, token };
+}

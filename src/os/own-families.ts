@@ -1,0 +1,18 @@
+import { ANY_SERVER_MASK, familyMark, SERVER_MASK } from './family-mark.ts';
+
+/** The servers, by the upper part of their marks, for which this process has started children; a handful at most. */
+const servers = new Set<bigint>();
+
+/** Notes the mark that a child of this process was given. */
+export function noteOwnFamily(mark: bigint): void {
+  if (mark !== 0n) servers.add(mark & SERVER_MASK);
+}
+
+/** Mark and mask of any server of this product, then of each server in this process. */
+export function searchedMarks(): BigUint64Array {
+  return BigUint64Array.from([
+    familyMark(0, 0, 0),
+    ANY_SERVER_MASK,
+    ...[...servers].flatMap((mark) => [mark, SERVER_MASK]),
+  ]);
+}

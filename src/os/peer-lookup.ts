@@ -1,0 +1,124 @@
+import type { Socket } from 'node:net';
+import { BlockList, isIPv4 } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { addon, nativeStatus } from './addon.ts';
+import { searchedMarks } from './own-families.ts';
+import { type Peer, type PeerHolder, type PeerProof, peerRefusal } from './peer.ts';
+
+let ready: boolean | undefined;
+
+/** Looks up who is connected. With a token only sandboxes matter, and nobody else is searched for. */
+export async function findPeer(socket: Socket, proof: PeerProof): Promise<Peer> {
+  ready ??= nativeStatus().ready;
+  const found = ready ? socketOf(socket) : 'unknown';
+  if (!Array.isArray(found)) return { at: found };
+  const [uid, inode] = found;
+  if (inode === 0) return { at: 'unknown' }; // closed by now: kernels differ in the user they tell of such a socket
+  try {
+    const held = holder(await holdersOf(BigInt(inode), proof === 'none'));
+    // A process that ended before it was searched for has closed its socket.
+    if (held === 'unseen' && !isSame(socketOf(socket), inode)) return { at: 'unknown' };
+    return { at: 'this host', uid, holder: held };
+  } catch {
+    return { at: 'unknown' }; // /proc cannot be read
+  }
+}
+
+const isSame = (found: Found, inode: number): boolean => Array.isArray(found) && found[1] === inode;
+
+/** Why the peer of a connection is refused, or nothing; looked up once for a connection. */
+export function refusePeer(socket: Socket, proof: PeerProof): Promise<string | undefined> {
+  const known = judged.get(socket)?.[proof];
+  if (known) return known;
+  const judging = findPeer(socket, proof).then((peer) => peerRefusal(peer, proof, process.geteuid!()));
+  judged.set(socket, { ...judged.get(socket), [proof]: judging });
+  return judging;
+}
+
+const judged = new WeakMap<Socket, Partial<Record<PeerProof, Promise<string | undefined>>>>();
+
+const socketOf = (socket: Socket): Found => (socket.remoteAddress === undefined ? unixPeer(socket) : tcpPeer(socket));
+
+type Found = [uid: number, inode: number] | 'another host' | 'unknown';
+
+function tcpPeer({ remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 }: Socket): Found {
+  const remote = addressBytes(remoteAddress);
+  const local = addressBytes(localAddress);
+  if (!remote || !local || remote.length !== local.length) return 'unknown';
+  const found = addon().tcpPeer(remote, remotePort, local, localPort);
+  if (Array.isArray(found)) return found;
+  return isOfThisHost(remoteAddress) ? 'unknown' : 'another host';
+}
+
+function unixPeer(socket: Socket): Found {
+  const { _handle: handle } = socket as Socket & { _handle?: { fd?: number } | null };
+  const found = addon().unixPeer(handle?.fd ?? -1);
+  return Array.isArray(found) ? found : 'unknown';
+}
+
+const MAPPED = /^::ffff:(?=[\d.]+$)/i;
+
+/** The bytes of an address; IPv4 is IPv4, also where a socket for both families tells of it. */
+export function addressBytes(text: string): Uint8Array | undefined {
+  const address = text.replace(MAPPED, '').replace(/%.*$/, '');
+  if (isIPv4(address)) return Uint8Array.from(address.split('.'), Number);
+  const [head = '', tail] = address.split('::');
+  const groups = (part: string): number[] =>
+    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
+  const [front, back] = [groups(head), groups(tail ?? '')];
+  const zeros = tail === undefined ? 0 : 8 - front.length - back.length;
+  const all = [...front, ...new Array<number>(Math.max(zeros, 0)).fill(0), ...back];
+  if (all.length !== 8 || all.some(Number.isNaN)) return undefined;
+  const bytes = Uint8Array.from(all.flatMap((group) => [group >> 8, group & 255]));
+  const mapped = all.slice(0, 5).every((group) => group === 0) && all[5] === 0xffff;
+  return mapped ? bytes.subarray(12) : bytes;
+}
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8);
+loopback.addAddress('::1', 'ipv6');
+
+function isOfThisHost(text: string): boolean {
+  const address = text.replace(MAPPED, '');
+  if (loopback.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')) return true;
+  return Object.values(networkInterfaces()).some((list) => list?.some((each) => each.address === address));
+}
+
+/** Bits of native/peers.h. */
+const bits = { held: 1, sandbox: 2, family: 4, elsewhere: 8, suspect: 32 } as const;
+
+function holder(holders: number): PeerHolder {
+  if (holders & bits.sandbox) return 'sandbox';
+  if (holders & bits.family) return 'family';
+  if (holders & bits.elsewhere) return 'elsewhere';
+  if (holders & bits.held) return 'outside';
+  return holders & bits.suspect ? 'suspect' : 'unseen';
+}
+
+interface Search {
+  readonly inodes: bigint[];
+  everyone: boolean;
+  readonly holders: Promise<Uint32Array>;
+}
+
+let running: Promise<unknown> = Promise.resolve();
+let next: Search | undefined;
+
+/** Connections that arrive during a search share the next one; there are no more of them than a listener takes. */
+async function holdersOf(inode: bigint, everyone: boolean): Promise<number> {
+  next ??= planSearch();
+  const index = next.inodes.push(inode) - 1;
+  next.everyone ||= everyone;
+  return (await next.holders)[index]!;
+}
+
+function planSearch(): Search {
+  const inodes: bigint[] = [];
+  const holders = running.then(() => {
+    next = undefined;
+    return addon().searchHolders(BigUint64Array.from(inodes), searchedMarks(), search.everyone);
+  });
+  const search: Search = { inodes, everyone: false, holders };
+  running = holders.catch(() => undefined); // the callers see the failure
+  return search;
+}

@@ -1,0 +1,103 @@
+/*
+ * peer-probe MODE PORT [TOKEN]: asks the server on 127.0.0.1:PORT for a WebSocket and prints the status line, then the body
+ * of a refusal. Modes: plain; undumpable (no process of the same user may look at it); in-flight (the socket is on its way over
+ * a Unix socket while the server decides); thread (only a second thread, with descriptors of its own, has the socket).
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int port;
+static const char *token;
+
+static int ask(void)
+{
+    char request[1024];
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    int length = snprintf(request, sizeof request,
+                          "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                          "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n%s%s%s\r\n",
+                          token ? "Authorization: Bearer " : "", token ? token : "", token ? "\r\n" : "");
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0 || write(fd, request, length) != length) {
+        perror("connect");
+        exit(1);
+    }
+    return fd;
+}
+
+static void tell(int fd)
+{
+    char answer[4096];
+    size_t length = 0;
+    ssize_t count;
+    while (length < sizeof answer - 1 && (count = read(fd, answer + length, sizeof answer - 1 - length)) > 0) {
+        length += count;
+        answer[length] = '\0';
+        if (strstr(answer, "\r\n\r\n") && strncmp(answer, "HTTP/1.1 101", 12) == 0)
+            break; /* stays open */
+    }
+    char *body = strstr(answer, "\r\n\r\n");
+    printf("%.*s\n%s\n", (int)strcspn(answer, "\r"), answer, body ? body + 4 : "");
+    fflush(stdout);
+}
+
+static int pass(int over, int fd, int send)
+{
+    char room[CMSG_SPACE(sizeof(int))] = {0}, byte = 0;
+    struct iovec content = {.iov_base = &byte, .iov_len = 1};
+    struct msghdr message = {
+        .msg_iov = &content, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
+    if (send) {
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(header), &fd, sizeof fd);
+        return sendmsg(over, &message, 0) < 0;
+    }
+    recvmsg(over, &message, 0);
+    memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+    return fd;
+}
+
+static void *alone(void *unused)
+{
+    unshare(CLONE_FILES);
+    tell(ask());
+    return unused;
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 2 ? argv[1] : "";
+    port = argc > 2 ? atoi(argv[2]) : 0;
+    token = argc > 3 ? argv[3] : NULL;
+    if (strcmp(mode, "in-flight") == 0) {
+        int ends[2];
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
+            return 1;
+        int fd = ask();
+        pass(ends[0], fd, 1);
+        close(fd);
+        sleep(1);
+        tell(pass(ends[1], -1, 0));
+    } else if (strcmp(mode, "thread") == 0) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, alone, NULL);
+        pthread_join(thread, NULL);
+    } else {
+        if (strcmp(mode, "undumpable") == 0)
+            prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+        tell(ask());
+    }
+    return 0;
+}

@@ -1,0 +1,48 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+let program: string | undefined;
+
+/** The path of a program that asks a server for a WebSocket; see peer-probe.c. */
+export function peerProbe(): string {
+  program ??= compiled();
+  return program;
+}
+
+function compiled(): string {
+  const folder = mkdtempSync('/var/tmp/exec-server-probe-');
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const target = join(folder, 'peer-probe');
+  execFileSync('cc', ['-pthread', '-o', target, fileURLToPath(new URL('./peer-probe.c', import.meta.url))]);
+  chmodSync(folder, 0o755);
+  return target;
+}
+
+export interface ProbeOptions {
+  readonly mode?: 'plain' | 'undumpable' | 'in-flight' | 'thread';
+  readonly token?: string | undefined;
+  /** A program, with its arguments, to run the probe in. */
+  readonly within?: readonly string[];
+  readonly uid?: number;
+}
+
+export const portOf = (url: string): string => new URL(url.replace('ws:', 'http:')).port;
+
+/** Asks the server from a process of its own; gives the status and the body of a refusal. */
+export async function probe(url: string, options: ProbeOptions = {}): Promise<{ status: number; body: string }> {
+  const { mode = 'plain', token, within = [], uid } = options;
+  const [file = '', ...args] = [...within, peerProbe(), mode, portOf(url), ...(token === undefined ? [] : [token])];
+  const child = spawn(file, args, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    ...(uid !== undefined && { uid, gid: uid }),
+  });
+  return answerIn(await text(child.stdout));
+}
+
+export function answerIn(printed: string): { status: number; body: string } {
+  const [line = '', ...body] = printed.trimEnd().split('\n');
+  return { status: Number(line.split(' ')[1]), body: body.join('\n') };
+}
