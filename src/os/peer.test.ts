@@ -31,7 +31,7 @@ const table: readonly [peer: string, proof: PeerProof, served: boolean][] = [
   ['root elsewhere', 'token', true],
   ['root outside', 'none', true],
   ['root outside', 'token', true],
-  ['root suspect', 'none', false],
+  ['root suspect', 'none', true], // sandboxed commands have the server's own user
   ['root suspect', 'token', true],
   ['root unseen', 'none', true],
   ['root unseen', 'token', true],
@@ -64,6 +64,10 @@ describe('a peer', () => {
 
   it.each(table)('%s, proof %s: served %s', (peer, proof, served) => {
     expect(peerRefusal(peerOf(peer), proof, OWN) === undefined).toBe(served);
+  });
+
+  it('of root is suspect like its own where the server runs as root', () => {
+    expect(peerRefusal({ at: 'this host', uid: 0, holder: 'suspect' }, 'none', 0)).toBeDefined();
   });
 
   it('is told the remedy wherever a token would help', () => {

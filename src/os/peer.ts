@@ -36,6 +36,7 @@ export function peerRefusal(peer: Peer, proof: PeerProof, own: number): string |
     case 'elsewhere':
       return `connections from other containers are not served; ${REMEDY}`;
     case 'suspect':
+      if (peer.uid !== own) return undefined; // sandboxed commands have the server's user
       return `the connecting process cannot be told from a sandboxed command; ${REMEDY}`;
     case 'outside':
     case 'unseen':
