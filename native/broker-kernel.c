@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,6 +224,36 @@ static void consider(struct broker *broker, const struct seccomp_notif *notifica
         caller_look(broker, session);
 }
 
+/* The last stage of a sandbox has put its command under a filter that asks about execs and about refusals. */
+void listener_arrived(struct broker *broker, struct watch *watch, uint32_t events)
+{
+    (void)events;
+    if (denials_receive(&broker->refusals, watch->fd))
+        broker->listener = (struct watch){.fd = broker->refusals.listener, .ready = listener_ready};
+    watch_close(watch);
+}
+
+static bool is_exec(const struct seccomp_notif *notification)
+{
+    return notification->data.nr == __NR_execve || notification->data.nr == __NR_execveat;
+}
+
+/* Commands in a sandbox have no capabilities: what they may do is asked without those of root. */
+static void answer_denial(struct broker *broker, const struct seccomp_notif *notification)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct own[_LINUX_CAPABILITY_U32S_3], fewer[_LINUX_CAPABILITY_U32S_3];
+    bool reduced = geteuid() == 0 && syscall(SYS_capget, &header, own) == 0;
+    if (reduced) {
+        memcpy(fewer, own, sizeof fewer);
+        fewer[0].effective &= ~(1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH);
+        reduced = syscall(SYS_capset, &header, fewer) == 0;
+    }
+    denials_answer(&broker->refusals, notification);
+    if (reduced)
+        syscall(SYS_capset, &header, own);
+}
+
 void listener_ready(struct broker *broker, struct watch *watch, uint32_t events)
 {
     if ((events & EPOLLIN) == 0) {
@@ -234,8 +265,12 @@ void listener_ready(struct broker *broker, struct watch *watch, uint32_t events)
         char space[1024]; /* the kernel's may be larger than the headers know */
     } room;
     memset(&room, 0, sizeof room);
-    if (ioctl(watch->fd, SECCOMP_IOCTL_NOTIF_RECV, &room) == 0)
+    if (ioctl(watch->fd, SECCOMP_IOCTL_NOTIF_RECV, &room) != 0)
+        return;
+    if (is_exec(&room.notification))
         consider(broker, &room.notification);
+    else
+        answer_denial(broker, &room.notification);
 }
 
 void caller_run(struct broker *broker, struct session *session)

@@ -154,7 +154,7 @@ static int loop(struct broker *broker)
 
 int main(void)
 {
-    struct broker broker = {.handshake.fd = -1, .listener.fd = -1, .outputs = {{.watch.fd = -1}, {.watch.fd = -1}}};
+    struct broker broker = {.handshake.fd = -1, .arrival.fd = -1, .listener.fd = -1, .outputs = {{.watch.fd = -1}, {.watch.fd = -1}}};
     if (prepare(&broker) < 0)
         return complain("cannot start");
     tell(&broker, "ready");

@@ -20,7 +20,8 @@ struct request {
     struct start start;
     struct placement *placements;
     int socket; /* its number in the shell, or -1 */
-    bool all;
+    bool all;     /* execs are intercepted by the kernel */
+    bool watched; /* and by a filter that the sandbox installs, whose listener comes by the socket */
     size_t inherited;
 };
 
@@ -30,13 +31,14 @@ static bool parse(struct bytes *block, struct request *request, struct broker *b
     struct start *start = &request->start;
     request->socket = (int)strings_next_number(&strings, HIGHEST_SOCKET);
     const char *mode = strings_next(&strings);
-    request->all = strcmp(mode, "all") == 0;
+    request->watched = strcmp(mode, "watched") == 0;
+    request->all = request->watched || strcmp(mode, "all") == 0;
     broker->shell_path = strings_next(&strings);
     long inherited = strings_next_number(&strings, MOST_INHERITED);
     start->cwd = strings_next(&strings);
     start->file = strings_next(&strings);
     long count = strings_next_number(&strings, MOST_ARGUMENTS);
-    if (strings.failed || inherited < 0 || count < 1 || (!request->all && strcmp(mode, "bash") != 0) ||
+    if (strings.failed || inherited < 0 || count < 1 || (!request->all && strcmp(mode, "bash") != 0) || (request->watched && request->socket < 0) ||
         (request->socket >= 0 && request->socket < 3 + inherited))
         return false;
     request->inherited = (size_t)inherited;
@@ -102,6 +104,16 @@ static const char *await_start(struct broker *broker, int report, int channel)
     }
 }
 
+/* The child runs at once; its listener comes when its sandbox has been made, if that succeeds. */
+static const char *await_watched(struct broker *broker, int report, int channel[2])
+{
+    broker->arrival.ready = listener_arrived;
+    if (watch_add(broker, &broker->arrival, channel[0], EPOLLIN) < 0)
+        return "watch";
+    channel[0] = -1;
+    return start_outcome(report);
+}
+
 /* NULL, or the step that failed. */
 static const char *launch(struct broker *broker, struct request *request, int own[4], int channel[2])
 {
@@ -115,7 +127,7 @@ static const char *launch(struct broker *broker, struct request *request, int ow
     }
     for (size_t i = 0; i < request->inherited; i++)
         place(request, FIRST_INHERITED + (int)i, 3 + (int)i);
-    if (request->socket >= 0) {
+    if (request->socket >= 0 && !request->watched) {
         int handshake = open_handshake(broker);
         if (handshake < 0)
             return "socket";
@@ -124,7 +136,9 @@ static const char *launch(struct broker *broker, struct request *request, int ow
     }
     if (request->all && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) < 0)
         return "socket";
-    request->start.listener_channel = channel[1];
+    if (request->watched)
+        place(request, channel[1], request->socket);
+    request->start.listener_channel = request->watched ? -1 : channel[1];
     request->start.placements = request->placements;
     request->start.own_session = true;
     request->start.umask = -1;
@@ -135,7 +149,7 @@ static const char *launch(struct broker *broker, struct request *request, int ow
         return "fork";
     broker->shell_session = broker->shell;
     close_open(&channel[1]);
-    return await_start(broker, report, channel[0]);
+    return request->watched ? await_watched(broker, report, channel) : await_start(broker, report, channel[0]);
 }
 
 bool shell_start(struct broker *broker, struct bytes *block)

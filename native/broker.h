@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "bytes.h"
+#include "denials.h"
 
 #define CONTROL 3 /* orders from Node, and reports to it */
 #define FIRST_INHERITED 4
@@ -43,6 +44,8 @@ struct broker {
     struct watch control, signals; /* must always be heard */
     struct watch listener, guests; /* what may add to the reports, so that it can wait; an epoll for all but the listener */
     struct watch handshake;
+    struct watch arrival; /* of a listener that the sandbox itself has installed */
+    struct denials refusals; /* what that tells of */
     struct output outputs[2];
     struct bytes received, unsent;
     size_t sent; /* of the unsent bytes */
@@ -191,6 +194,7 @@ unsigned children_kill(struct broker *broker, bool spare_detached);
 
 /* broker-kernel.c: execs the kernel asks about. */
 void listener_ready(struct broker *broker, struct watch *watch, uint32_t events);
+void listener_arrived(struct broker *broker, struct watch *watch, uint32_t events);
 void caller_run(struct broker *broker, struct session *session);
 void caller_pass(struct broker *broker, struct session *session);
 void caller_look(struct broker *broker, struct session *session);

@@ -132,18 +132,24 @@ static bool decode_program(const char *digits, struct sock_fprog *program)
 }
 
 struct watch {
-    int facts; /* where refusals are told; -1: they are not */
+    int facts;      /* where refusals are told; -1: they are not */
+    int supervisor; /* another process than the usual one; -1: that one */
     struct watch_options options;
     const char *program;
 };
 
-/* A descriptor or -1; then a word with the letters n for a network of its own, p for a partial view, and the program. */
+/*
+ * A descriptor or -1; then a word with the letters n for a network of its own, p for a partial view and o for a supervisor with
+ * another root directory, the descriptor of a channel to that or -1, and the program.
+ */
 static struct watch next_watch(struct reader *request)
 {
     struct watch watch = {.facts = number_in(next_string(request))};
     const char *letters = watch.facts < 0 ? "" : next_string(request);
     watch.options.own_network = strchr(letters, 'n') != NULL;
     watch.options.partial_view = strchr(letters, 'p') != NULL;
+    watch.options.other_view = strchr(letters, 'o') != NULL;
+    watch.supervisor = watch.facts < 0 ? -1 : number_in(next_string(request));
     watch.program = watch.facts < 0 ? "" : next_string(request);
     return watch;
 }
@@ -216,6 +222,8 @@ static int run(int fd, int kept, int supervisor)
         return complain(1, "cannot enter the working directory", directory);
     if (filter >= 0 && install_filter(filter) < 0)
         return complain(1, "cannot install", "the seccomp program");
+    if (watch.supervisor >= 0)
+        supervisor = watch.supervisor;
     if (watch.facts >= 0 && supervisor < 0)
         supervisor = supervisor_start();
     if (watch.facts >= 0 && (supervisor < 0 || install_watched(&watch, supervisor) < 0))

@@ -75,6 +75,7 @@ const broker = [
   'limits',
   'script',
   'strings',
+  ...denials,
   ...json,
 ];
 

@@ -1,7 +1,7 @@
 /**
  * What it costs a sandboxed command that its refusals are watched: every workload runs with and without, in turns, on one server.
  *
- *   npm run bench:denials -- [--rounds N]
+ *   npm run bench:denials -- [--rounds N] [--only PART-OF-A-NAME]
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,6 +22,7 @@ const WORKLOADS = {
     'cd native; for file in fs-*.c broker-*.c; do gcc -std=gnu17 -O1 -I ../headers -c $file -o ../$file.o || exit 1; done',
   'test run of 600 small processes (write, read, remove)':
     'i=0; while [ $i -lt 200 ]; do sh -c "echo $i > t$i; grep -q $i t$i" >/dev/null && rm t$i; i=$((i+1)); done',
+  'the worst case: 20,000 files opened for writing, and nothing else': `perl -e 'for (1 .. 20000) { open(F, ">", "t") or exit 1; close(F) }'`,
 } as const;
 
 /** One run: how long it took, and the processor time of the command and everything that watched it. */
@@ -36,8 +37,12 @@ interface Costs {
 }
 
 async function main(argv: string[]): Promise<void> {
-  const { values } = parseArgs({ args: argv, options: { rounds: { type: 'string', default: '10' } } });
+  const { values } = parseArgs({
+    args: argv,
+    options: { rounds: { type: 'string', default: '10' }, only: { type: 'string', default: '' } },
+  });
   const rounds = Number(values.rounds);
+  const chosen = Object.entries(WORKLOADS).filter(([name]) => name.includes(values.only));
   const removeHome = useOwnHome();
   const folder = project();
   const server = spawn(process.execPath, ['dist/bin/exec-server.cjs', '--listen', 'ws://127.0.0.1:0'], {
@@ -48,7 +53,7 @@ async function main(argv: string[]): Promise<void> {
     const url = /ws:\/\/\S+/.exec(line)![0];
     await using plain = await ExecServerClient.connect(webSocket(url));
     await using watching = await ExecServerClient.connect(webSocket(url), { sandboxDenials: true });
-    for (const [name, script] of Object.entries(WORKLOADS)) {
+    for (const [name, script] of chosen) {
       const costs: Costs = { without: [], with: [] };
       for (let round = 0; round <= rounds; round++) {
         for (const kind of round % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const)) {

@@ -159,7 +159,8 @@ export interface ShellStart {
   /** The number the wrappers' socket gets in the shell, above every inherited descriptor; `all` needs none. */
   readonly socket?: number;
   /** Whether the kernel reports every exec of every descendant, or a patched shell its own. */
-  readonly intercept: 'bash' | 'all';
+  /** `watched`: as `all`, but the sandbox installs the filter, which asks about refusals as well. */
+  readonly intercept: 'bash' | 'all' | 'watched';
   /** The shell's path as the launcher executes it: where interception by the kernel begins. */
   readonly shell: string;
   readonly file: string;

@@ -30,6 +30,8 @@ export interface ShellRequest {
   readonly timeoutMs: number;
   readonly login: boolean;
   readonly sandbox: Sandbox;
+  /** Whether the outcome is to name what the sandbox refused. */
+  readonly denials?: boolean;
   readonly ask: Ask | undefined;
   readonly signal: AbortSignal;
 }
@@ -83,11 +85,11 @@ export class ExecShell implements AsyncDisposable {
     await this.#scope[Symbol.asyncDispose]();
   }
 
-  async #run({ sandbox, timeoutMs, ask, signal, ...script }: ShellRequest): Promise<ShellOutcome> {
+  async #run({ sandbox, timeoutMs, ask, signal, denials = false, ...script }: ShellRequest): Promise<ShellOutcome> {
     const { programs, environment, rulesFrom = [], log } = this.#options;
     const policy = policyOf(sandbox, script.workdir, environment.TMPDIR);
     const gate = await this.#gate(policy);
-    const launch = launchShell({ ...programs, ...script, ownFiles: rulesFrom, policy, environment });
+    const launch = launchShell({ ...programs, ...script, ownFiles: rulesFrom, policy, environment, watch: denials });
     using _ = launch.confined.claim;
     const mark = nextOwnMark('shellCalls');
     using stop = new Deadline(undefined, signal, this.#stop.signal);

@@ -1,6 +1,6 @@
 import { deferred, type Logger } from '../base/index.ts';
 import { killFamily, osErrorText, PROCESS_MASK } from '../os/index.ts';
-import { ExecError } from '../protocol/index.ts';
+import { type Denial, ExecError } from '../protocol/index.ts';
 import { looksDenied } from '../sandbox/index.ts';
 import { Broker, type BrokerEvent } from './broker.ts';
 import type { Ending } from './broker-protocol.ts';
@@ -20,6 +20,8 @@ export interface ShellOutcome {
   readonly truncated: boolean;
   readonly timedOut: boolean;
   readonly sandboxDenied: boolean;
+  /** What the sandbox refused, where that was recorded. */
+  readonly denials: readonly Denial[] | undefined;
   readonly durationMs: number;
 }
 
@@ -193,16 +195,22 @@ export class ShellCall {
       stderr: this.#output.text('stderr'),
       truncated: this.#output.isTruncated,
       timedOut,
-      sandboxDenied: !timedOut && this.#looksDenied(exitCode),
+      sandboxDenied: !timedOut && this.#wasDenied(exitCode),
+      denials: this.#options.launch.confined.record?.denials,
       durationMs,
     };
+  }
+
+  #wasDenied(exitCode: number): boolean {
+    const { record, refused } = this.#options.launch.confined;
+    return record ? exitCode !== 0 && !refused && record.denials.length > 0 : this.#looksDenied(exitCode);
   }
 
   /** The words of the kernel about an exec that the rules have denied say nothing of the sandbox. */
   #looksDenied(exitCode: number): boolean {
     const { gate, launch } = this.#options;
     if (!gate.confinement || launch.confined.refused) return false;
-    const byRules = launch.start.intercept === 'all' && this.#gatekeeper.denials > 0;
+    const byRules = launch.start.intercept !== 'bash' && this.#gatekeeper.denials > 0;
     const printed = this.#output.pieces.map(({ stream, text }) => ({
       stream,
       bytes: Buffer.from(byRules ? text.replace(/^.*: Operation not permitted$/gm, '') : text),

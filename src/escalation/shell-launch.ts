@@ -19,6 +19,8 @@ export interface LaunchOptions extends ShellPrograms {
   readonly command: string;
   readonly workdir: string;
   readonly login: boolean;
+  /** Whether refusals of the sandbox are to be recorded. */
+  readonly watch?: boolean;
   readonly policy: Policy;
   /** What the server goes by. */
   readonly ownFiles?: readonly string[];
@@ -38,20 +40,22 @@ export const SOCKET = 250;
 const BEGINNING = '--exec-server-begins';
 
 export function launchShell(options: LaunchOptions): ShellLaunch {
-  const { intercept, bash, command, workdir, login, policy } = options;
+  const { intercept, bash, command, workdir, login, policy, watch = false } = options;
   const script = login ? `${beginningOf(bash)}${command}` : command;
   const io = { type: 'pipe', stdin: 'closed' } as const;
   const confined = confine(
     { argv: [bash, login ? '-lc' : '-c', script], cwd: workdir, env: shellEnvironment(options), io },
     withPrograms(policy, options),
-    { kept: intercept === 'bash' ? SOCKET : undefined },
+    { watch, ...(intercept === 'bash' ? { kept: SOCKET } : { supervisor: SOCKET }) },
   );
+  // A task has one listener: for execs and refusals together, or for execs alone.
+  const watched = intercept === 'all' && confined.record !== undefined;
   const { argv, arg0, cwd, env, inherit = [] } = confined.command;
   return {
     confined,
     start: {
-      intercept,
-      ...(intercept === 'bash' && { socket: SOCKET }),
+      intercept: watched ? 'watched' : intercept,
+      ...((intercept === 'bash' || watched) && { socket: SOCKET }),
       shell: bash,
       file: argv[0]!,
       argv: [arg0 ?? argv[0]!, ...argv.slice(1)],

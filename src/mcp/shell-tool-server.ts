@@ -55,9 +55,11 @@ export function createShellServer({ shell, sandbox: mode, log }: ShellServerOpti
       const args = shellArguments(params.arguments ?? {});
       const { _meta, envelope, signal } = context.mcpReq;
       const sandbox = sandboxOfMeta(_meta?.[STATE_META]) ?? state ?? defaultSandbox(mode, args.workdir);
-      const start = (ask: Ask | undefined, until: AbortSignal) => shell.run({ ...args, sandbox, ask, signal: until });
       const isModern = envelope !== undefined;
       const capabilities = isModern ? capabilitiesIn(envelope) : server.getClientCapabilities();
+      const denials = capabilities?.experimental?.sandboxDenials !== undefined;
+      const start = (ask: Ask | undefined, until: AbortSignal) =>
+        shell.run({ ...args, sandbox, denials, ask, signal: until });
       if (!canAsk(capabilities)) return callResult(await start(undefined, signal));
       if (!isModern) return callResult(await start(elicitation(context), signal));
       const round = await rounds.round(context, start);

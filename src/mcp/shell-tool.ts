@@ -47,6 +47,20 @@ export const shellToolDefinition = {
       stderr: { type: 'string' },
       truncated: { type: 'boolean', description: 'The middle of the output is left out.' },
       sandbox_denied: { type: 'boolean', description: 'It failed, and it looks as if the sandbox were the reason.' },
+      denials: {
+        type: 'array',
+        description: 'What the sandbox refused; only for clients with the experimental capability sandboxDenials.',
+        items: {
+          type: 'object',
+          properties: {
+            kind: { type: 'string', enum: ['write', 'network', 'syscall', 'read'] },
+            path: { type: 'string' },
+            address: { type: 'string' },
+            program: { type: 'string' },
+          },
+          required: ['kind', 'program'],
+        },
+      },
     },
     required: ['exit_code', 'output', 'duration', 'timed_out', 'stdout', 'stderr', 'truncated', 'sandbox_denied'],
   },
@@ -110,5 +124,8 @@ export function shellResult(outcome: ShellOutcome): Record<string, unknown> {
     stderr: outcome.stderr,
     truncated: outcome.truncated,
     sandbox_denied: outcome.sandboxDenied,
+    ...(outcome.denials && {
+      denials: outcome.denials.map((denial) => ({ ...denial, ...(denial.path && { path: denial.path.href }) })),
+    }),
   };
 }

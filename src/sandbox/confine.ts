@@ -45,6 +45,8 @@ export interface ConfineOptions {
   readonly managedNetwork?: Readonly<Record<string, string>> | undefined;
   /** Whether refusals are to be recorded. */
   readonly watch?: boolean;
+  /** The descriptor of a channel to the process that is to be the supervisor, and is asked about programs as well. */
+  readonly supervisor?: number | undefined;
   /** What the patterns of the policy match; looked for here unless given. */
   readonly deniedMatches?: readonly string[] | undefined;
   /** What makes the sandbox; the one of this machine unless said otherwise. */
@@ -72,7 +74,14 @@ export function confine(command: Command, policy: Policy, options: ConfineOption
     const plan = plans.plan(policy, deniedMatches);
     const proxies = options.managedNetwork ? new InnerProxies(proxyPorts(options.managedNetwork)) : undefined;
     const watch = options.watch === true && launcher.proc && canWatch();
-    return launched(command, plan, { policy, launcher, proxies, kept: options.kept, watch });
+    return launched(command, plan, {
+      policy,
+      launcher,
+      proxies,
+      kept: options.kept,
+      watch,
+      supervisor: options.supervisor,
+    });
   });
 }
 
@@ -93,9 +102,11 @@ interface Launch {
   readonly proxies: InnerProxies | undefined;
   readonly kept: number | undefined;
   readonly watch: boolean;
+  readonly supervisor: number | undefined;
 }
 
-function launched(command: Command, plan: MountPlan, { policy, launcher, proxies, kept, watch }: Launch): Confined {
+function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
+  const { policy, launcher, proxies, kept, watch, supervisor } = launch;
   const hostNetwork = policy.network === 'enabled' && !proxies;
   const place = stagePlace(plan, launcher.proc);
   const args = strings([
@@ -114,7 +125,8 @@ function launched(command: Command, plan: MountPlan, { policy, launcher, proxies
     ...(record && {
       watch: {
         facts: channel + (proxies ? 1 : 0),
-        program: filter(mode, { files: true, execs: false }),
+        program: filter(mode, { files: true, execs: supervisor !== undefined }),
+        supervisor,
         ownNetwork: mode === 'proxy',
         partialView: !hasFullRead(policy),
       },
@@ -187,7 +199,7 @@ const firstProcess = (path: string, kept?: number): readonly string[] => [
 ];
 
 /** The command with a filter of system calls, in the namespaces of the host. */
-function filtered(command: Command, mode: FilterMode, { kept, watch = false }: ConfineOptions): Confined {
+function filtered(command: Command, mode: FilterMode, { kept, watch = false, supervisor }: ConfineOptions): Confined {
   const staged = {
     ...command,
     argv: [stageProgram(), 'run', ...requestArguments(kept)],
@@ -199,8 +211,8 @@ function filtered(command: Command, mode: FilterMode, { kept, watch = false }: C
     return unclaimed({ ...staged, inherit });
   }
   const record = new DenialRecord(() => false);
-  const program = filter(mode, { files: false, execs: false });
-  const watched = { facts: SECOND, program, ownNetwork: false, partialView: false };
+  const program = filter(mode, { files: false, execs: supervisor !== undefined });
+  const watched = { facts: SECOND, program, supervisor, ownNetwork: false, partialView: false };
   return {
     ...unclaimed({ ...staged, inherit: [stageRequest(command, { watch: watched }), record.farEnd] }),
     record,

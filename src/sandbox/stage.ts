@@ -19,6 +19,8 @@ export interface Watch {
   readonly facts: number;
   readonly program: Buffer;
   readonly ownNetwork: boolean;
+  /** The descriptor of a channel to a supervisor outside the sandbox, which is asked about programs as well. */
+  readonly supervisor?: number | undefined;
   /** Whether paths of the host may be missing in the view. */
   readonly partialView: boolean;
 }
@@ -40,8 +42,9 @@ export function stageRequest({ argv, arg0, cwd, env }: Command, options: StageOp
 
 function watchStrings(watch: Watch | undefined): readonly string[] {
   if (!watch) return ['-1'];
-  const { facts, program, ownNetwork, partialView } = watch;
-  return [String(facts), `${ownNetwork ? 'n' : ''}${partialView ? 'p' : ''}`, program.toString('hex')];
+  const { facts, program, ownNetwork, partialView, supervisor } = watch;
+  const letters = `${ownNetwork ? 'n' : ''}${partialView ? 'p' : ''}${supervisor === undefined ? '' : 'o'}`;
+  return [String(facts), letters, String(supervisor ?? -1), program.toString('hex')];
 }
 
 /** Strings as C wants them, each ended by NUL. */

@@ -23,6 +23,8 @@ export interface Elicitation {
 export type Answer = { readonly action: 'accept' | 'decline' | 'cancel'; readonly content?: Record<string, unknown> };
 
 export interface PeerOptions {
+  /** Whether the client asks for the refusals of sandboxes. */
+  readonly denials?: boolean;
   /** What the user answers; without it the client says that it cannot ask. */
   readonly answer?: (question: Elicitation) => Answer | Promise<Answer>;
 }
@@ -36,6 +38,7 @@ export interface Result {
   readonly stderr: string;
   readonly truncated: boolean;
   readonly sandbox_denied: boolean;
+  readonly denials?: readonly unknown[];
 }
 
 interface Message {
@@ -83,7 +86,11 @@ export class McpPeer {
   }
 
   async initialize(protocolVersion = '2025-06-18'): Promise<Record<string, unknown>> {
-    const capabilities = this.#options.answer ? { elicitation: {} } : {};
+    const { answer, denials } = this.#options;
+    const capabilities = {
+      ...(answer && { elicitation: {} }),
+      ...(denials && { experimental: { sandboxDenials: {} } }),
+    };
     const clientInfo = { name: 'test', version: '1' };
     const result = await this.request('initialize', { protocolVersion, capabilities, clientInfo });
     this.send({ method: 'notifications/initialized' });
