@@ -82,7 +82,9 @@ describe('a message', () => {
     const filled = (items: number) => `{"id":6,"method":"m","params":[${Array(items).fill('0').join(',')}]}`;
 
     expect(reasonOf(filled(262_140))).toBe('none');
-    expect(reasonOf(filled(262_141))).toBe('JSON-RPC message exceeds the limit of 262144 JSON values');
+    expect(reasonOf(filled(262_141))).toBe(
+      'JSON-RPC message exceeds the limit of 262144 JSON values at line 1 column 524311',
+    );
   });
 
   it('may be nested deeply', () => {

@@ -1,6 +1,7 @@
 import { decodeBase64, decodeLatin1, decodeUtf8, indexOfAscii } from '../base/index.ts';
 import { limits, type WireError } from '../protocol/index.ts';
-import { closingQuote, duplicateKey, replaceFloats, topLevelToken } from './json-tokens.ts';
+import { closingQuote, duplicateKey, hasLoneSurrogate, replaceFloats, topLevelToken } from './json-tokens.ts';
+import { excessOfValues } from './value-limit.ts';
 
 /** The JSON text of an id, kept as written: integers of 64 bits do not survive a JavaScript number. */
 export type RequestId = string;
@@ -18,7 +19,16 @@ export class MalformedMessage extends Error {}
 export type PayloadDecoder = (bytes: Uint8Array, start: number, end: number) => Uint8Array;
 
 export function parseMessage(bytes: Uint8Array, decodePayload: PayloadDecoder = decodePortable): Message {
+  checkValueLimit(bytes);
   return classify(bytes.length < BULK_BYTES ? parse(textOf(bytes)) : parseBulk(bytes, decodePayload));
+}
+
+function checkValueLimit(bytes: Uint8Array): void {
+  const excess = excessOfValues(bytes, limits.valuesPerMessage);
+  if (!excess) return;
+  const { line, column } = excess;
+  const limit = `the limit of ${limits.valuesPerMessage} JSON values`;
+  throw new MalformedMessage(`JSON-RPC message exceeds ${limit} at line ${line} column ${column}`);
 }
 
 const decodePortable: PayloadDecoder = (bytes, start, end) => decodeBase64(decodeLatin1(bytes, start, end));
@@ -89,12 +99,10 @@ function parse(text: string): Parsed {
     throw new MalformedMessage((error as SyntaxError).message);
   }
   const { members, floats } = inspect(text);
-  const counted = count(value);
-  if (counted.values > limits.valuesPerMessage) {
-    throw new MalformedMessage(`JSON-RPC message exceeds the limit of ${limits.valuesPerMessage} JSON values`);
-  }
+  if (hasLoneSurrogate(text, value)) throw new MalformedMessage('lone surrogate in a string');
   // The parser keeps one of several members with one name: then there are more colons than members.
-  if (counted.members !== members) throw new MalformedMessage(`duplicate JSON object key \`${duplicateKey(text)}\``);
+  if (countMembers(value) !== members)
+    throw new MalformedMessage(`duplicate JSON object key \`${duplicateKey(text)}\``);
   return { text, value, floats };
 }
 
@@ -113,19 +121,17 @@ function inspect(text: string): { members: number; floats: boolean } {
 
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
-function count(root: unknown): { values: number; members: number } {
-  let values = 0;
+function countMembers(root: unknown): number {
   let members = 0;
   const open: unknown[] = [root];
   while (open.length > 0) {
     const value = open.pop();
-    values++;
     if (typeof value !== 'object' || value === null || value instanceof Uint8Array) continue;
     const inner = Array.isArray(value) ? value : Object.values(value);
     if (inner !== value) members += inner.length;
     for (const item of inner) open.push(item);
   }
-  return { values, members };
+  return members;
 }
 
 function classify(parsed: Parsed): Message {

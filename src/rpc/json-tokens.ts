@@ -40,12 +40,29 @@ export function replaceFloats(text: string, replacement: string): string {
 
 /** Where the string that starts at a quote ends. */
 export function closingQuote(text: string, opening: number): number {
-  for (let at = text.indexOf('"', opening + 1); ; at = text.indexOf('"', at + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++;
-    if (backslashes % 2 === 0) return at;
-  }
+  const first = text.indexOf('"', opening + 1);
+  if (text.charCodeAt(first - 1) !== BACKSLASH) return first;
+  let at = opening + 1;
+  while (text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
+  return at;
 }
+
+/** Whether a name or a text in the value is no Unicode: only an escape in the text can write half of a pair. */
+export function hasLoneSurrogate(text: string, root: unknown): boolean {
+  if (!/\\u[dD][89a-fA-F]/.test(text)) return false;
+  const open: unknown[] = [root];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value === 'string' && halfPair.test(value)) return true;
+    if (typeof value !== 'object' || value === null) continue;
+    if (!Array.isArray(value)) for (const name of Object.keys(value)) open.push(name);
+    for (const item of Object.values(value)) open.push(item);
+  }
+  return false;
+}
+
+/** Read by characters, in which whole pairs are none. */
+const halfPair = /\p{Surrogate}/u;
 
 /** Every member with the token its value starts with; `open` is the stack of containers around it. */
 function* members(text: string, open: (Set<string> | undefined)[]): Generator<{ key: string; value: string }> {
@@ -63,6 +80,7 @@ function* members(text: string, open: (Set<string> | undefined)[]): Generator<{ 
 
 function* tokens(text: string): Generator<{ token: string; start: number }> {
   for (let start = 0; start < text.length; start++) {
+    if (text.charCodeAt(start) <= 0x20) continue;
     const end = tokenEnd(text, start);
     if (end === start) continue;
     yield { token: text.slice(start, end), start };
