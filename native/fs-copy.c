@@ -165,7 +165,8 @@ static int copy_tree(int from, int to_directory, const char *to_name, unsigned d
         return made;
     int to = openat(to_directory, to_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (to < 0)
-        return errno == ENOTDIR ? -EEXIST : -errno;
+        /* A link that leads nowhere is in the way like a file. */
+        return errno == ENOTDIR || (made == -EEXIST && errno == ENOENT) ? -EEXIST : -errno;
     struct transfer transfer = {.from = from, .to = to, .depth = depth};
     int outcome = fs_check_directory(to);
     if (outcome == 0)

@@ -52,8 +52,8 @@ export interface FileRequest {
 /** The request as the engine takes it, but for its payload. */
 export function encodeFileRequest(request: FileRequest, id = 0): Buffer {
   const { operation, flags = 0, paths, numbers, payload } = request;
-  const path = withoutSlash(paths?.[0]?.toNative());
-  const target = withoutSlash(paths?.[1]?.toNative());
+  const path = simplified(paths?.[0]?.toNative());
+  const target = simplified(paths?.[1]?.toNative());
   const pathBytes = lengthInC(path);
   const targetBytes = lengthInC(target);
   const message = Buffer.allocUnsafe(HEAD_BYTES + pathBytes + targetBytes);
@@ -90,13 +90,16 @@ function setNumber(at: number, number = 0): void {
   head[at + 1] = Math.floor(number / 2 ** 32);
 }
 
-/** A slash at the end of a path says nothing that the rest does not. */
-function withoutSlash(path: NativePath | undefined): NativePath | undefined {
+/** Without slashes that say nothing: at the end, or after another. The text is part of some answers. */
+function simplified(path: NativePath | undefined): NativePath | undefined {
   if (path === undefined) return undefined;
-  let end = path.length;
-  if (typeof path === 'string') while (end > 1 && path.charCodeAt(end - 1) === SLASH) end--;
-  else while (end > 1 && path[end - 1] === SLASH) end--;
-  return end === path.length ? path : path.slice(0, end);
+  if (typeof path !== 'string') return Buffer.from(withSingleSlashes(Buffer.from(path).toString('latin1')), 'latin1');
+  return withSingleSlashes(path);
+}
+
+function withSingleSlashes(path: string): string {
+  if (!path.includes('//') && !path.endsWith('/')) return path;
+  return path.replaceAll(/\/{2,}/g, '/').replace(/(?!^)\/$/, '');
 }
 
 /** With the NUL at its end. */
@@ -111,5 +114,3 @@ function put(message: Buffer, path: NativePath | undefined, at: number): void {
   else message.set(path, at);
   message[at + lengthInC(path) - 1] = 0;
 }
-
-const SLASH = 0x2f;

@@ -21,6 +21,7 @@ export class ProcessInput {
     const { stdin } = this.#child;
     if (writeId !== undefined && this.#writeIds.has(writeId)) return { status: 'accepted' };
     if (!stdin || !this.#open) return { status: 'stdinClosed' };
+    if (bytes.length === 0) return this.#accept(writeId);
     if (!running) throw new ExecError('internal', 'failed to write to process stdin');
     if (writeId !== undefined) this.#writeIds.add(writeId);
     try {
@@ -29,6 +30,11 @@ export class ProcessInput {
       if (writeId !== undefined) this.#writeIds.delete(writeId);
       throw new ExecError('internal', 'failed to write to process stdin', { cause });
     }
+    return { status: 'accepted' };
+  }
+
+  #accept(writeId: string | undefined): WriteStatus {
+    if (writeId !== undefined) this.#writeIds.add(writeId);
     return { status: 'accepted' };
   }
 

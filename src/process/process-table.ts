@@ -3,6 +3,7 @@ import { type Child, osErrorText, SpawnError, type SpawnOptions, spawn } from '.
 import { ExecError, type Params, type Result, SERVER_STOPPING } from '../protocol/index.ts';
 import type { CommandLaunchers, Confined } from '../sandbox/index.ts';
 import { ManagedProcess, type ProcessAudience } from './managed-process.ts';
+import { explainSearch } from './program-search.ts';
 import { ShellSnapshots } from './shell-snapshot.ts';
 import { confineStart, findDenied, type ProcessNetwork, resolveStart, type StartGates } from './start-request.ts';
 import { exitCodeOf } from './state.ts';
@@ -74,8 +75,7 @@ export class ProcessTable implements AsyncDisposable {
     if (this.#ending) throw new ExecError('invalidRequest', SERVER_STOPPING);
     if (this.#isRepetition(params)) return false;
     const options = this.#options;
-    const request = resolveStart(params, options.ownEnvironment, options, network);
-    if (this.#processes.has(processId)) throw new ExecError('invalidRequest', `process ${processId} already exists`);
+    const request = this.#resolveNew(params, network);
     if (this.#processes.size - this.#closed.length >= options.maxProcesses) {
       throw new ExecError('invalidRequest', `at most ${options.maxProcesses} processes may run per connection`);
     }
@@ -114,6 +114,19 @@ export class ProcessTable implements AsyncDisposable {
   /** The marks of the processes that have not closed. */
   marks(): readonly bigint[] {
     return [...this.#processes.values()].filter(({ state }) => state.phase !== 'closed').map(({ mark }) => mark);
+  }
+
+  /** An id in use is named before a program that cannot be started, and after a request that cannot be understood. */
+  #resolveNew(params: StartParams, network?: ProcessNetwork): Command {
+    const { processId } = params;
+    const taken = this.#processes.has(processId);
+    try {
+      const request = resolveStart(params, this.#options.ownEnvironment, this.#options, network);
+      if (!taken) return request;
+    } catch (error) {
+      if (!taken || !(error instanceof ExecError && error.kind === 'internal')) throw error;
+    }
+    throw new ExecError('invalidRequest', `process ${processId} already exists`);
   }
 
   get(processId: string): ManagedProcess | undefined {
@@ -212,9 +225,7 @@ function orExplain(command: Command, spawned: () => Child): Child {
   }
 }
 
-function explain({ argv, env, io }: Command, error: SpawnError): string {
-  if (io.type === 'pty' && error.step === 'exec' && error.code === 'ENOENT') {
-    return `Unable to spawn ${argv[0]} because:\nNo viable candidates found in PATH ${JSON.stringify(env.PATH ?? '')}`;
-  }
-  return osErrorText(error.errno);
+function explain(command: Command, error: SpawnError): string {
+  const searched = command.io.type === 'pty' && error.step === 'exec' && !command.argv[0]!.startsWith('/');
+  return (searched ? explainSearch(command) : undefined) ?? osErrorText(error.errno);
 }

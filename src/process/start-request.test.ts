@@ -122,6 +122,9 @@ describe('a start request', () => {
   it.each([
     [{ argv: [] }, -32602, 'argv must not be empty'],
     [{ argv: [''] }, -32603, 'missing program for pipe spawn'],
+    [{ argv: [''], tty: true }, -32603, 'missing program for PTY spawn'],
+    [{ argv: ['', 'a\0b'] }, -32603, 'missing program for pipe spawn'],
+    [{ argv: [], cwd: 'file://host/x' }, -32602, expect.stringMatching(/^cwd URI /)],
     [{ argv: ['/bin/echo', 'a\0b'] }, -32603, 'nul byte found in provided data'],
     [{ arg0: 'a\0b' }, -32603, 'nul byte found in provided data'],
     [{ env: { A: 'a\0b' } }, -32603, 'data provided contains a nul byte'],

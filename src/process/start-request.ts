@@ -26,6 +26,7 @@ export function resolveStart(
 ): Omit<SpawnOptions, 'mark'> {
   checkGate(params.mode === 'prepared' ? 'prepared' : 'direct', gates);
   const request = params.mode === 'prepared' ? params.request : params;
+  const cwd = nativeCwd(request.cwd);
   if (request.argv.length === 0) throw new ExecError('invalidParams', 'argv must not be empty');
   if (params.networkProxy && !network) {
     throw new ExecError('invalidParams', 'sandbox intent cannot be enforced on this executor');
@@ -33,12 +34,14 @@ export function resolveStart(
   const io = resolveIo(params);
   const policy = params.mode === 'prepared' ? undefined : params.envPolicy;
   const env = childEnvironment(ownEnvironment, policy, { ...request.env, ...network?.environment });
+  if (request.argv[0] === '') {
+    throw new ExecError('internal', `missing program for ${io.type === 'pty' ? 'PTY' : 'pipe'} spawn`);
+  }
   checkTexts([...request.argv, request.arg0 ?? ''], env);
-  if (request.argv[0] === '') throw new ExecError('internal', `missing program for ${io.type} spawn`);
   return {
     argv: request.argv,
     ...(request.arg0 != null && { arg0: request.arg0 }),
-    cwd: nativeCwd(request.cwd),
+    cwd,
     env: io.type === 'pty' && env.SHELL === undefined ? { ...env, SHELL: accountShell() } : env,
     io,
   };

@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { referenceBinary } from '../support/reference.ts';
+import { announced, serverProgram, type TestServer } from '../support/server.ts';
+
+/** Where both servers see their scratch directory. */
+export const SCRATCH = '/tmp/w';
+
+/** One server behind a read-only root, with a scratch directory of its own in the place where the other has its own. */
+export class ConfinedServer implements AsyncDisposable {
+  readonly name: string;
+  /** The scratch directory as this process sees it. */
+  readonly scratch: string;
+  readonly #server: TestServer;
+
+  private constructor(name: string, scratch: string, server: TestServer) {
+    this.name = name;
+    this.scratch = scratch;
+    this.#server = server;
+  }
+
+  static async start(name: 'reference' | 'ours'): Promise<ConfinedServer> {
+    const scratch = realpathSync(mkdtempSync(join(tmpdir(), `exec-server-fuzz-${name}-`)));
+    mkdirSync(join(scratch, 'home'));
+    const program = name === 'ours' ? [process.execPath, serverProgram] : [await referenceBinary(), 'exec-server'];
+    const view = [
+      '--ro-bind',
+      '/',
+      '/',
+      '--dev',
+      '/dev',
+      '--proc',
+      '/proc',
+      '--tmpfs',
+      '/tmp',
+      '--bind',
+      scratch,
+      SCRATCH,
+    ];
+    const child = spawn('bwrap', [...view, '--die-with-parent', '--', ...program, '--listen', 'ws://127.0.0.1:0'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      cwd: '/',
+      env: {
+        PATH: '/usr/bin:/bin',
+        HOME: `${SCRATCH}/home`,
+        CODEX_HOME: `${SCRATCH}/home`,
+        EXEC_SERVER_LOG: 'error',
+        RUST_LOG: 'off',
+      },
+    });
+    return new ConfinedServer(name, scratch, await announced(child));
+  }
+
+  get url(): string {
+    return this.#server.url;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.stop('SIGTERM');
+    rmSync(this.scratch, { recursive: true, force: true });
+  }
+}
