@@ -1,6 +1,6 @@
 /** Wakes everyone who waits for the next change of something; a waiter looks again by itself. */
 export class Changes {
-  #waiting: (() => void)[] = [];
+  readonly #waiting = new Set<() => void>();
 
   /** Resolves at the next `notify`, at the deadline, or when the signal aborts, whichever is first. */
   next(options: { timeoutMs?: number; signal?: AbortSignal | undefined } = {}): Promise<void> {
@@ -9,21 +9,20 @@ export class Changes {
     return new Promise((resolve) => {
       const timer = timeoutMs === undefined ? undefined : setTimeout(done, Math.min(timeoutMs, LONGEST_TIMER_MS));
       const waiting = this.#waiting;
-      waiting.push(done);
+      waiting.add(done);
       signal?.addEventListener('abort', done);
 
       function done(): void {
         clearTimeout(timer);
         signal?.removeEventListener('abort', done);
-        const at = waiting.indexOf(done);
-        if (at >= 0) waiting.splice(at, 1);
+        waiting.delete(done);
         resolve();
       }
     });
   }
 
   notify(): void {
-    if (this.#waiting.length === 0) return;
+    if (this.#waiting.size === 0) return;
     for (const wake of [...this.#waiting]) wake();
   }
 }

@@ -141,11 +141,11 @@ export class RemoteProcess implements AsyncDisposable {
   /** Rejects when the process can no longer be followed. */
   async wait(options: WaitOptions = {}, signal?: AbortSignal): Promise<Result<'process/wait'>> {
     const { until = 'closed', timeoutMs = Number.POSITIVE_INFINITY } = options;
-    const deadline = Date.now() + timeoutMs;
+    const deadline = performance.now() + timeoutMs;
     const reached = (): boolean => this.isOver || (until === 'exited' && this.#state.phase === 'exited');
-    while (!reached() && Date.now() < deadline) {
+    while (!reached() && performance.now() < deadline) {
       signal?.throwIfAborted();
-      await this.#demand.during(this.#changes.next({ timeoutMs: deadline - Date.now(), signal }));
+      await this.#demand.during(this.#changes.next({ timeoutMs: deadline - performance.now(), signal }));
     }
     const state = this.#state;
     if (state.phase === 'failed') throw state.failure;
@@ -173,12 +173,12 @@ export class RemoteProcess implements AsyncDisposable {
   /** Watches for a while, or until the process closes, and gives what was printed since the last look. */
   async collect(options: CollectOptions, signal?: AbortSignal): Promise<Collected> {
     const kept = new HeadTail(options.maxBytes ?? COLLECTED_BYTES);
-    const deadline = Date.now() + options.yieldMs;
+    const deadline = performance.now() + options.yieldMs;
     for (;;) {
       const { chunks, droppedBytes } = this.#output.takeAll();
       kept.omit(droppedBytes);
       for (const { bytes } of chunks) kept.add(bytes);
-      const timeoutMs = deadline - Date.now();
+      const timeoutMs = deadline - performance.now();
       if (this.isOver || timeoutMs <= 0) break;
       await this.#demand.during(this.#output.change({ timeoutMs, signal }));
       signal?.throwIfAborted();

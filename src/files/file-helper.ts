@@ -27,7 +27,7 @@ export class FileHelper implements FileEngine, AsyncDisposable {
   #failure: Error | undefined;
   #openFiles = 0;
   #nextId = 1;
-  #lastUsed = Date.now();
+  #lastUsed = performance.now();
   /** Whether the sandbox is built, which takes a while. */
   #started = false;
 
@@ -59,12 +59,12 @@ export class FileHelper implements FileEngine, AsyncDisposable {
   }
 
   get idleMs(): number {
-    return Date.now() - this.#lastUsed;
+    return performance.now() - this.#lastUsed;
   }
 
   execute(request: FileRequest): ResultText | Promise<ResultText> {
     if (this.#failure) return Promise.reject(this.#failure);
-    this.#lastUsed = Date.now();
+    this.#lastUsed = performance.now();
     return this.#answersSoon(request) ? this.#askNow(request) : this.#ask(request);
   }
 
@@ -145,7 +145,7 @@ export class FileHelper implements FileEngine, AsyncDisposable {
     const { id } = readAnswerHead(answer);
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
-    this.#lastUsed = Date.now();
+    this.#lastUsed = performance.now();
     this.#started = true;
     clearTimeout(pending?.timer);
     pending?.answer.resolve(answer);

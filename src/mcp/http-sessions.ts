@@ -60,7 +60,7 @@ export class HttpSessions implements AsyncDisposable {
       onsessionclosed: () => this.#end(id),
     });
     await createMcpServer(session, this.#log).connect(transport);
-    const begun = { id, session, transport, open: 0, lastUsed: Date.now() };
+    const begun = { id, session, transport, open: 0, lastUsed: performance.now() };
     const evicted = this.#sessions.size >= MOST_SESSIONS ? this.#leastRecent() : undefined;
     this.#sessions.set(id, begun);
     if (evicted !== undefined) await this.#end(evicted);
@@ -74,7 +74,7 @@ export class HttpSessions implements AsyncDisposable {
       if (!isOpen) return; // a stream that is cancelled ends too
       isOpen = false;
       session.open--;
-      session.lastUsed = Date.now();
+      session.lastUsed = performance.now();
     };
     try {
       return whenSent(await session.transport.handleRequest(request), close);
@@ -93,7 +93,7 @@ export class HttpSessions implements AsyncDisposable {
   }
 
   async #sweep(): Promise<void> {
-    const since = Date.now() - IDLE_LIMIT_MS;
+    const since = performance.now() - IDLE_LIMIT_MS;
     const idle = [...this.#sessions].filter(([, { open, lastUsed }]) => open === 0 && lastUsed < since);
     await Promise.all(idle.map(([id]) => this.#end(id)));
   }

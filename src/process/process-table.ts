@@ -45,6 +45,8 @@ export class ProcessTable implements AsyncDisposable {
   readonly #repeatable = new Map<string, { startId: string; request: string }>();
   /** Closed processes in the order they closed, each with the moment it may be forgotten. */
   readonly #closed: { processId: string; forgetAt: number }[] = [];
+  /** While nobody is attached: until when somebody can come back and read what ended meanwhile. */
+  #detachedUntil: number | undefined;
   #closedBytes = 0;
   #started = false;
   #ending = false;
@@ -184,23 +186,47 @@ export class ProcessTable implements AsyncDisposable {
     return earlier !== undefined && params.startId === earlier.startId && requestText(params) === earlier.request;
   }
 
+  /** Nobody is attached for at most so long: what ends meanwhile is kept for the whole time. */
+  detached(forMs: number): void {
+    this.#detachedUntil = performance.now() + forMs;
+  }
+
+  /** Somebody is attached again, and has the usual time to read what ended meanwhile. */
+  attached(): void {
+    const detachedUntil = this.#detachedUntil;
+    this.#detachedUntil = undefined;
+    if (detachedUntil === undefined) return;
+    const forgetAt = performance.now() + this.#options.closedProcessMs;
+    for (const closed of this.#closed) if (closed.forgetAt >= detachedUntil) closed.forgetAt = forgetAt;
+    if (!this.#forgetTimer) return;
+    clearTimeout(this.#forgetTimer);
+    this.#forgetTimer = this.#forgetLater();
+  }
+
   #onClosed(process: ManagedProcess): void {
-    this.#closed.push({ processId: process.processId, forgetAt: Date.now() + this.#options.closedProcessMs });
+    const forgetAt = Math.max(performance.now() + this.#options.closedProcessMs, this.#detachedUntil ?? 0);
+    this.#closed.push({ processId: process.processId, forgetAt });
     this.#closedBytes += process.retainedBytes;
-    while (this.#closed.length > CLOSED_PROCESSES || this.#closedBytes > CLOSED_OUTPUT_BYTES) this.#forgetOldest();
+    while (this.#hasTooManyClosed()) this.#forgetOldest();
     this.#forgetTimer ??= this.#forgetLater();
   }
 
   #forgetLater(): NodeJS.Timeout {
     const timer = setTimeout(
       () => {
-        const now = Date.now();
+        const now = performance.now();
         while (this.#closed[0] && this.#closed[0].forgetAt <= now) this.#forgetOldest();
         this.#forgetTimer = this.#closed.length > 0 ? this.#forgetLater() : undefined;
       },
-      Math.max(0, this.#closed[0]!.forgetAt - Date.now()),
+      Math.max(0, this.#closed[0]!.forgetAt - performance.now()),
     );
     return timer.unref();
+  }
+
+  /** The one that closed last stays, however much it printed. */
+  #hasTooManyClosed(): boolean {
+    if (this.#closed.length > CLOSED_PROCESSES) return true;
+    return this.#closedBytes > CLOSED_OUTPUT_BYTES && this.#closed.length > 1;
   }
 
   #forgetOldest(): void {

@@ -25,8 +25,12 @@ export const limits = {
   pingIntervalMs: 30_000,
   /** The same for a client, which has lost a server within three of these. */
   clientPingIntervalMs: 15_000,
-  /** Requests of one connection being worked on or waiting for a slot; above it the connection is not read. */
+  /** Requests of one connection being worked on at a time, unless the operator says otherwise. */
   requestsInFlight: 4096,
+  /** Requests of one connection waiting for a slot; above it the connection is not read. */
+  requestsWaiting: 4096,
+  /** Requests of one connection that wait for an event and keep nothing busy; further ones are refused, and the rest goes on. */
+  parkedRequests: 16_384,
   /** Requests from the server to a client without an answer yet. */
   serverRequestsInFlight: 256,
   /** Bytes queued for a connection before senders wait. */

@@ -86,4 +86,17 @@ describe('lanes', () => {
 
     expect(done).toBe(10_000);
   });
+
+  it('let any number of tasks park, in their turn, without making the reader wait', async () => {
+    const { run, end, started } = tasks(new Lanes(2, 4));
+
+    const waits = ['p', 'q', 'r', 's', 't'].map((name) => run('parked', name));
+    waits.push(run('ordinary', 'a'), run('ordinary', 'b'), run('ordinary', 'c'));
+    run('parked', 'u'); // behind c, which waits
+
+    expect(waits.every((wait) => wait === undefined)).toBe(true);
+    expect(started).toEqual(['p', 'q', 'r', 's', 't', 'a', 'b']);
+    await end('a');
+    expect(started).toEqual(['p', 'q', 'r', 's', 't', 'a', 'b', 'c', 'u']);
+  });
 });

@@ -1,20 +1,29 @@
 import { Changes } from '../base/index.ts';
 
-/** Which queue a request waits in, so that a stop is never stuck behind what it stops. */
-export type Lane = 'ordinary' | 'control';
+/**
+ * How a request waits: in line with others; in a line of its own, so that a stop is never stuck behind what it stops; or
+ * `parked`, because it waits for something to happen and keeps nothing busy meanwhile.
+ */
+export type Lane = 'ordinary' | 'control' | 'parked';
 
 type Task = () => void | Promise<void>;
 
+interface Waiting {
+  readonly task: Task;
+  readonly parks: boolean;
+}
+
 /**
- * Lets a number of tasks per lane run at a time and keeps the rest waiting in order. With a width of one there is
- * a single lane: strictly one after the other.
+ * Lets a number of tasks per lane run at a time and keeps the rest waiting in order. Those that park begin in line with the
+ * ordinary ones and then take no place. With a width of one there is a single lane: strictly one after the other.
  */
 export class Lanes {
   readonly #width: number;
   readonly #limit: number;
   readonly #running = { ordinary: 0, control: 0 };
-  readonly #waiting: Record<Lane, Task[]> = { ordinary: [], control: [] };
+  readonly #waiting: Record<'ordinary' | 'control', Waiting[]> = { ordinary: [], control: [] };
   readonly #room = new Changes();
+  #parked = 0;
   #total = 0;
 
   constructor(width: number, limit: number) {
@@ -22,19 +31,35 @@ export class Lanes {
     this.#limit = limit;
   }
 
+  /** How many tasks are parked. */
+  get parked(): number {
+    return this.#parked;
+  }
+
   /** Starts the task now or when its turn comes; the promise, if any, resolves when there is room for another. */
   run(lane: Lane, task: Task): void | Promise<void> {
-    const chosen = this.#width === 1 ? 'ordinary' : lane;
+    const parks = lane === 'parked' && this.#width > 1;
+    const chosen = this.#width > 1 && lane === 'control' ? lane : 'ordinary';
     this.#total++;
-    if (this.#running[chosen] < this.#width) this.#start(chosen, task);
-    else this.#waiting[chosen].push(task);
+    if (parks && this.#waiting.ordinary.length === 0) this.#park(task);
+    else if (!parks && this.#running[chosen] < this.#width) this.#start(chosen, task);
+    else this.#waiting[chosen].push({ task, parks });
     if (this.#total >= this.#limit) return this.#roomAgain();
   }
 
+  #park(task: Task): void {
+    const done = task();
+    this.#leave();
+    if (!done) return;
+    this.#parked++;
+    const finished = (): void => void this.#parked--;
+    void done.then(finished, finished);
+  }
+
   /** Runs the task and, as long as they are done at once, those that wait behind it. */
-  #start(lane: Lane, task: Task): void {
+  #start(lane: 'ordinary' | 'control', task: Task): void {
     this.#running[lane]++;
-    for (let next: Task | undefined = task; next; next = this.#waiting[lane].shift()) {
+    for (let next: Task | undefined = task; next; next = this.#next(lane)) {
       const done = next();
       if (done) {
         const finished = () => this.#finished(lane);
@@ -45,11 +70,21 @@ export class Lanes {
     this.#running[lane]--;
   }
 
-  #finished(lane: Lane): void {
+  /** The first in line that takes a place; those before it are parked. */
+  #next(lane: 'ordinary' | 'control'): Task | undefined {
+    for (let next = this.#waiting[lane].shift(); next; next = this.#waiting[lane].shift()) {
+      if (!next.parks) return next.task;
+      this.#park(next.task);
+    }
+    return undefined;
+  }
+
+  #finished(lane: 'ordinary' | 'control'): void {
     this.#running[lane]--;
     this.#leave();
-    const next = this.#waiting[lane].shift();
+    const next = this.#next(lane);
     if (next) this.#start(lane, next);
+    while (this.#waiting[lane][0]?.parks) this.#park(this.#waiting[lane].shift()!.task);
   }
 
   #leave(): void {

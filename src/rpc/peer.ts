@@ -38,7 +38,7 @@ interface Room {
 
 /** What one side of a connection does with what the other side sends. */
 export interface Service {
-  lane(method: string): Lane;
+  lane(method: string, params: unknown): Lane;
   /** Answers with the wire form of the result; throws what becomes the error answer. */
   request(method: string, params: unknown, signal: AbortSignal): unknown;
   /** Throwing is a violation; while a returned promise is pending nothing more is read from the connection. */
@@ -80,7 +80,8 @@ export class Peer {
     this.link = link;
     this.#service = service;
     this.#decodePayload = options.decodePayload;
-    this.#lanes = new Lanes(options.concurrentRequests ?? limits.requestsInFlight, limits.requestsInFlight);
+    const width = options.concurrentRequests ?? limits.requestsInFlight;
+    this.#lanes = new Lanes(width, limits.requestsInFlight + limits.requestsWaiting);
     void link.closed.then(() => this.#end());
     link.open((bytes) => {
       this.#received++;
@@ -173,7 +174,11 @@ export class Peer {
 
   #admit({ id, method, params }: Message & { type: 'request' }): void | Promise<void> {
     const task = () => this.#confined(() => this.#answer(id, method, params));
-    return this.#lanes.run(this.#service.lane(method), task);
+    const lane = this.#service.lane(method, params);
+    if (lane === 'parked' && this.#lanes.parked >= limits.parkedRequests) {
+      return this.#refuse(id, new ExecError('invalidRequest', TOO_MANY_PARKED));
+    }
+    return this.#lanes.run(lane, task);
   }
 
   #answer(id: RequestId, method: string, params: unknown): void | Promise<void> {
@@ -214,4 +219,5 @@ export class Peer {
   }
 }
 
+const TOO_MANY_PARKED = `this connection has ${limits.parkedRequests} requests waiting for something to happen; wait for one of them`;
 const CLOSING_BRACE = encodeUtf8('}');

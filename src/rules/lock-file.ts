@@ -8,10 +8,11 @@ const STALE_MS = 30_000;
 
 /** Holds a lock among processes: a file that only one can create. What a dead process left behind is taken over. */
 export async function lockFile(path: string): Promise<AsyncDisposable> {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = performance.now() + PATIENCE_MS;
   while (!(await create(path))) {
     if (await isAbandoned(path)) await rm(path, { force: true });
-    else if (Date.now() > deadline) throw new Error(`${path} is held by another process; remove it if that is gone`);
+    else if (performance.now() > deadline)
+      throw new Error(`${path} is held by another process; remove it if that is gone`);
     else await delay(RETRY_MS);
   }
   return { [Symbol.asyncDispose]: () => rm(path, { force: true }) };

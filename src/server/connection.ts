@@ -60,6 +60,9 @@ const controlMethods = new Set([
   'fs/close',
 ]);
 
+/** They wait for a process or a server elsewhere; a `process/read` does if it says so. */
+const parkingMethods = new Set(['process/wait', 'process/write', 'http/request']);
+
 /** One client: takes it through the handshake and passes its requests to the handlers. */
 export class Connection implements Service {
   readonly #options: ConnectionOptions;
@@ -108,8 +111,10 @@ export class Connection implements Service {
     setMaxListeners(0, peer.ended); // every parked request listens
   }
 
-  lane(method: string): Lane {
-    return controlMethods.has(method) ? 'control' : 'ordinary';
+  lane(method: string, params: unknown): Lane {
+    if (controlMethods.has(method)) return 'control';
+    if (method === 'process/read') return (params as { waitMs?: unknown } | null)?.waitMs ? 'parked' : 'ordinary';
+    return parkingMethods.has(method) ? 'parked' : 'ordinary';
   }
 
   request(method: string, wireParams: unknown, signal: AbortSignal): unknown {

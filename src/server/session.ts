@@ -75,6 +75,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
 
   attach(client: Attachment, wishes: ClientWishes): void {
     this.#client = client;
+    this.processes.attached();
     this.#wishes = wishes;
   }
 
@@ -82,10 +83,11 @@ export class Session implements ProcessAudience, AsyncDisposable {
     return this.#wishes.sandboxDenials;
   }
 
-  /** Whether it was this client's; a session that another connection has got stays with that. */
-  detach(client: Attachment): boolean {
+  /** For at most so long nobody is attached. Whether it was this client's; a session that another connection has got stays with that. */
+  detach(client: Attachment, forMs = 0): boolean {
     if (this.#client !== client) return false;
     this.#client = undefined;
+    this.processes.detached(forMs);
     return true;
   }
 

@@ -84,9 +84,9 @@ export class Sessions implements AsyncDisposable {
 
   /** The connection of a session is gone: keep it for a while, or end it at once where nobody can come back. */
   release(session: Session, client: Attachment, resumable: boolean): void {
-    if (!session.detach(client)) return;
-    if (!this.#sessions.has(session.id)) return; // ended with the server
     const ttlMs = resumable ? this.#config().detachedSessionTtlMs : 0;
+    if (!session.detach(client, ttlMs)) return;
+    if (!this.#sessions.has(session.id)) return; // ended with the server
     if (ttlMs === 0) {
       this.#end(session);
       return;

@@ -267,4 +267,14 @@ describe('process/list', () => {
     ]);
     for (const process of processes) expect(process.startedAtMs).toBeGreaterThanOrEqual(before);
   });
+
+  it('is possible after the end of a process that has retained more than 64 MiB', async () => {
+    await using roomy = await startServer({ args: ['--retained-output-bytes-per-process', '100000000'] });
+    await using client = await connect(roomy.url);
+    const process = await client.start({ processId: 'large', argv: ['head', '-c', '70000000', '/dev/zero'] });
+    await process.closed();
+
+    const read = await client.call('process/read', { processId: 'large', maxBytes: 1 });
+    expect(read).toMatchObject({ chunks: [{ seq: 1 }], exited: true, closed: true, truncated: false });
+  });
 });

@@ -1,0 +1,28 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+
+const folder = new URL('../src/', import.meta.url);
+
+/** Where the time of day is meant: it is shown to somebody, or compared with one that came from elsewhere. */
+const timesOfDay: readonly string[] = [
+  'approval/input-review.ts',
+  'approval/question-head.ts',
+  'process/managed-process.ts',
+  'remote/executor-credential.ts',
+  'remote/registry-error.ts',
+  'rendezvous/rendezvous-service.ts',
+  'rules/lock-file.ts',
+  'server/websocket-auth.ts',
+  'unified-exec/command-item.ts',
+];
+
+describe('durations', () => {
+  it('are measured by the monotonic clock, so that a step of the time of day changes none', () => {
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    const sources = files.filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
+
+    const users = sources.filter((file) => readFileSync(new URL(file, folder), 'utf8').includes('Date.now'));
+
+    expect(users.filter((file) => !timesOfDay.includes(file))).toEqual([]);
+  });
+});
