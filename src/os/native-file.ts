@@ -39,7 +39,8 @@ function search(name: string): string {
     : new NativeFileMissing(`build/native/${name} is missing`, 'run npm run build:native');
 }
 
-function foldersAbove(folder: string): string[] {
+/** A folder and those around it, up to the root. */
+export function foldersAbove(folder: string): string[] {
   const parent = dirname(folder);
   return parent === folder ? [folder] : [folder, ...foldersAbove(parent)];
 }

@@ -1,21 +1,49 @@
 import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isReleasedPackage, nativeFile } from './native-file.ts';
+import { foldersAbove, isReleasedPackage, nativeFile } from './native-file.ts';
 
-let known: readonly string[] | undefined;
+interface Known {
+  readonly program: readonly string[];
+  /** Directories in one of which every dependency lies; undefined if some lie elsewhere. */
+  readonly modules: readonly string[] | undefined;
+  dependencies?: readonly string[];
+}
+
+let known: Known | undefined;
 
 /**
  * Every file and directory from which this program loads code or executes a program, without links: its own package or
  * the built parts of a checkout, the dependencies it runs with, Node, and the directories of the links it is started by.
+ * Of dependencies only those that could lie in or around one of the roots: finding them takes a while.
  */
-export function ownFiles(): readonly string[] {
-  known ??= outermost([...codeFiles(), ...dependencies(), realpathSync(process.execPath), ...startingLinks()]);
-  return known;
+export function ownFiles(roots: readonly string[]): readonly string[] {
+  known ??= {
+    program: [...codeFiles(), realpathSync.native(process.execPath), ...startingLinks()],
+    modules: moduleFolders(),
+  };
+  const { program, modules } = known;
+  const isNear = (root: string) => modules?.some((folder) => isWithin(folder, root) || isWithin(root, folder)) ?? true;
+  if (!roots.some(isNear)) return outermost(program);
+  known.dependencies ??= dependencies();
+  return outermost([...program, ...known.dependencies]);
 }
 
+/** The folders in which Node looks for packages, unless a dependency is a link that leads out of them. */
+function moduleFolders(): readonly string[] | undefined {
+  const root = packageFolder();
+  const folders = foldersAbove(root).map((folder) => join(folder, 'node_modules'));
+  const real = folders.filter((folder) => existsSync(folder)).map((folder) => realpathSync.native(folder));
+  const direct = dependencyNames(root).map((name) => installed(name, root));
+  const isInside = (path: string | undefined) => path === undefined || real.some((folder) => isWithin(path, folder));
+  return direct.every(isInside) ? real : undefined;
+}
+
+const isWithin = (path: string, folder: string): boolean =>
+  path === folder || folder === '/' || path.startsWith(`${folder}/`);
+
 /** Where this code lies: `dist` of a package or checkout, `src` when it runs from its source. */
-const codeFolder = (): string => dirname(dirname(realpathSync(fileURLToPath(import.meta.url))));
+const codeFolder = (): string => dirname(dirname(realpathSync.native(fileURLToPath(import.meta.url))));
 const packageFolder = (): string => dirname(codeFolder());
 
 /** All of a package is ours. Of a checkout only what is built: the rest is what its developers work on. */
@@ -29,7 +57,7 @@ function codeFiles(): readonly string[] {
 
 function nativeFolder(): string | undefined {
   try {
-    return dirname(realpathSync(nativeFile('fs-helper')));
+    return dirname(realpathSync.native(nativeFile('fs-helper')));
   } catch {
     return undefined; // not built
   }
@@ -63,11 +91,9 @@ function dependencyNames(folder: string): readonly string[] {
 }
 
 function installed(name: string, from: string): string | undefined {
-  for (let folder = from; ; folder = dirname(folder)) {
-    const path = join(folder, 'node_modules', name);
-    if (existsSync(path)) return realpathSync(path);
-    if (folder === dirname(folder)) return undefined;
-  }
+  const places = foldersAbove(from).map((folder) => join(folder, 'node_modules', name));
+  const path = places.find((place) => existsSync(place));
+  return path === undefined ? undefined : realpathSync.native(path);
 }
 
 /** A link like `node_modules/.bin/exec-server` decides what runs at the next start: its directory must stay as it is. */
@@ -75,7 +101,7 @@ function startingLinks(): readonly string[] {
   const folders: string[] = [];
   let path = process.argv[1];
   for (let links = 0; path !== undefined && links < MOST_LINKS && isLink(path); links++) {
-    folders.push(realpathSync(dirname(path)));
+    folders.push(realpathSync.native(dirname(path)));
     path = resolve(dirname(path), readlinkSync(path));
   }
   return folders;
@@ -87,9 +113,7 @@ function isLink(path: string): boolean {
 
 /** What lies in none of the others. */
 function outermost(paths: readonly string[]): readonly string[] {
-  return [...new Set(paths)].filter(
-    (path, _, all) => !all.some((other) => other !== path && path.startsWith(`${other}/`)),
-  );
+  return [...new Set(paths)].filter((path, _, all) => !all.some((other) => other !== path && isWithin(path, other)));
 }
 
 /** More than the kernel follows. */

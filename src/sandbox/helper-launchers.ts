@@ -43,7 +43,7 @@ export function planHelper(policy: Policy, survey: Survey): HelperView {
       survey,
       devices: 'null',
       missing: 'refuse',
-      ownFiles: ownFiles(),
+      ownFiles,
       secrets: secretPaths.paths,
     });
   } catch (error) {

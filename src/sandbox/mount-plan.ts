@@ -42,8 +42,8 @@ export interface PlanOptions {
    * left to the program in the view, which must be one of ours.
    */
   readonly missing?: 'cover' | 'refuse';
-  /** What the server loads and executes, without links: never writable, whatever the policy says. */
-  readonly ownFiles?: readonly string[];
+  /** What the server loads and executes in or around writable roots, without links: never writable. */
+  readonly ownFiles?: (roots: readonly string[]) => readonly string[];
   /** What holds the server's secrets: always denied. */
   readonly secrets?: readonly string[];
 }
@@ -69,7 +69,7 @@ class Planner {
   readonly #disk: Survey;
   readonly #devices: readonly string[];
   readonly #missing: 'cover' | 'refuse';
-  readonly #ownFiles: readonly string[];
+  readonly #ownFiles: (roots: readonly string[]) => readonly string[];
   readonly #secrets: readonly string[];
   #emptyFiles = 0;
 
@@ -78,7 +78,7 @@ class Planner {
     this.#disk = survey;
     this.#devices = DEVICES[devices];
     this.#missing = missing;
-    this.#ownFiles = server.ownFiles ?? [];
+    this.#ownFiles = server.ownFiles ?? (() => []);
     this.#secrets = server.secrets ?? [];
   }
 
@@ -92,7 +92,7 @@ class Planner {
     for (const rule of narrowing) this.#narrow(rule);
     const roots = [...this.#rules].filter(([, access]) => access === 'write').map(([path]) => path);
     if (!policy.unrestricted) for (const root of roots) this.#protect(root);
-    for (const path of this.#ownFiles) this.#keep(path);
+    for (const path of this.#ownFiles(roots)) this.#keep(path);
     for (const path of this.#secrets) this.#mask(path);
     for (const path of [...this.#rules.keys()]) this.#holdInPlace(path);
     for (const path of deniedMatches) this.#denyMatch(path, policy);

@@ -40,7 +40,7 @@ export class MountPlans {
   }
 
   #options(): PlanOptions {
-    return { firstEmpty: this.#firstEmpty, ownFiles: ownFiles(), secrets: secretPaths.paths };
+    return { firstEmpty: this.#firstEmpty, ownFiles, secrets: secretPaths.paths };
   }
 }
 
