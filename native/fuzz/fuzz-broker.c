@@ -17,6 +17,7 @@
 const struct seed seeds[] = {
     SEED("\x08run 1\ndeny 1 2\nno"),
     SEED("\x00\x02\0\0\0{}escalate 1 35\n/\0/bin/ls\0-\0-\0" "0\0" "1\0ls\0PATH=/bin\0"),
+    SEED("\xffshell 43\n250\0watched\0/bin/bash\0" "0\0/\0/bin/sh\0" "1\0sh\0A=1\0"),
     SEED("\xffshell 36\n4\0bash\0/bin/bash\0" "0\0/\0/bin/sh\0" "1\0sh\0A=1\0"),
     SEED("\x20signal 15\nkill\nlook 1\npass 1\nleave\n"),
     SEED("\x10\x0b\0\0\0{\"fds\":[]}\x0d\0\0\0{\"signal\":9}"),
@@ -89,6 +90,11 @@ unsigned children_kill(struct broker *broker, bool spare_detached)
 }
 
 void listener_ready(struct broker *broker, struct watch *watch, uint32_t events)
+{
+    (void)broker, (void)watch, (void)events;
+}
+
+void listener_arrived(struct broker *broker, struct watch *watch, uint32_t events)
 {
     (void)broker, (void)watch, (void)events;
 }

@@ -38,9 +38,9 @@ static int control(int option, ...)
 #include "fuzz.h"
 
 const struct seed seeds[] = {
-    SEED("-1\0" "-1\0" "0\0/tmp\0" "1\0/bin/ls\0" "2\0ls\0-l\0PATH=/bin\0HOME=/\0"),
-    SEED("-1\0" "7\0" "2\0" "8080\0" "1080\0/\0" "2\0/usr/bin/sh\0/bin/sh\0" "1\0sh\0"),
-    SEED("-1\0" "-1\0" "2147483647\0\0" "-5\0" "x\0"),
+    SEED("-1\0" "-1\0" "-1\0" "0\0/tmp\0" "1\0/bin/ls\0" "2\0ls\0-l\0PATH=/bin\0HOME=/\0"),
+    SEED("-1\0" "5\0np\0" "-1\0" "0600000000000000\0" "7\0" "2\0" "8080\0" "1080\0/\0" "2\0/usr/bin/sh\0/bin/sh\0" "1\0sh\0"),
+    SEED("-1\0" "5\0o\0" "250\0" "060\0" "-1\0" "2147483647\0\0" "-5\0" "x\0"),
 };
 const size_t seed_count = sizeof seeds / sizeof *seeds;
 
@@ -64,9 +64,32 @@ int listen_for_server(int channel, char **ports, size_t count)
     return 0;
 }
 
-int reaper_fork(int leash)
+int reaper_fork(int leash, int *supervisor)
 {
     (void)leash;
+    *supervisor = -1;
+    return 0;
+}
+
+int supervisor_start(void)
+{
+    return 9;
+}
+
+int install_listening(const struct sock_fprog *program)
+{
+    (void)program;
+    return -1;
+}
+
+int watch_this(const struct sock_fprog *program, int channel, int facts, struct watch_options options)
+{
+    (void)options;
+    if (program->len == 0 || channel < 0 || facts < 0)
+        fuzz_fail("a filter without instructions or without a supervisor");
+    for (size_t i = 0; i < program->len; i++)
+        if (program->filter[i].code == UINT16_MAX && program->filter[i].k == 1)
+            return -1;
     return 0;
 }
 
@@ -78,8 +101,8 @@ void fuzz_one(const uint8_t *input, size_t length)
     bytes_add(&request, "", 1);
     bytes_add(&request, input, length);
     int whole = fuzz_stream((const uint8_t *)request.start, request.length), bare = fuzz_stream(input, length);
-    run(whole, -1);
-    run(bare, -1);
+    run(whole, -1, -1);
+    run(bare, -1, -1);
     close(whole);
     close(bare);
     bytes_free(&request);

@@ -3,6 +3,9 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ExecServerClient } from '../../src/client/index.ts';
+import { webSocket } from '../../src/link/index.ts';
+import { PathUri } from '../../src/protocol/index.ts';
 import { gone, processesWith } from '../support/proc.ts';
 import type { TrackedProcess } from '../support/tracked-process.ts';
 import { connect, connectBare, resume } from '../support/wire-client.ts';
@@ -260,6 +263,38 @@ describe.each(accounts)('a client that asks for denials, of a server run by $nam
     expect(exitOf(watched)).toMatchObject({ denials: [] });
     expect(await other.call('process/read', { processId: unwatched.id })).not.toHaveProperty('denials');
     expect(await other.call('process/wait', { processId: unwatched.id })).not.toHaveProperty('denials');
+  });
+
+  it('asks by an option of the client library, which gives them with the end of a process', async () => {
+    const run = async (sandboxDenials: boolean) => {
+      await using client = await ExecServerClient.connect(webSocket(yard.server.url), { sandboxDenials });
+      const root = PathUri.parse(uri(yard.workspace));
+      const process = await client.start({
+        argv: ['/bin/sh', '-c', `touch ${yard.outside}/new 2>/dev/null; exit 1`],
+        cwd: yard.workspace,
+        env: { PATH: '/usr/bin:/bin' },
+        sandbox: {
+          permissions: {
+            type: 'managed',
+            network: 'restricted',
+            file_system: {
+              type: 'restricted',
+              entries: [{ path: { type: 'special', value: { kind: 'root' } }, access: 'read' }],
+            },
+          },
+          windowsSandboxLevel: 'disabled',
+          cwd: root,
+          workspaceRoots: [root],
+        },
+      });
+      return await process.communicate();
+    };
+    const { sandboxDenied, denials } = await run(true);
+    expect(sandboxDenied).toBe(true);
+    expect(JSON.parse(JSON.stringify(denials))).toEqual([write(join(yard.outside, 'new'), 'touch')]);
+    const guessed = await run(false);
+    expect(guessed.sandboxDenied).toBe(false);
+    expect(guessed).not.toHaveProperty('denials');
   });
 
   it('keeps no supervisor when a command with the files of the host has ended', async () => {
