@@ -1,6 +1,7 @@
 /* One session per exec that is asked about: its frames, up to the point where it is answered. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -17,7 +18,7 @@
 #define MOST_ASKED_BYTES (128u << 20)
 #define FRAME_PATIENCE_MS 10000
 #define HEADER 4
-#define LARGEST_DATAGRAM 8192
+#define LARGEST_PACKET 8192
 #define READ_STEP 65536
 
 static const char too_many[] = "too many concurrent executions";
@@ -133,17 +134,25 @@ static bool is_stream(int fd, pid_t *maker)
     return true;
 }
 
+/* Nothing may have been read because it was empty, or because the other side has closed or is shut. */
+static bool is_over(int fd)
+{
+    struct pollfd state = {.fd = fd, .events = POLLRDHUP};
+    return poll(&state, 1, 0) == 1 && (state.revents & (POLLRDHUP | POLLHUP)) != 0;
+}
+
 void handshake_ready(struct broker *broker, struct watch *watch, uint32_t events)
 {
     (void)events;
-    char content[LARGEST_DATAGRAM];
+    char content[LARGEST_PACKET];
     int descriptors[MOST_DESCRIPTORS];
     union control control;
     struct iovec part = {.iov_base = content, .iov_len = sizeof content};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    if (recvmsg(watch->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) {
-        if (errno != EAGAIN && errno != EINTR)
-            watch_close(watch); /* nobody is left on the other side */
+    ssize_t received = recvmsg(watch->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (received < 0 || (received == 0 && is_over(watch->fd))) {
+        if (received == 0 || (errno != EAGAIN && errno != EINTR))
+            watch_close(watch);
         return;
     }
     int count = take_descriptors(&message, descriptors);
@@ -154,7 +163,7 @@ void handshake_ready(struct broker *broker, struct watch *watch, uint32_t events
         session->deadline = now_ms() + FRAME_PATIENCE_MS;
         return;
     }
-    tell(broker, "noted a datagram with %d descriptors dropped", count);
+    tell(broker, "noted a packet with %d descriptors dropped", count);
     for (int i = 0; i < count; i++)
         close(descriptors[i]);
     if (session != NULL) {

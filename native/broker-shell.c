@@ -53,11 +53,14 @@ static void place(struct request *request, int from, int to)
     request->placements[request->start.placement_count++] = (struct placement){.from = from, .to = to};
 }
 
-/* The datagram socket wrappers announce themselves on; the shell's end. */
+/*
+ * The socket wrappers announce themselves on; the shell's end. It keeps messages apart as one for datagrams does, but reaches
+ * nothing except its other end, whatever address a command gives.
+ */
 static int open_handshake(struct broker *broker)
 {
     int ends[2];
-    if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) < 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return -1;
     broker->handshake.ready = handshake_ready;
     if (watch_add(broker, &broker->handshake, ends[0], EPOLLIN) < 0)

@@ -6,7 +6,7 @@ import { wrapper } from './escalation-native-fixture.ts';
 const server = `
 import array, json, os, socket, struct, subprocess, sys
 def answered(frames):
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     env = {'CODEX_ESCALATE_SOCKET': str(theirs.fileno()), 'A': '1'}
     child = subprocess.Popen([sys.argv[1], '/bin/echo', 'echo', 'it ran'], env=env, pass_fds=[theirs.fileno()],
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -41,7 +41,7 @@ announce([], b'x' * 9000)
 stream = session(); send(stream, request); print(receive(stream)['action'])`);
 
     expect(stdout).toBe('Run\nafter\n');
-    expect(reported(events)).toEqual([0, 2, 1, 1, 0].map((count) => `a datagram with ${count} descriptors dropped`));
+    expect(reported(events)).toEqual([0, 2, 1, 1, 0].map((count) => `a packet with ${count} descriptors dropped`));
   });
 
   it.each([
