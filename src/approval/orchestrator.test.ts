@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,6 +65,39 @@ describe('a command that nobody has to be asked about', () => {
     await run(command('touch t', { confinement: { ...readOnly, ownNetworkPolicy: true } }));
 
     expect(attempts).toEqual([outside, inside, inside, inside]);
+  });
+});
+
+describe('git that rules allow', () => {
+  const rules = 'prefix_rule(pattern=["git"])';
+
+  async function repository(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'approval-git-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    execFileSync('git', ['init', '-q'], { cwd: folder });
+    return folder;
+  }
+
+  it('leaves the sandbox where its repository names no program, and is asked about where it does', async () => {
+    const cwd = await repository();
+    const { run, questions, attempts } = await arrange('on-request', undefined, rules);
+    await run(command('git status', { cwd, environmentId: 'local' }));
+    execFileSync('git', ['config', 'core.fsmonitor', '/x'], { cwd });
+    await run(command('git status && git log', { cwd, environmentId: 'local' }));
+
+    expect(attempts).toEqual([outside, outside]);
+    expect(questions).toMatchObject([{ kind: 'command', reason: `${cwd}/.git/config says fsmonitor = /x` }]);
+  });
+
+  it('stays in the sandbox where the user may not be asked', async () => {
+    const cwd = await repository();
+    const { run, questions, attempts } = await arrange('never', undefined, rules);
+    await run(command('git -c core.fsmonitor=/x status', { cwd, environmentId: 'local' }));
+    await run(command('git status', { cwd, environmentId: 'elsewhere' }));
+    await run(command('git status', { cwd, environmentId: 'local' }));
+
+    expect(attempts).toEqual([inside, inside, outside]);
+    expect(questions).toEqual([]);
   });
 });
 

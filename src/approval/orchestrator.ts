@@ -4,6 +4,7 @@ import type { ApprovalAnswer, ApprovalRequest, Approver } from './approver.ts';
 import { type ChangeRequest, changedPaths, changeQuestion, reviewChanges } from './change-review.ts';
 import { commandQuestion } from './command-question.ts';
 import { type CommandRequest, isConfined, mayLeaveSandbox } from './command-request.ts';
+import { gitCaution } from './git-caution.ts';
 import { type InputRequest, inputQuestion, inputRefusal, needsReview } from './input-review.ts';
 import { NetworkApprovals, type NetworkRequest } from './network-approvals.ts';
 import { additionalRefusal, DECLINED, escalationRefusal, RETRY_QUESTION } from './refusal.ts';
@@ -110,6 +111,21 @@ export class Orchestrator {
     const requirement = requirementFor(request, this.#policy, await this.#rules.current());
     if (requirement.kind === 'forbid') throw new Rejected(requirement.cause, requirement.reason);
     if (requirement.kind === 'ask') await this.#approve(request, requirement, hooks);
+    if (requirement.kind !== 'skip' || !requirement.bypassesSandbox || !isConfined(request.confinement))
+      return requirement;
+    const caution = await gitCaution(request);
+    return caution === undefined ? requirement : this.#permitGit(request, requirement, caution, hooks);
+  }
+
+  /** A rule for git does not speak for programs that a repository names: the user does, or they stay in the sandbox. */
+  async #permitGit(
+    request: CommandRequest,
+    requirement: Requirement,
+    reason: string,
+    hooks: RunHooks,
+  ): Promise<Requirement> {
+    if (!mayAsk(this.#policy, 'rules')) return { ...requirement, kind: 'skip', bypassesSandbox: false };
+    await this.#approve(request, { reason }, hooks);
     return requirement;
   }
 

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import type { Logger } from '../base/index.ts';
-import type { Policy as Rules } from '../rules/index.ts';
+import { gitHazard, isGit, type Policy as Rules } from '../rules/index.ts';
 import type { Broker, Passage } from './broker.ts';
 import { type Confinement, type Destination, destinationOf } from './destination.ts';
 import { escalatedEnvironment, withoutInterception } from './escalated-environment.ts';
@@ -67,9 +67,8 @@ export class Gatekeeper {
       this.#begun = true;
       return this.#options.broker.deny(request.id);
     }
-    const { gate } = this.#options;
     const path = posix.resolve(request.workdir, request.file);
-    const judgement = judge(gate.rules, path, request.argv.slice(1), gate);
+    const judgement = await this.#judge(request, path);
     if (judgement.decision === 'forbidden') return this.#deny(request, forbidden(judgement));
     const destination = this.#destination(request, judgement);
     if (judgement.decision === 'prompt') {
@@ -80,6 +79,19 @@ export class Gatekeeper {
       return this.#startAsAsked(request, judgement, destination);
     }
     return this.#start(request, destination);
+  }
+
+  /** A rule for git does not speak for the programs that a repository names: about those the user is asked. */
+  async #judge(request: ExecRequest, path: string): Promise<Judgement> {
+    const { gate, ask } = this.#options;
+    const judgement = judge(gate.rules, path, request.argv.slice(1), gate);
+    if (judgement.decision !== 'allow' || !judgement.byRule || !gate.confinement || !isGit(path)) return judgement;
+    const { places } = gate.confinement;
+    const hazard = await gitHazard(request.argv.slice(1), { cwd: request.workdir, isWritable: (at) => places.has(at) });
+    if (hazard === undefined) return judgement;
+    if (ask) return { ...judgement, decision: 'prompt', justification: hazard };
+    gate.log.warn('exec.kept_inside', { file: request.file, reason: hazard });
+    return { ...judgement, byRule: false };
   }
 
   /** The asker has vanished, so that its question, if any, is void. */

@@ -1,0 +1,21 @@
+import { basename } from 'node:path';
+import { gitHazard, isGit, plainCommands } from '../rules/index.ts';
+import type { CommandRequest } from './command-request.ts';
+
+/** Repositories of other machines cannot be looked at from here. */
+const LOCAL = 'local';
+
+/** Why a command with git in it should not leave the sandbox by rules alone; nothing if it may. */
+export async function gitCaution({ argv, cwd, environmentId }: CommandRequest): Promise<string | undefined> {
+  const commands = plainCommands(argv) ?? [argv];
+  if (!commands.some(([program]) => isGit(program))) return undefined;
+  if (environmentId !== LOCAL) return 'the configuration of a repository elsewhere is not known here';
+  if (commands.some(([program = '']) => /^(?:cd|pushd|popd)$/.test(basename(program)))) {
+    return 'git runs in another directory';
+  }
+  for (const [program, ...args] of commands) {
+    const hazard = isGit(program) ? await gitHazard(args, { cwd, isWritable: () => false }) : undefined;
+    if (hazard !== undefined) return hazard;
+  }
+  return undefined;
+}

@@ -1,0 +1,73 @@
+/** What of a repository's configuration cannot make git run a program or reach another repository; undefined for all else. */
+const HARMLESS: Readonly<Record<string, RegExp>> = {
+  core: /^(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|quotepath|compression|abbrev|sharedrepository|preloadindex|untrackedcache|splitindex|commentchar|checkstat|trustctime|bigfilethreshold|looseCompression|whitespace|longpaths|protecthfs|protectntfs|sparsecheckout|sparsecheckoutcone|commitgraph|multipackindex|deltabasecachelimit|packedgitlimit|packedgitwindowsize|fsync|fsyncmethod)$/i,
+  user: /^(?:name|email|useconfigonly|signingkey)$/i,
+  author: /^(?:name|email)$/i,
+  committer: /^(?:name|email)$/i,
+  'remote.':
+    /^(?:url|pushurl|fetch|push|tagopt|prune|prunetags|mirror|skipdefaultupdate|skipfetchall|promisor|partialclonefilter|followremotehead)$/i,
+  'branch.': /^(?:remote|merge|rebase|pushremote|description)$/i,
+  branch: /^(?:autosetupmerge|autosetuprebase|sort)$/i,
+  'submodule.': /^(?:url|active|branch|path|fetchrecursesubmodules)$/i,
+  submodule: /^(?:active|fetchjobs)$/i,
+  extensions:
+    /^(?:worktreeconfig|objectformat|partialclone|refstorage|compatobjectformat|preciousobjects|noop|relativeworktrees)$/i,
+  pull: /^(?:rebase|ff)$/i,
+  push: /^(?:default|autosetupremote|followtags|useforceifincludes)$/i,
+  fetch: /^(?:prune|prunetags|parallel|writecommitgraph|negotiationalgorithm|output)$/i,
+  merge: /^(?:conflictstyle|ff|renames|renamelimit|log|stat|autostash)$/i,
+  rebase: /^(?:autosquash|autostash|stat|updaterefs|missingcommitscheck|abbreviatecommands)$/i,
+  diff: /^(?:algorithm|renames|renamelimit|context|interhunkcontext|mnemonicprefix|noprefix|colormoved|colormovedws|statgraphwidth|wserrorhighlight|indentheuristic|suppressblankempty)$/i,
+  log: /^(?:abbrevcommit|date|decorate|follow|showroot|mailmap|excludedecoration)$/i,
+  status:
+    /^(?:short|branch|showstash|showuntrackedfiles|relativepaths|aheadbehind|renames|renamelimit|displaycommentprefix)$/i,
+  gc: /^(?:auto|autodetach|autopacklimit|packrefs|pruneexpire|reflogexpire|reflogexpireunreachable|worktreepruneexpire|aggressivedepth|aggressivewindow|bigpackthreshold|writecommitgraph|cruftpacks)$/i,
+  maintenance: /^(?:auto|strategy)$/i,
+  pack: /^(?:threads|window|depth|windowmemory|compression|writebitmaps|usebitmaps|usesparse|deltacachesize|indexversion|packsizelimit|writereverseindex)$/i,
+  index: /^(?:version|threads|sparse|recordendofindexentries|recordoffsettable)$/i,
+  feature: /^(?:manyfiles|experimental)$/i,
+  rerere: /^(?:enabled|autoupdate)$/i,
+  commit: /^(?:status|verbose|cleanup|gpgsign)$/i,
+  tag: /^(?:sort|gpgsign|forcesignannotated)$/i,
+  init: /^(?:defaultbranch)$/i,
+  advice: /^\w+$/,
+  color: /^\w+$/,
+  'color.': /^\w+$/,
+  column: /^\w+$/,
+  receive: /^(?:denycurrentbranch|denynonfastforwards|denydeletes|fsckobjects)$/i,
+  transfer: /^(?:fsckobjects|hiderefs|unpacklimit)$/i,
+  lfs: /^(?:repositoryformatversion)$/i,
+};
+
+/** A remote of which git runs nothing on this machine but its own transports. */
+const FAR = /^(?:https?:\/\/(?!-)[^\s:][^\s]*|(?:ssh|git):\/\/(?!-)[^\s]+|(?!-)[\w.-]+@(?!-)[\w.-]+:(?![-:])[^\s]*)$/;
+
+/** Whether an address leads away from this machine by a transport of git's own. */
+export const isFarRemote = (url: string): boolean => FAR.test(url) && !url.includes('::');
+
+/**
+ * The first line of a configuration that could make git run a program, include another file, or reach a repository on this
+ * machine; undefined when every line is known to be harmless. What is not known counts as harmful.
+ */
+export function harmfulLine(text: string): string | undefined {
+  let section = '';
+  for (const line of text.split('\n').map((raw) => raw.replace(/\r$/, '').trim())) {
+    if (line === '' || /^[#;]/.test(line)) continue;
+    const header = /^\[\s*([A-Za-z0-9-]+)(?:\.([^\]"\s]*)|[ \t]+"((?:[^"\\]|\\.)*)")?\s*\]\s*(.*)$/.exec(line);
+    if (header) section = header[2] !== undefined || header[3] !== undefined ? `${header[1]}.` : header[1]!;
+    const setting = header ? header[4]! : line;
+    if (setting !== '' && !/^[#;]/.test(setting) && !isHarmless(section.toLowerCase(), setting)) return line;
+  }
+  return undefined;
+}
+
+function isHarmless(section: string, setting: string): boolean {
+  const [, key, value = ''] = /^([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$/.exec(setting) ?? [];
+  // A value that goes on in the next line would hide that line.
+  if (key === undefined || value.endsWith('\\') || !Object.hasOwn(HARMLESS, section)) return false;
+  if (!HARMLESS[section]!.test(key)) return false;
+  const isRemote = /^(?:url|pushurl)$/i.test(key) || (section === 'branch.' && /^(?:remote|pushremote)$/i.test(key));
+  if (!isRemote) return true;
+  const bare = value.replace(/^"([^"\\]*)"$/, '$1');
+  return isFarRemote(bare) || (section === 'branch.' && (bare === '.' || /^\w[\w/-]*$/.test(bare)));
+}

@@ -1,0 +1,163 @@
+import { execFile } from 'node:child_process';
+import { accessSync, constants, readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { harmfulLine, isFarRemote } from './git-config.ts';
+
+/** Git commands that run nothing but what hooks and configuration name. */
+const PLAIN = new Set(
+  (
+    'add am apply archive blame branch bundle cat-file check-attr check-ignore checkout cherry cherry-pick clean clone commit ' +
+    'commit-tree config count-objects describe diff diff-files diff-index diff-tree fetch for-each-ref format-patch fsck gc grep ' +
+    'hash-object init log ls-files ls-remote ls-tree merge merge-base mv name-rev notes pull push range-diff read-tree rebase ' +
+    'reflog remote reset restore rev-list rev-parse revert rm shortlog show show-ref sparse-checkout stash status switch ' +
+    'symbolic-ref tag update-index update-ref var version whatchanged worktree write-tree'
+  ).split(' '),
+);
+const REACHING = new Set('archive clone fetch ls-remote pull push remote'.split(' '));
+/** Options that name a program, or lead into repositories that are not looked at. */
+const NAMING =
+  /^(?:--(?:exec|upload-pack|receive-pack|open-files-in-pager|recurse-submodules|template|extcmd)\b|-[xOu]$|-O.)/;
+
+export interface GitHazardOptions {
+  /** Where the command runs, absolute. */
+  readonly cwd: string;
+  /** Whether commands of a sandbox could change what is at a path while git runs. */
+  readonly isWritable: (path: string) => boolean;
+}
+
+export const isGit = (program: string | undefined): boolean => program !== undefined && basename(program) === 'git';
+
+const DEEPEST = 4;
+const MOST_NESTED = 64;
+
+/**
+ * Why git should not run outside a sandbox by a rule alone: because its repository, or one nested in it, names programs to run.
+ * Undefined when nothing does. What cannot be told counts as a hazard.
+ */
+export async function gitHazard(
+  args: readonly string[],
+  { cwd, isWritable }: GitHazardOptions,
+): Promise<string | undefined> {
+  try {
+    let folder = cwd;
+    let at = 0;
+    for (; args[at]?.startsWith('-'); at++) {
+      const option = args[at]!;
+      if (option === '-C') folder = resolve(folder, args[++at] ?? '');
+      else if (option === '--version') return undefined;
+      else if (!/^--(?:no-pager|no-optional-locks|literal-pathspecs|no-replace-objects)$/.test(option)) {
+        return `git is called with ${option}`;
+      }
+    }
+    const [command = '', ...words] = args.slice(at);
+    if (!PLAIN.has(command)) return `git ${command} can run other programs`;
+    const naming = words.find((word) => NAMING.test(word));
+    if (naming !== undefined) return `git ${command} is called with ${naming}`;
+    const local = REACHING.has(command) ? words.find((word) => isLocal(word, folder)) : undefined;
+    if (local !== undefined) return `git ${command} reaches the repository ${local}`;
+    await new Inspection(isWritable).inspect(folder);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Whether a word may be the address of a repository on this machine, whose hooks and configuration would count as well. */
+function isLocal(word: string, folder: string): boolean {
+  if (word.startsWith('-') || isFarRemote(word)) return false;
+  return word.includes('::') || word.startsWith('file:') || isFolder(resolve(folder, word));
+}
+
+class Inspection {
+  readonly #isWritable: (path: string) => boolean;
+  #count = 0;
+
+  constructor(isWritable: (path: string) => boolean) {
+    this.#isWritable = isWritable;
+  }
+
+  /** Throws what is wrong with the repository of a directory, if it is in one. */
+  async inspect(folder: string): Promise<void> {
+    for (let at = resolve(folder); ; at = dirname(at)) {
+      const inner = join(at, '.git');
+      if (exists(inner)) return this.#repository(gitFolder(inner), at, 0);
+      if (exists(join(at, 'HEAD')) && isFolder(join(at, 'objects'))) return this.#repository(at, undefined, 0);
+      // A repository could be put there between this look and the start of git.
+      if (this.#isWritable(inner) || this.#isWritable(join(at, 'HEAD'))) throw new Error(`commands can write ${at}`);
+      if (at === '/') return;
+    }
+  }
+
+  async #repository(git: string, tree: string | undefined, depth: number): Promise<void> {
+    if (depth > DEEPEST || ++this.#count > MOST_NESTED) throw new Error(`${tree} has too many nested repositories`);
+    const pointer = tree === undefined ? undefined : join(tree, '.git');
+    const common = commonFolder(git);
+    const files = [join(common, 'config'), join(git, 'config'), join(git, 'config.worktree')];
+    for (const path of [...(pointer === undefined ? [] : [pointer]), git, common, ...files, join(common, 'hooks')]) {
+      if (this.#isWritable(path)) throw new Error(`commands can write ${path}`);
+    }
+    for (const file of new Set(files)) {
+      const harmful = exists(file) ? harmfulLine(readFileSync(file, 'latin1')) : undefined;
+      if (harmful !== undefined) throw new Error(`${file} says ${harmful}`);
+    }
+    const hook = hookIn(join(common, 'hooks'));
+    if (hook !== undefined) throw new Error(`the repository has the hook ${hook}`);
+    if (tree !== undefined) for (const path of await gitLinks(git, tree)) await this.#nested(join(tree, path), depth);
+  }
+
+  async #nested(folder: string, depth: number): Promise<void> {
+    const inner = join(folder, '.git');
+    if (this.#isWritable(inner)) throw new Error(`commands can write ${inner}`);
+    if (exists(inner)) await this.#repository(gitFolder(inner), folder, depth + 1);
+  }
+}
+
+/** What a `.git` is: the directory, or what the file points to. */
+function gitFolder(path: string): string {
+  if (isFolder(path)) return path;
+  const target = /^gitdir: (.+?)\s*$/.exec(readFileSync(path, 'utf8'))?.[1];
+  if (target === undefined) throw new Error(`${path} cannot be understood`);
+  return resolve(dirname(path), target);
+}
+
+/** Where the repository of a worktree has its configuration and hooks. */
+function commonFolder(git: string): string {
+  const file = join(git, 'commondir');
+  return exists(file) ? resolve(git, readFileSync(file, 'utf8').trim()) : git;
+}
+
+function hookIn(folder: string): string | undefined {
+  if (!exists(folder)) return undefined;
+  return readdirSync(folder).find((name) => !name.endsWith('.sample') && isExecutable(join(folder, name)));
+}
+
+/** Paths of the repositories that the index knows. To be asked only once the configuration is known to be harmless. */
+async function gitLinks(git: string, tree: string): Promise<string[]> {
+  if (!exists(join(git, 'index'))) return [];
+  const env = {
+    PATH: '/usr/local/bin:/usr/bin:/bin',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    HOME: '/',
+  };
+  const own = ['-c', `safe.directory=${tree}`, '-c', 'core.fsmonitor=false', `--git-dir=${git}`, `--work-tree=${tree}`];
+  const options = { cwd: tree, env, maxBuffer: 64 * 1024 * 1024, timeout: 10_000 };
+  const { stdout } = await promisify(execFile)('git', [...own, 'ls-files', '--stage', '-z'], options);
+  return stdout
+    .split('\0')
+    .filter((line) => line.startsWith('160000 '))
+    .map((line) => line.slice(line.indexOf('\t') + 1));
+}
+
+const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false; // a link that leads nowhere is no hook
+  }
+}

@@ -1,0 +1,215 @@
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { gitHazard } from '../../src/rules/index.ts';
+import { type Answer, interceptions, Site } from './escalation-fixture.ts';
+
+const env = { PATH: '/usr/bin:/bin', HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1' };
+const git = (cwd: string, ...args: string[]) => execFileSync('git', args, { cwd, env, stdio: 'pipe' });
+const author = ['-c', 'user.name=a', '-c', 'user.email=a@b'];
+
+function repository(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  git(folder, 'init', '-q');
+  writeFileSync(join(folder, 'file'), 'text\n');
+  git(folder, 'add', 'file');
+  git(folder, ...author, 'commit', '-q', '-m', 'first');
+}
+
+function executable(path: string, text: string): void {
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, text);
+  chmodSync(path, 0o755);
+}
+
+/** What a repository says, and the command that makes git run the program. */
+const traps: readonly (readonly [name: string, set: (folder: string, program: string) => void, command: string])[] = [
+  ['core.fsmonitor', (folder, program) => git(folder, 'config', 'core.fsmonitor', program), 'git status'],
+  [
+    'a filter',
+    (folder, program) => {
+      git(folder, 'config', 'filter.x.clean', program);
+      writeFileSync(join(folder, '.gitattributes'), '* filter=x\n');
+      writeFileSync(join(folder, 'file'), 'changed\n');
+    },
+    'git diff',
+  ],
+  [
+    'textconv',
+    (folder, program) => {
+      git(folder, 'config', 'diff.x.textconv', program);
+      writeFileSync(join(folder, '.gitattributes'), '* diff=x\n');
+      writeFileSync(join(folder, 'file'), 'changed\n');
+    },
+    'git diff',
+  ],
+  [
+    'diff.external',
+    (folder, program) => {
+      git(folder, 'config', 'diff.external', program);
+      writeFileSync(join(folder, 'file'), 'changed\n');
+    },
+    'git diff',
+  ],
+  [
+    'a hook',
+    (folder, program) => executable(join(folder, '.git/hooks/pre-commit'), `#!/bin/sh\n${program}\n`),
+    'git commit --allow-empty -m x',
+  ],
+  [
+    'core.hooksPath',
+    (folder, program) => {
+      executable(join(folder, 'hooks/pre-commit'), `#!/bin/sh\n${program}\n`);
+      git(folder, 'config', 'core.hooksPath', 'hooks');
+    },
+    'git commit --allow-empty -m x',
+  ],
+  ['core.editor', (folder, program) => git(folder, 'config', 'core.editor', program), 'git commit --allow-empty'],
+  [
+    'core.sshCommand',
+    (folder, program) => {
+      git(folder, 'config', 'core.sshCommand', program);
+      git(folder, 'config', 'remote.origin.url', 'git@localhost.invalid:x');
+    },
+    'git fetch',
+  ],
+  [
+    'gpg.program',
+    (folder, program) => git(folder, 'config', 'gpg.program', program),
+    'git commit --allow-empty -S -m x',
+  ],
+  [
+    'an included file',
+    (folder, program) => {
+      writeFileSync(join(folder, 'more'), `[core]\nfsmonitor = ${program}\n`);
+      git(folder, 'config', 'include.path', join(folder, 'more'));
+    },
+    'git status',
+  ],
+  [
+    'a nested repository',
+    (folder, program) => {
+      repository(join(folder, 'nested'));
+      git(folder, 'add', 'nested');
+      git(join(folder, 'nested'), 'config', 'core.fsmonitor', program);
+    },
+    'git status',
+  ],
+];
+
+describe.each(interceptions)('git that a rule allows (--intercept=%s)', (intercept) => {
+  const rules = 'prefix_rule(pattern = ["git"])';
+  const identity = {
+    GIT_AUTHOR_NAME: 'a',
+    GIT_AUTHOR_EMAIL: 'a@b',
+    GIT_COMMITTER_NAME: 'a',
+    GIT_COMMITTER_EMAIL: 'a@b',
+  };
+  const environment = { ...env, ...identity, LANG: 'C.UTF-8' };
+
+  it.each(traps)('runs no program of its repository outside: %s', async (_name, set, command) => {
+    await using site = await Site.open({ intercept, rules, shell: { environment } });
+    repository(site.work);
+    executable(join(site.outside, 'program'), `#!/bin/sh\n: > ${site.outside}/escaped\nexit 1\n`);
+    set(site.work, join(site.outside, 'program'));
+
+    await site.run(`${command}; true`);
+
+    expect(existsSync(join(site.outside, 'escaped'))).toBe(false);
+    expect(site.warnings).toContainEqual(['exec.kept_inside', expect.objectContaining({ file: '/usr/bin/git' })]);
+  });
+
+  it('leaves the sandbox where its repository names none, and asks where it does', async () => {
+    await using site = await Site.open({
+      intercept,
+      rules,
+      shell: { environment },
+      answer: (): Answer => ({ action: 'decline' }),
+    });
+    repository(site.work);
+    const { stdout } = await site.run('git commit -q --allow-empty -m second; git log --format=%s');
+    git(site.work, 'config', 'core.fsmonitor', '/x');
+    await site.run('git status');
+
+    expect(stdout).toBe('second\nfirst\n');
+    expect(site.peer.questions.map(({ message }) => message.split('\n').slice(1))).toEqual([
+      [`${site.work}/.git/config says fsmonitor = /x`, 'It runs outside the sandbox.'],
+    ]);
+  });
+});
+
+describe('a repository is a hazard', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'hazard-'));
+    repository(folder);
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+  const hazard = (...args: string[]) => gitHazard(args, { cwd: folder, isWritable: () => false });
+
+  it.each([
+    '[core] fsmonitor = x',
+    '[CORE]\n\tFsMonitor=x',
+    '[core]\n pager = x',
+    '[core]\nquotepath = a \\\nfsmonitor = x',
+    '[core]\n# harmless \\\nfsmonitor = x',
+    '[credential "https://x"]\nhelper = x',
+    '[credential]\nhelper = !x',
+    '[gpg "ssh"]\nprogram = x',
+    '[alias]\nst = !x',
+    '[merge "x"]\ndriver = x',
+    '[submodule "x"]\nupdate = !x',
+    '[remote "o"]\nurl = ext::x',
+    '[remote "o"]\nurl = ../evil.git',
+    '[remote "o"]\nuploadpack = x',
+    '[branch "main"]\nremote = ../evil',
+    '[url "ext::x"]\ninsteadOf = https:',
+    '[includeIf "gitdir:/"]\npath = x',
+    '[core]\nworktree = /',
+    '[unheard]\nof = x',
+    'x',
+  ])('with %j', async (text) => {
+    appendFileSync(join(folder, '.git/config'), `${text}\n`);
+    expect(await hazard('status')).toMatch(/config says/);
+  });
+
+  it.each([
+    [['-c', 'core.fsmonitor=x', 'status'], '-c'],
+    [['--exec-path=/x', 'status'], '--exec-path'],
+    [['--git-dir', '/x', 'status'], '--git-dir'],
+    [['submodule', 'foreach', 'x'], 'other programs'],
+    [['bisect', 'run', 'x'], 'other programs'],
+    [['unknown'], 'other programs'],
+    [['rebase', '--exec', 'x'], '--exec'],
+    [['rebase', '-x', 'x'], '-x'],
+    [['grep', '-Ox', 'a'], '-Ox'],
+    [['fetch', '--upload-pack=x'], '--upload-pack'],
+    [['push', '.'], 'repository .'],
+  ])('by the arguments %j', async (args, reason) => {
+    expect(await hazard(...args)).toContain(reason);
+  });
+
+  it('when commands could put another one in its place', async () => {
+    mkdirSync(join(folder, 'deep'));
+    const at = (cwd: string, writable: string) =>
+      gitHazard(['status'], { cwd, isWritable: (path) => path === writable });
+
+    expect(await at(folder, join(folder, '.git/config'))).toContain('commands can write');
+    expect(await at(join(folder, 'deep'), join(folder, 'deep/.git'))).toContain('commands can write');
+    expect(await at(join(folder, 'deep'), join(folder, 'deep/HEAD'))).toContain('commands can write');
+    expect(await at(folder, join(folder, 'file'))).toBeUndefined();
+  });
+
+  it('not as git makes it, clones it and adds worktrees to it', async () => {
+    git(folder, 'remote', 'add', 'origin', 'https://example.com/x.git');
+    git(folder, 'config', 'branch.main.remote', 'origin');
+    git(folder, 'config', 'user.email', 'a@b');
+    git(folder, 'worktree', 'add', '-q', join(folder, 'tree'));
+
+    expect(await hazard('status')).toBeUndefined();
+    expect(await hazard('-C', 'tree', 'log', '-1')).toBeUndefined();
+    expect(await gitHazard(['status'], { cwd: '/', isWritable: () => false })).toBeUndefined();
+  });
+});
