@@ -8,7 +8,15 @@ const self = fileURLToPath(import.meta.url);
 const native = join(dirname(dirname(self)), 'native');
 const napiHeaders = createRequire(import.meta.url)('node-api-headers').include_dir;
 
-export const flags = ['-std=gnu17', '-O2', '-Wall', '-Wextra', '-Werror', '-fvisibility=hidden'];
+export const flags = [
+  ...['-std=gnu17', '-O2', '-Wall', '-Wextra', '-Werror', '-fvisibility=hidden'],
+  ...['-fstack-protector-strong', '-U_FORTIFY_SOURCE', '-D_FORTIFY_SOURCE=2'],
+  ...['-Wl,-z,relro', '-Wl,-z,now', '-Wl,-z,noexecstack'],
+];
+
+// Static programs at addresses that change, where the compiler can; those of releases are linked with musl.
+const still = ['-static'];
+const moving = ['-static-pie', '-fPIE'];
 
 const filesystem = [
   'base64',
@@ -97,14 +105,15 @@ const alone = [
 export const targets = [
   { file: 'exec_native.node', parts: addon, flags: [['-shared', '-fPIC', '-pthread', '-I', napiHeaders]] },
   // Static where the C library can be: a third of the memory.
-  { file: 'guardian', parts: ['guardian', 'family'], flags: [['-static'], []] },
+  { file: 'guardian', parts: ['guardian', 'family'], flags: [moving, still, ['-pie', '-fPIE']], release: still },
   // Static always: these run in views of the disk that have no C library.
   {
     file: 'sandbox-stage',
     parts: ['sandbox-stage', 'reaper', 'inner-listeners', 'say', 'bytes', ...denials],
-    flags: [['-static']],
+    flags: [moving, still],
+    release: still,
   },
-  { file: 'fs-helper', parts: ['fs-helper', ...filesystem], flags: [['-static']] },
+  { file: 'fs-helper', parts: ['fs-helper', ...filesystem], flags: [moving, still], release: still },
   {
     file: 'execve-wrapper',
     parts: ['wrapper-main', 'wrapper-request', 'base64', 'limits', 'script', ...standIn],
@@ -112,7 +121,7 @@ export const targets = [
     release: light,
   },
   { file: 'escalation-stub', parts: ['stub-main', ...standIn], flags: [alone, light], release: light },
-  { file: 'exec-broker', parts: broker, flags: [['-static']] },
+  { file: 'exec-broker', parts: broker, flags: [moving, still], release: still },
 ];
 
 /** The paths of a target's sources. */

@@ -31,7 +31,7 @@ export function buildForAllPlatforms(vendor) {
   }
 }
 
-const isStatic = ({ flags: [first] }) => first.includes('-static');
+const isStatic = ({ flags: [first], release = first }) => release.includes('-static');
 
 /** A static program runs anywhere; glibc is not made to be linked into one. */
 function buildStatic(target, processor, folders) {

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { Logger } from '../base/index.ts';
+import { hardenProcess, nativeStatus } from '../os/index.ts';
 import {
   AccessTokens,
   AuditLog,
@@ -101,6 +102,7 @@ export async function rendezvousCommand(argv: readonly string[]): Promise<number
   const log = stderrLogger(process.env);
   const stop = new AbortController();
   using faults = handleFaults(log, stop);
+  if (nativeStatus().ready) hardenProcess(); // it holds the keys of every environment
   const secrets = readSecrets(values, log);
   const tokens = readTokens(values, log);
   await using audit = new AuditLog(log, values['audit-log']);

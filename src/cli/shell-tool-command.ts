@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { Scope, version } from '../base/index.ts';
 import { ExecShell } from '../escalation/index.ts';
 import { serveShellTool } from '../mcp/index.ts';
-import { nativeStatus, secretPaths } from '../os/index.ts';
+import { hardenProcess, nativeStatus, secretPaths } from '../os/index.ts';
 import { inheritable } from '../process/index.ts';
 import { RulesStore, userRulesFolder } from '../rules/index.ts';
 import { type SandboxMode, sandboxModes } from '../unified-exec/index.ts';
@@ -81,6 +81,7 @@ export async function shellToolCommand(argv: readonly string[]): Promise<number>
   secretPaths.add(...secretFiles(values, process.env));
   const native = nativeStatus();
   if (!native.ready) throw new Error(native.reason);
+  hardenProcess();
   const log = stderrLogger(process.env);
   const stop = new AbortController();
   using faults = handleFaults(log, stop);

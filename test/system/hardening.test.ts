@@ -40,6 +40,28 @@ describe('the process of the server', () => {
     expect(command.output()).not.toContain('/etc/hostname');
   });
 
+  it.each([
+    ['exec-mcp-server', ['mcp', '--tools', 'shell', '--intercept=all', '--bash=/bin/bash']],
+    ['rendezvous', ['rendezvous', '--listen', 'http://127.0.0.1:0']],
+  ])('is as closed for %s', async (name, args) => {
+    const start = `ulimit -S -c 1024; exec 40</etc/hostname; exec "$@"`;
+    const argv = ['-c', start, 'bash', process.execPath, serverProgram, ...args];
+    const child = spawn('bash', argv, { stdio: ['pipe', 'pipe', 'ignore'] });
+    if (name === 'exec-mcp-server') {
+      const clientInfo = { name: 'test', version: '1' };
+      const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
+      child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
+    }
+    await once(createInterface({ input: child.stdout }), 'line');
+    const limits = readFileSync(`/proc/${child.pid}/limits`, 'utf8');
+    const descriptors = readdirSync(`/proc/${child.pid}/fd`);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+
+    expect(limits).toMatch(/Max core file size\s+0 /);
+    expect(descriptors).not.toContain('40');
+  });
+
   it('keeps what makes programs load code to itself, unless a request sends it', async () => {
     await using server = await startServer({ env: { NODE_OPTIONS: '--no-warnings', LD_BIND_NOW: '1', KEPT: 'yes' } });
     await using client = await connect(server.url);
