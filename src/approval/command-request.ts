@@ -1,3 +1,6 @@
+/** The environment whose files are those of this process. */
+export const LOCAL_ENVIRONMENT = 'local';
+
 /** What a call wishes of the sandbox. */
 export type SandboxPermissions = 'use_default' | 'require_escalated' | 'with_additional_permissions';
 

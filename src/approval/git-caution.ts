@@ -1,15 +1,12 @@
 import { basename } from 'node:path';
 import { gitHazard, isGit, plainCommands } from '../rules/index.ts';
-import type { CommandRequest } from './command-request.ts';
-
-/** Repositories of other machines cannot be looked at from here. */
-const LOCAL = 'local';
+import { type CommandRequest, LOCAL_ENVIRONMENT } from './command-request.ts';
 
 /** Why a command with git in it should not leave the sandbox by rules alone; nothing if it may. */
 export async function gitCaution({ argv, cwd, environmentId }: CommandRequest): Promise<string | undefined> {
   const commands = plainCommands(argv) ?? [argv];
   if (!commands.some(([program]) => isGit(program))) return undefined;
-  if (environmentId !== LOCAL) return 'the configuration of a repository elsewhere is not known here';
+  if (environmentId !== LOCAL_ENVIRONMENT) return 'the configuration of a repository elsewhere is not known here';
   if (commands.some(([program = '']) => /^(?:cd|pushd|popd)$/.test(basename(program)))) {
     return 'git runs in another directory';
   }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -65,6 +65,31 @@ describe('a command that nobody has to be asked about', () => {
     await run(command('touch t', { confinement: { ...readOnly, ownNetworkPolicy: true } }));
 
     expect(attempts).toEqual([outside, inside, inside, inside]);
+  });
+});
+
+describe('the directory of a command', () => {
+  it('is the one that was there when the question was asked, or the command does not run', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'approval-cwd-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const cwd = join(folder, 'place');
+    await mkdir(cwd);
+    const ran: string[] = [];
+    const approver = callbackApprover(async () => {
+      await rename(cwd, join(folder, 'moved'));
+      await symlink('/', cwd);
+      return { decision: 'accept' };
+    });
+    const orchestrator = new Orchestrator({ policy: 'on-request', approver, rules: await RulesStore.open({}) });
+    const request = command('rm -r build', { ...escalated, cwd, environmentId: 'local' });
+
+    await expect(
+      orchestrator.run(request, async () => {
+        ran.push('it ran');
+        return { kind: 'done', value: '' };
+      }),
+    ).rejects.toThrow(`the working directory ${cwd} has been replaced since the question`);
+    expect(ran).toEqual([]);
   });
 });
 

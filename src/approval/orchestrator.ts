@@ -4,10 +4,11 @@ import type { ApprovalAnswer, ApprovalRequest, Approver } from './approver.ts';
 import { type ChangeRequest, changedPaths, changeQuestion, reviewChanges } from './change-review.ts';
 import { commandQuestion } from './command-question.ts';
 import { type CommandRequest, isConfined, mayLeaveSandbox } from './command-request.ts';
+import { directoryPin } from './directory-pin.ts';
 import { gitCaution } from './git-caution.ts';
 import { type InputRequest, inputQuestion, inputRefusal, needsReview } from './input-review.ts';
 import { NetworkApprovals, type NetworkRequest } from './network-approvals.ts';
-import { additionalRefusal, DECLINED, escalationRefusal, RETRY_QUESTION } from './refusal.ts';
+import { additionalRefusal, DECLINED, escalationRefusal, RETRY_QUESTION, replacedRefusal } from './refusal.ts';
 import { Cancelled, Rejected } from './rejection.ts';
 import { type Requirement, requirementFor } from './requirement.ts';
 import { commandKey, fileKey, SessionApprovals } from './session-approvals.ts';
@@ -136,7 +137,9 @@ export class Orchestrator {
   ): Promise<void> {
     const key = commandKey(request);
     if (this.#cache.has(key)) return;
+    const directory = directoryPin(request);
     const decision = accepted(await this.#ask(commandQuestion(request, reason, proposedRule), hooks));
+    if (directoryPin(request) !== directory) throw new Rejected('policy', replacedRefusal(request.cwd));
     if (decision === 'acceptForSession') this.#cache.add(key);
     if (decision === 'acceptWithRule' && proposedRule) {
       await this.#rules.add({ kind: 'prefix', pattern: proposedRule }).catch(this.#onProblem);

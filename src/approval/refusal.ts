@@ -12,6 +12,10 @@ const NO_RULE_QUESTIONS = 'approval required by policy rule, but AskForApproval:
 export const OWN_NETWORK_POLICY =
   'escalated permissions cannot be granted: this environment enforces a network policy of its own, inside the sandbox only';
 
+/** To a command whose directory is another one than when the question was asked. */
+export const replacedRefusal = (cwd: string): string =>
+  `the working directory ${cwd} has been replaced since the question`;
+
 /** To a wish to leave the sandbox, under a policy that lets nobody be asked for it. */
 export function escalationRefusal(policy: ApprovalPolicy): string {
   const name = policyName(policy);

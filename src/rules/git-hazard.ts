@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants, readdirSync, readFileSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { harmfulLine, isFarRemote } from './git-config.ts';
@@ -15,9 +15,9 @@ const PLAIN = new Set(
   ).split(' '),
 );
 const REACHING = new Set('archive clone fetch ls-remote pull push remote'.split(' '));
-/** Options that name a program, or lead into repositories that are not looked at. */
-const NAMING =
-  /^(?:--(?:exec|upload-pack|receive-pack|open-files-in-pager|recurse-submodules|template|extcmd)\b|-[xOu]$|-O.)/;
+/** Options that name a program or lead into repositories that are not looked at; git also takes the beginning of one. */
+const NAMING = 'exec upload-pack receive-pack open-files-in-pager recurse-submodules template extcmd config'.split(' ');
+const SHORT: Readonly<Record<string, RegExp>> = { rebase: /^-[a-z]*x/, grep: /^-[A-Za-z]*O/, clone: /^-[a-z]*[cu]/ };
 
 export interface GitHazardOptions {
   /** Where the command runs, absolute. */
@@ -30,6 +30,7 @@ export const isGit = (program: string | undefined): boolean => program !== undef
 
 const DEEPEST = 4;
 const MOST_NESTED = 64;
+const LARGEST_FILE = 1024 * 1024;
 
 /**
  * Why git should not run outside a sandbox by a rule alone: because its repository, or one nested in it, names programs to run.
@@ -52,8 +53,9 @@ export async function gitHazard(
     }
     const [command = '', ...words] = args.slice(at);
     if (!PLAIN.has(command)) return `git ${command} can run other programs`;
-    const naming = words.find((word) => NAMING.test(word));
+    const naming = words.find((word) => namesProgram(command, word));
     if (naming !== undefined) return `git ${command} is called with ${naming}`;
+    if (command === 'config' && !isReading(words)) return 'git config writes';
     const local = REACHING.has(command) ? words.find((word) => isLocal(word, folder)) : undefined;
     if (local !== undefined) return `git ${command} reaches the repository ${local}`;
     await new Inspection(isWritable).inspect(folder);
@@ -61,6 +63,20 @@ export async function gitHazard(
   } catch (error) {
     return (error as Error).message;
   }
+}
+
+function namesProgram(command: string, word: string): boolean {
+  if (!word.startsWith('--')) return SHORT[command]?.test(word) ?? false;
+  const name = word.slice(2).split('=')[0]!;
+  return name !== '' && NAMING.some((option) => option.startsWith(name));
+}
+
+/** What is written to the user's own configuration would be run by the next git. */
+function isReading(words: readonly string[]): boolean {
+  const [first, ...rest] = words;
+  return (
+    /^(?:--get(?:-all|-regexp|-urlmatch)?|--list|-l)$/.test(first ?? '') || (first?.[0] !== '-' && rest.length === 0)
+  );
 }
 
 /** Whether a word may be the address of a repository on this machine, whose hooks and configuration would count as well. */
@@ -98,9 +114,11 @@ class Inspection {
       if (this.#isWritable(path)) throw new Error(`commands can write ${path}`);
     }
     for (const file of new Set(files)) {
-      const harmful = exists(file) ? harmfulLine(readFileSync(file, 'latin1')) : undefined;
+      const harmful = exists(file) ? harmfulLine(readSmall(file)) : undefined;
       if (harmful !== undefined) throw new Error(`${file} says ${harmful}`);
     }
+    const todo = join(git, 'rebase-merge/git-rebase-todo');
+    if (exists(todo)) throw new Error(`${todo} may name programs`);
     const hook = hookIn(join(common, 'hooks'));
     if (hook !== undefined) throw new Error(`the repository has the hook ${hook}`);
     if (tree !== undefined) for (const path of await gitLinks(git, tree)) await this.#nested(join(tree, path), depth);
@@ -116,7 +134,7 @@ class Inspection {
 /** What a `.git` is: the directory, or what the file points to. */
 function gitFolder(path: string): string {
   if (isFolder(path)) return path;
-  const target = /^gitdir: (.+?)\s*$/.exec(readFileSync(path, 'utf8'))?.[1];
+  const target = /^gitdir: (.+?)\s*$/.exec(readSmall(path))?.[1];
   if (target === undefined) throw new Error(`${path} cannot be understood`);
   return resolve(dirname(path), target);
 }
@@ -124,7 +142,19 @@ function gitFolder(path: string): string {
 /** Where the repository of a worktree has its configuration and hooks. */
 function commonFolder(git: string): string {
   const file = join(git, 'commondir');
-  return exists(file) ? resolve(git, readFileSync(file, 'utf8').trim()) : git;
+  return exists(file) ? resolve(git, readSmall(file).trim()) : git;
+}
+
+/** A pipe in the place of a file would be waited for. */
+function readSmall(path: string): string {
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const status = fstatSync(descriptor);
+    if (!status.isFile() || status.size > LARGEST_FILE) throw new Error(`${path} cannot be read`);
+    return readFileSync(descriptor, 'utf8');
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 function hookIn(folder: string): string | undefined {

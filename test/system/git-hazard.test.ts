@@ -186,9 +186,23 @@ describe('a repository is a hazard', () => {
     [['rebase', '-x', 'x'], '-x'],
     [['grep', '-Ox', 'a'], '-Ox'],
     [['fetch', '--upload-pack=x'], '--upload-pack'],
+    [['fetch', '--upload-p', 'x'], '--upload-p'],
+    [['clone', '-c', 'core.fsmonitor=x', 'https://example.com/x'], '-c'],
+    [['config', '--global', 'core.pager', 'x'], 'config'],
+    [['config', 'core.pager', 'x'], 'writes'],
     [['push', '.'], 'repository .'],
   ])('by the arguments %j', async (args, reason) => {
     expect(await hazard(...args)).toContain(reason);
+  });
+
+  it('with a rebase under way, which may execute anything, and with a pipe for a configuration', async () => {
+    mkdirSync(join(folder, '.git/rebase-merge'));
+    writeFileSync(join(folder, '.git/rebase-merge/git-rebase-todo'), 'exec x\n');
+    expect(await hazard('rebase', '--continue')).toContain('git-rebase-todo');
+
+    rmSync(join(folder, '.git/config'));
+    execFileSync('mkfifo', [join(folder, '.git/config')]);
+    expect(await hazard('status')).toContain('cannot be read');
   });
 
   it('when commands could put another one in its place', async () => {
@@ -210,6 +224,16 @@ describe('a repository is a hazard', () => {
 
     expect(await hazard('status')).toBeUndefined();
     expect(await hazard('-C', 'tree', 'log', '-1')).toBeUndefined();
+    for (const line of [
+      'push -u origin main',
+      'clean -fdx',
+      'cherry-pick -x a',
+      'config --get user.email',
+      'add -u',
+      'diff -u',
+    ]) {
+      expect(await hazard(...line.split(' '))).toBeUndefined();
+    }
     expect(await gitHazard(['status'], { cwd: '/', isWritable: () => false })).toBeUndefined();
   });
 });
