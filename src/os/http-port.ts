@@ -16,6 +16,8 @@ export class HttpPort implements AsyncDisposable {
   #announced: Disposable | undefined;
   /** The server itself forgets a connection that asks to be upgraded, whatever becomes of it. */
   readonly #sockets = new Set<Socket>();
+  /** Connections that have not sent the head of a request yet, the oldest first. */
+  readonly #silent = new Set<Socket>();
   #closed: Promise<unknown> | undefined;
 
   /** Those connected have as long as `goodbyeMs` to leave when the port closes. */
@@ -24,9 +26,16 @@ export class HttpPort implements AsyncDisposable {
     this.#goodbyeMs = goodbyeMs;
     server.on('connection', (socket) => {
       this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
+      this.#await(socket);
+      socket.once('close', () => {
+        this.#sockets.delete(socket);
+        this.#silent.delete(socket);
+      });
       socket.on('error', () => socket.destroy()); // a client that hangs up during an upgrade
     });
+    server.on('request', ({ socket }) => this.#silent.delete(socket));
+    server.on('upgrade', ({ socket }) => this.#silent.delete(socket));
+    server.headersTimeout = HEADERS_MS;
   }
 
   async listen({ host, port }: HttpAddress): Promise<void> {
@@ -41,6 +50,12 @@ export class HttpPort implements AsyncDisposable {
   get authority(): string {
     const { address, port, family } = this.#server.address() as AddressInfo;
     return `${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  }
+
+  /** A connection that says nothing gives way to a newer one before it keeps that out. */
+  #await(socket: Socket): void {
+    this.#silent.add(socket);
+    if (this.#silent.size > MOST_SILENT) this.#silent.values().next().value!.destroy();
   }
 
   /** Takes no new connections; those there are stay. */
@@ -59,6 +74,12 @@ export class HttpPort implements AsyncDisposable {
     clearTimeout(patience);
   }
 }
+
+/** How long a client may take to send the head of a request. */
+const HEADERS_MS = 10_000;
+
+/** Connections may be silent at a time, whatever a listener allows besides. */
+const MOST_SILENT = 256;
 
 export interface UpgradeRefusal {
   readonly status: number;

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '../base/index.ts';
@@ -25,25 +25,29 @@ interface HttpAnswer {
 /** Accepts WebSocket connections on `/` and answers readiness probes on `/readyz`. */
 export class WebSocketListener implements AsyncDisposable {
   readonly #options: WebSocketListenerOptions;
-  readonly #http: Server;
   readonly #port: HttpPort;
   readonly #links = new Set<Link>();
+  /** Requests for a connection that are being decided. */
+  #opening = 0;
+  maxConnections: number;
 
   private constructor(options: WebSocketListenerOptions) {
     this.#options = options;
-    const http = createServer({ noDelay: true });
-    http.maxConnections = options.maxConnections;
-    this.#http = http;
+    this.maxConnections = options.maxConnections;
+    const http = createServer({ noDelay: true, connectionsCheckingInterval: CHECKING_MS });
     http.on('request', (request, response) => {
       const { status, body } = answerTo(request, false) ?? { status: 404, body: '' };
       response.writeHead(status, { 'content-type': 'text/plain', 'content-length': body.length, connection: 'close' });
       response.end(body);
     });
     http.on('upgrade', (request, socket, head) => {
-      this.#upgrade(request, socket, head).catch((error) => {
-        this.#failed(error);
-        socket.destroy();
-      });
+      this.#opening++;
+      this.#upgrade(request, socket, head)
+        .catch((error) => {
+          this.#failed(error);
+          socket.destroy();
+        })
+        .finally(() => this.#opening--);
     });
     this.#port = new HttpPort(http, GOODBYE_MS);
   }
@@ -56,10 +60,6 @@ export class WebSocketListener implements AsyncDisposable {
 
   get url(): string {
     return `ws://${this.#port.authority}`;
-  }
-
-  set maxConnections(count: number) {
-    this.#http.maxConnections = count;
   }
 
   /** Stops accepting; those connected are still served. */
@@ -78,6 +78,7 @@ export class WebSocketListener implements AsyncDisposable {
     const auth = this.#options.auth();
     const answer =
       answerTo(request, true) ??
+      this.#full() ??
       (await unauthorized(request, auth)) ??
       (await this.#refusedPeer(socket as Socket, auth));
     if (answer) return refuseUpgrade(socket, { ...answer, type: 'text/plain' });
@@ -89,6 +90,11 @@ export class WebSocketListener implements AsyncDisposable {
       void link.closed.then(() => this.#links.delete(link));
       take(link);
     });
+  }
+
+  #full(): HttpAnswer | undefined {
+    if (this.#links.size + this.#opening <= this.maxConnections) return undefined;
+    return { status: 503, body: `${this.maxConnections} connections are open, as many as --max-connections allows` };
   }
 
   #failed(error: unknown): void {
@@ -103,6 +109,9 @@ export class WebSocketListener implements AsyncDisposable {
     return { status: 403, body };
   }
 }
+
+/** How often connections are looked at that take too long to send the head of a request. */
+const CHECKING_MS = 1000;
 
 /** How long connected clients may take to answer a close frame. */
 const GOODBYE_MS = 500;

@@ -102,7 +102,7 @@ describe('the listener', () => {
     await using stopping = await startServer();
     const client = await connect(stopping.url);
     expect(await stopping.stop()).toBe(0);
-    expect(await client.closed).toBe(1005);
+    expect(await client.closed).toBe(1001);
   });
 });
 
