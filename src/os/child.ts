@@ -33,6 +33,8 @@ export interface Child extends AsyncDisposable {
 }
 
 export interface ChildInput {
+  /** Whether so many bytes would be queued at once; otherwise their write waits until the child has taken them. */
+  hasRoom(length: number): boolean;
   /** Resolves once the bytes are queued and there is room for more; rejects with code EPIPE and the like when nobody reads. */
   write(bytes: Uint8Array): Promise<void>;
   /** Closes after the queued bytes. Pipes only: a terminal stays open. */

@@ -13,6 +13,7 @@ import {
 import { type Denial, ExecError, limits, type Params, type Result, type SignalName } from '../protocol/index.ts';
 import { type Confined, KILLED_BY_FILTER, looksDenied } from '../sandbox/index.ts';
 import { ChunkKeepers } from './chunk-keepers.ts';
+import { InputBudget } from './input-budget.ts';
 import { OutputFrames, readResultParts } from './output-frames.ts';
 import { OutputSnapshots } from './output-snapshots.ts';
 import { ProcessInput } from './process-input.ts';
@@ -40,6 +41,8 @@ export interface ManagedProcessOptions {
   readonly confined?: Confined | undefined;
   readonly audience: ProcessAudience;
   readonly retainedOutputBytes: number;
+  /** Shared by the processes of a session. */
+  readonly inputBudget?: InputBudget;
   readonly onClosed: () => void;
   /** Called when following the process failed through a fault of ours; the process is ended. */
   readonly onFault: (error: unknown) => void;
@@ -86,7 +89,7 @@ export class ManagedProcess implements AsyncDisposable {
     this.#output = new RetainedOutput({ bytes: retainedOutputBytes, chunks: limits.retainedChunks }, drop);
     this.#snapshots = new OutputSnapshots(retainedOutputBytes, drop);
     this.#frames = new OutputFrames(processId);
-    this.#input = new ProcessInput(child, tty);
+    this.#input = new ProcessInput(child, tty, options.inputBudget ?? new InputBudget());
     this.#aside(this.#apply({ type: 'spawned', streams: (tty ? 1 : 2) + this.#sandboxes }));
     this.#aside(
       this.#follow().catch((error) => {

@@ -1,5 +1,6 @@
 import type { Child } from '../os/index.ts';
 import { ExecError, limits, type Result } from '../protocol/index.ts';
+import type { InputBudget } from './input-budget.ts';
 import { WriteIds } from './write-ids.ts';
 
 type WriteStatus = Result<'process/write'>;
@@ -8,10 +9,14 @@ type WriteStatus = Result<'process/write'>;
 export class ProcessInput {
   readonly #child: Child;
   readonly #tty: boolean;
+  readonly #budget: InputBudget;
   readonly #writeIds = new WriteIds(limits.rememberedWriteIds);
+  /** Writes that wait for the child; one that is repeated meanwhile gets the same answer. */
+  readonly #pending = new Map<string, Promise<void>>();
   #open: boolean;
 
-  constructor(child: Child, tty: boolean) {
+  constructor(child: Child, tty: boolean, budget: InputBudget) {
+    this.#budget = budget;
     this.#child = child;
     this.#tty = tty;
     this.#open = child.stdin !== undefined;
@@ -19,18 +24,32 @@ export class ProcessInput {
 
   async write(writeId: string | undefined, bytes: Uint8Array, running: boolean): Promise<WriteStatus> {
     const { stdin } = this.#child;
-    if (writeId !== undefined && this.#writeIds.has(writeId)) return { status: 'accepted' };
+    if (writeId !== undefined && this.#writeIds.has(writeId)) {
+      await this.#pending.get(writeId);
+      return { status: 'accepted' };
+    }
     if (!stdin || !this.#open) return { status: 'stdinClosed' };
     if (bytes.length === 0) return this.#accept(writeId);
     if (!running) throw new ExecError('internal', 'failed to write to process stdin');
-    if (writeId !== undefined) this.#writeIds.add(writeId);
-    try {
-      await stdin.write(bytes);
-    } catch (cause) {
+    const pass = () => stdin.write(bytes);
+    const taken = (stdin.hasRoom(bytes.length) ? pass() : this.#budget.during(bytes.length, pass)).catch((cause) => {
       if (writeId !== undefined) this.#writeIds.delete(writeId);
+      if (cause instanceof ExecError) throw cause;
       throw new ExecError('internal', 'failed to write to process stdin', { cause });
-    }
+    });
+    if (writeId === undefined) await taken;
+    else await this.#remember(writeId, taken);
     return { status: 'accepted' };
+  }
+
+  async #remember(writeId: string, taken: Promise<void>): Promise<void> {
+    this.#writeIds.add(writeId);
+    this.#pending.set(writeId, taken);
+    try {
+      await taken;
+    } finally {
+      this.#pending.delete(writeId);
+    }
   }
 
   #accept(writeId: string | undefined): WriteStatus {

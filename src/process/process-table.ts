@@ -2,6 +2,7 @@ import type { Logger } from '../base/index.ts';
 import { type Child, osErrorText, SpawnError, type SpawnOptions, spawn } from '../os/index.ts';
 import { ExecError, type Params, type Result, SERVER_STOPPING } from '../protocol/index.ts';
 import type { CommandLaunchers, Confined } from '../sandbox/index.ts';
+import { InputBudget } from './input-budget.ts';
 import { ManagedProcess, type ProcessAudience } from './managed-process.ts';
 import { explainSearch } from './program-search.ts';
 import { ShellSnapshots } from './shell-snapshot.ts';
@@ -50,6 +51,7 @@ export class ProcessTable implements AsyncDisposable {
   #closedBytes = 0;
   #started = false;
   #ending = false;
+  readonly #inputBudget = new InputBudget();
   #forgetTimer: NodeJS.Timeout | undefined;
 
   constructor(options: ProcessTableOptions) {
@@ -96,6 +98,7 @@ export class ProcessTable implements AsyncDisposable {
       confined,
       audience: options.audience,
       retainedOutputBytes: options.retainedOutputBytes,
+      inputBudget: this.#inputBudget,
       onClosed: () => {
         void network?.[Symbol.asyncDispose]();
         this.#onClosed(process);

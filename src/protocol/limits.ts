@@ -37,6 +37,8 @@ export const limits = {
   outboxBytes: 1024 * 1024,
   /** Bytes queued for a child's stdin before writers wait. */
   stdinQueueBytes: 1024 * 1024,
+  /** Bytes of one connection waiting behind such queues; further writes are refused. */
+  stdinWaitingBytes: 64 * 1024 * 1024,
   /** The body of an HTTP response that is answered in one message; longer ones can be streamed. */
   bufferedHttpBodyBytes: 32 * 1024 * 1024,
   /** One piece of a streamed HTTP body. */

@@ -111,6 +111,40 @@ describe('stdin', () => {
     await process.closed();
     expect(process.output()).toBe('/dev/null\n');
   });
+
+  it('is bounded: a write is answered when the child has taken it, and refused when 64 MiB wait', async () => {
+    await using client = await connect(server.url);
+    const process = await client.start({
+      argv: ['sh', '-c', 'echo $$; kill -STOP $$; exec sha256sum'],
+      pipeStdin: true,
+    });
+    const pid = Number(await process.printed('\n'));
+    const pieces = Array.from({ length: 66 }, (_, n) => Buffer.alloc(1024 * 1024, `${n} `));
+    let answered = 0;
+    const writes = pieces.map((piece, n) =>
+      write(client, process.id, `${n}`, piece).then(
+        () => ++answered,
+        (error: Error) => error.message,
+      ),
+    );
+
+    expect(await writes.pop()).toContain('67108864 bytes wait for processes of this connection to read their stdin');
+    expect(answered).toBe(1);
+    const repeated = write(client, process.id, '5', 'the same again');
+    const other = await client.start({ argv: ['cat'], pipeStdin: true });
+    await write(client, other.id, 'w', 'others go on');
+    await other.printed('others go on');
+    await client.call('process/closeStdin', { processId: process.id });
+    expect(answered).toBe(1);
+    globalThis.process.kill(pid, 'SIGCONT');
+
+    await Promise.all([...writes, repeated]);
+    await process.closed();
+    const expected = createHash('sha256')
+      .update(Buffer.concat(pieces.slice(0, -1)))
+      .digest('hex');
+    expect(process.output()).toContain(expected);
+  });
 });
 
 function sha256(bytes: Uint8Array): string {
