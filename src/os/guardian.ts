@@ -51,10 +51,16 @@ class Guardian implements AsyncDisposable {
     // One byte dismisses it; an end without a byte is the death of the server.
     await this.#child?.stdin?.write(Buffer.from('.')).catch(() => undefined); // already gone
     this.#child?.closeOutputs();
+    const patience = setTimeout(() => this.#child?.signal(SIGKILL), DISMISSAL_MS); // it may be stopped
     await this.#child?.exited;
+    clearTimeout(patience);
   }
 
   async #restart(): Promise<void> {
     if (this.#held) await this.start().catch(() => undefined); // one that cannot start again leaves parent-death signals
   }
 }
+
+const SIGKILL = 9;
+/** How long it may take to go; nothing of the server lives any more. */
+const DISMISSAL_MS = 1000;
