@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "json.h"
-#include "number.h"
 
 #define DEEPEST 64
 
@@ -279,9 +278,11 @@ bool json_integer(const struct json *value, long least, long most, long *number)
     if (value->kind != JSON_NUMBER)
         return false;
     bool negative = *value->start == '-';
-    uint64_t amount;
-    if (read_number(value->start + negative, 10, LONG_MAX, &amount) != value->end)
-        return false;
-    *number = negative ? -(long)amount : (long)amount;
+    long amount = 0;
+    for (const char *at = value->start + negative; at < value->end; at++)
+        if (*at < '0' || *at > '9' || __builtin_mul_overflow(amount, 10, &amount) ||
+            __builtin_add_overflow(amount, *at - '0', &amount))
+            return false;
+    *number = negative ? -amount : amount;
     return *number >= least && *number <= most;
 }

@@ -30,6 +30,12 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       aboutShape.test(messageOf(ours)),
   },
   {
+    row: 'refuses `null` for `pipeStdin` and for the `mode` of `fs/open`',
+    explains: (step, reference) =>
+      /^invalid type: null/.test(messageOf(reference)) &&
+      (member(step, 'pipeStdin') === null || (step.method === 'fs/open' && member(step, 'mode') === null)),
+  },
+  {
     row: '`process/closeStdin`, `resize`',
     explains: (step, reference) => step.method === 'process/signal' && /^unknown variant/.test(messageOf(reference)),
   },
