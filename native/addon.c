@@ -214,15 +214,17 @@ static napi_value probe(napi_env env, napi_callback_info info)
     return missing;
 }
 
-/* harden(keep): 0 or an errno. */
+/* harden(keep, files): 0 or an errno. */
 static napi_value harden(napi_env env, napi_callback_info info)
 {
-    size_t count = 1;
-    napi_value argument;
+    size_t count = 2;
+    napi_value arguments[2];
     int32_t keep;
-    TRY(env, napi_get_cb_info(env, info, &count, &argument, NULL, NULL));
-    TRY(env, napi_get_value_int32(env, argument, &keep));
-    return number(env, harden_process(keep) < 0 ? errno : 0);
+    uint32_t files;
+    TRY(env, napi_get_cb_info(env, info, &count, arguments, NULL, NULL));
+    TRY(env, napi_get_value_int32(env, arguments[0], &keep));
+    TRY(env, napi_get_value_uint32(env, arguments[1], &files));
+    return number(env, harden_process(keep, files) < 0 ? errno : 0);
 }
 
 NAPI_MODULE_INIT()

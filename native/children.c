@@ -36,13 +36,14 @@ struct child *loop_find(struct loop *loop, uint32_t id)
     return id < loop->capacity ? loop->children[id] : NULL;
 }
 
+/* A dead child that its tracer holds is readable and cannot be reaped; the kernel tells again when the tracer lets it go. */
 static int watch(struct loop *loop, struct child *child)
 {
     for (int i = 0; i < OUTPUTS; i++)
         if (child->outputs[i].fd >= 0 &&
             loop_watch(loop, EPOLL_CTL_ADD, child->outputs[i].fd, EPOLLIN | EPOLLET, SOURCE_OUTPUT + (unsigned)i, child->id) < 0)
             return -1;
-    return loop_watch(loop, EPOLL_CTL_ADD, child->pidfd, EPOLLIN, SOURCE_PROCESS, child->id);
+    return loop_watch(loop, EPOLL_CTL_ADD, child->pidfd, EPOLLIN | EPOLLET, SOURCE_PROCESS, child->id);
 }
 
 static void close_all(struct child *child)

@@ -207,8 +207,12 @@ int family_sweep(int proc, struct family *families, size_t count, bool (*goes_on
 {
     struct sweep sweep = {.proc = proc, .families = families, .count = count, .last = -1};
     int killed = 0;
-    for (size_t i = 0; i < count; i++)
+    uint64_t own = namespace_of(proc, getpid());
+    for (size_t i = 0; i < count; i++) {
+        if (families[i].space == own)
+            families[i].space = 0; /* that would be everybody */
         sweep.by_namespace = sweep.by_namespace || families[i].space != 0;
+    }
     sweep.signalled = calloc(PIDS / 8, 1);
     if (sweep.signalled == NULL)
         return -1;

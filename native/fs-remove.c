@@ -15,6 +15,9 @@
 
 /* Deeper directories are moved up instead of entered, so that descriptors and stack suffice for any depth. */
 #define DEPTH_LIMIT 32
+/* Readings of a directory in which nothing came up from below, before it is given up; and readings at all. */
+#define IDLE_ROUNDS 64
+#define MOST_ROUNDS 65536
 
 struct removal {
     int top;
@@ -77,16 +80,22 @@ static int sweep(struct removal *removal, struct directory_reader *reader, int f
     return failure < 0 ? failure : last;
 }
 
-/* Removes a directory with all that is in it. Reads it again while something is left: some filesystems skip while entries go. */
+/*
+ * Removes a directory with all that is in it. Reads it again while something is left: some filesystems skip while entries go,
+ * and deep directories come up. Others may fill it as fast as it is emptied: then it is given up.
+ */
 static int empty(struct removal *removal, int parent, const char *name, int fd, unsigned depth)
 {
     struct directory_reader reader;
     if (!directory_start(&reader, fd))
         return -ENOMEM;
     int outcome = sweep(removal, &reader, fd, depth);
-    while (outcome == 0 && unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT) {
-        bool is_left = errno == ENOTEMPTY || errno == EEXIST;
+    unsigned moved = atomic_load(&removal->moved);
+    for (unsigned idle = 0, rounds = 0; outcome == 0 && unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT; rounds++) {
+        bool is_left = (errno == ENOTEMPTY || errno == EEXIST) && idle < IDLE_ROUNDS && rounds < MOST_ROUNDS;
         outcome = is_left && lseek(fd, 0, SEEK_SET) == 0 ? sweep(removal, &reader, fd, depth) : -errno;
+        idle = atomic_load(&removal->moved) == moved ? idle + 1 : 0;
+        moved = atomic_load(&removal->moved);
     }
     directory_finish(&reader);
     return outcome;

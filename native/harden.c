@@ -16,6 +16,7 @@
 
 static bool hardened;
 static struct rlimit core_limit;
+static rlim_t child_files; /* 0: as the server has it */
 
 /*
  * Everything this process opened itself closes on exec; what does not was inherited. (Node has marked the lowest
@@ -36,8 +37,9 @@ static int close_inherited(int keep)
     return closedir(directory);
 }
 
-int harden_process(int keep)
+int harden_process(int keep, unsigned files)
 {
+    child_files = files;
     if (close_inherited(keep) < 0 || getrlimit(RLIMIT_CORE, &core_limit) < 0)
         return -1;
     struct rlimit none = {.rlim_cur = 0, .rlim_max = core_limit.rlim_max};
@@ -47,7 +49,19 @@ int harden_process(int keep)
     return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
+/* Node raises its own limit of descriptors as far as it can; programs that use select or close all they might have suffer. */
+static int limit_files(void)
+{
+    struct rlimit limit;
+    if (child_files == 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return 0;
+    limit.rlim_cur = child_files < limit.rlim_max ? child_files : limit.rlim_max;
+    return setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int harden_undo(void)
 {
-    return hardened ? setrlimit(RLIMIT_CORE, &core_limit) : 0;
+    if (!hardened)
+        return 0;
+    return setrlimit(RLIMIT_CORE, &core_limit) < 0 ? -1 : limit_files();
 }

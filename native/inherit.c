@@ -5,15 +5,22 @@
 #define _GNU_SOURCE
 #include "inherit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "files.h"
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U /* vm.memfd_noexec=2 refuses files without it */
+#endif
+
 static int unnamed_file(const char *bytes, size_t length)
 {
-    int fd = memfd_create("exec-server", MFD_CLOEXEC);
+    int fd = memfd_create("exec-server", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+    if (fd < 0 && errno == EINVAL)
+        fd = memfd_create("exec-server", MFD_CLOEXEC); /* before Linux 6.3 */
     if (fd < 0)
         return -1;
     while (length > 0) {

@@ -87,10 +87,13 @@ static void collect(struct loop *loop, struct child *child)
     loop_release_settled(loop, child);
 }
 
+/* JavaScript frees a child that is being released whenever it likes: such a child is none any more. */
 static struct child *find_locking(struct loop *loop, uint32_t id)
 {
     pthread_mutex_lock(&loop->lock);
     struct child *child = loop_find(loop, id);
+    if (child != NULL && child->releasing)
+        child = NULL;
     pthread_mutex_unlock(&loop->lock);
     return child;
 }
@@ -118,15 +121,19 @@ static void handle(struct loop *loop, const struct epoll_event *event)
     }
 }
 
+/* One that is being released has no output left to look at. */
 static struct child *take_attention(struct loop *loop, bool *closing)
 {
+    struct child *child;
     pthread_mutex_lock(&loop->lock);
-    struct child *child = loop->attention;
-    if (child != NULL) {
-        loop->attention = child->next_attention;
-        child->attention = false;
-        *closing = child->closing;
-    }
+    do {
+        child = loop->attention;
+        if (child != NULL) {
+            loop->attention = child->next_attention;
+            child->attention = false;
+            *closing = child->closing;
+        }
+    } while (child != NULL && child->releasing);
     pthread_mutex_unlock(&loop->lock);
     return child;
 }

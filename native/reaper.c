@@ -8,7 +8,8 @@
  *
  * The leash is a socket whose other end the server holds and nobody else. It closes with the server, however that ends, and
  * when the process is over for the server. At the start the inode of the pid namespace is written to it as eight bytes: the
- * server then finds the sandbox even when its processes have changed their family marks.
+ * server then finds the sandbox even when its processes have changed their family marks. In the pid namespace of the host
+ * it is no pid 1 and writes 0; it then takes the command with it by a signal, and what the command left behind stays.
  *
  * Where the refusals of the sandbox are to be told, it is the supervisor of the command as well (native/denials.h): it sees the
  * disk as the command does, and the command cannot end it.
@@ -20,6 +21,7 @@
 #include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -48,7 +50,7 @@ struct source {
 static void tell_namespace(int leash)
 {
     struct stat status;
-    uint64_t inode = stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+    uint64_t inode = getpid() == 1 && stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
     write_retrying(leash, &inode, sizeof inode); /* a server that is gone is noticed by the loop */
 }
 
@@ -78,7 +80,7 @@ static void answer(struct reaper *reaper)
 
 static void end(struct reaper *reaper)
 {
-    (void)reaper;
+    kill(reaper->command, SIGKILL); /* pid 1 takes everything with it anyway */
     _exit(LOST_SERVER);
 }
 
@@ -132,9 +134,12 @@ int reaper_fork(int leash, int *supervisor)
     *supervisor = channel[0];
     reaper.requests = channel[1];
     tell_namespace(leash);
+    bool first = getpid() == 1;
     reaper.command = fork();
     if (reaper.command < 0)
         return -1;
+    if (reaper.command == 0 && !first && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+        _exit(LOST_SERVER);
     if (reaper.command == 0)
         return sigprocmask(SIG_SETMASK, &before, NULL);
     if (close_others(&reaper) < 0)

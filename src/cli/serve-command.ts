@@ -1,4 +1,5 @@
 import { hardenProcess, nativeStatus, ownCredentialDigest, secretPaths } from '../os/index.ts';
+import { inheritPidNamespace } from '../sandbox/index.ts';
 import { DEFAULT_LISTEN_URL, parseListenUrl, serve, sha256, type WebSocketAuth } from '../server/index.ts';
 import { describeOptions, parseOptions } from './arguments.ts';
 import { type AuthValues, authOptions, readAuth } from './auth-options.ts';
@@ -24,6 +25,19 @@ const options = {
     help: 'make up a token that clients must present, and print a URL that contains it; run, cp, mcp and webSocket() accept such a URL',
   },
   ...remoteOptions,
+  'child-nofile': {
+    type: 'string',
+    value: 'N',
+    help: 'soft limit of open files of commands [default: that of the parent process, or 1024 where that is pid 1]',
+  },
+  'linux-sandbox-pid-namespace': {
+    type: 'string',
+    value: 'MODE',
+    help:
+      'isolate (default) or inherit. With inherit sandboxed commands see all processes of the machine, may signal those of the ' +
+      'same user, this server included, and leave daemons behind that only their family mark leads to; enable it only in an ' +
+      'environment made for one client',
+  },
   config: {
     type: 'string',
     value: 'FILE',
@@ -48,7 +62,8 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   }
   const native = nativeStatus();
   if (!native.ready) throw new Error(native.reason);
-  hardenProcess();
+  hardenProcess(childFiles(values['child-nofile'] as string | undefined));
+  if (pidNamespace(values['linux-sandbox-pid-namespace'] as string | undefined) === 'inherit') inheritPidNamespace();
   secretPaths.add(...secretFiles(values, process.env));
   const log = stderrLogger(process.env);
   if (process.geteuid?.() === 0) log.info('server.runs_as_root', { advice: 'run it as an ordinary user' });
@@ -111,4 +126,18 @@ function chooseAuth(values: AuthValues & { 'print-token-url'?: boolean }): Chose
       return printed;
     },
   };
+}
+
+function childFiles(text: string | undefined): number | undefined {
+  if (text === undefined || (/^\d+$/.test(text) && Number(text) >= 16 && Number(text) < 2 ** 31)) {
+    return text === undefined ? undefined : Number(text);
+  }
+  throw new UsageError(`invalid value '${text}' for --child-nofile: expected a whole number from 16`);
+}
+
+function pidNamespace(mode = 'isolate'): 'isolate' | 'inherit' {
+  if (mode === 'isolate' || mode === 'inherit') return mode;
+  throw new UsageError(
+    `invalid value '${mode}' for '--linux-sandbox-pid-namespace <MODE>': expected 'isolate' or 'inherit'`,
+  );
 }

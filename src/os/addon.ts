@@ -18,8 +18,8 @@ export interface Addon {
   socketPair(stream: boolean): [number, number];
   /** Closes the descriptor after one message; resolves with the descriptors that came with it. */
   receiveDescriptors(fd: number): Promise<number[]>;
-  /** Hardens the whole process; 0 or an error number. One inherited descriptor may be kept. */
-  harden(keep: number): number;
+  /** Hardens the whole process; 0 or an error number. One inherited descriptor may be kept. Children get this soft limit of descriptors. */
+  harden(keep: number, childFiles: number): number;
   start(deliver: (batch: Batch) => void, headroom: number, tailroom: number): void;
   /** Lists are NUL-terminated strings. Fills `report` with pid and errno; returns the failed step when there is no child. A leashed child dies with the thread that spawns it. */
   spawn(

@@ -1,13 +1,28 @@
+import { readFileSync } from 'node:fs';
 import { addon } from './addon.ts';
 import { errorName } from './error-name.ts';
 
 /**
  * Keeps other processes of this user out of this one's memory and environment, and closes descriptors that whoever
- * started it left open. For programs of our own only: it concerns the whole process.
+ * started it left open. Commands get a soft limit of descriptors of their own: Node has raised that of this process. For programs of our own only: it concerns the whole process.
  */
-export function hardenProcess(): void {
+export function hardenProcess(childFiles = inheritedFileLimit()): void {
   // A parent that is Node, too, may be connected by a channel of this number.
   const channel = process.channel as { fd?: number } | undefined;
-  const errno = addon().harden(channel?.fd ?? -1);
+  const errno = addon().harden(channel?.fd ?? -1, childFiles);
   if (errno !== 0) throw new Error(`this process cannot be hardened: ${errorName(errno)}`);
+}
+
+/** What most systems give, and programs that use select() count on. */
+const USUAL_FILES = 1024;
+
+/** The soft limit of descriptors of whoever started this process; that of pid 1 is meant for services. */
+export function inheritedFileLimit(parent = process.ppid): number {
+  if (parent <= 1) return USUAL_FILES;
+  try {
+    const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync(`/proc/${parent}/limits`, 'utf8')) ?? [];
+    return Number(soft) || USUAL_FILES;
+  } catch {
+    return USUAL_FILES; // it has ended, or is another user's
+  }
 }

@@ -30,15 +30,33 @@ const PROC_ARGS: readonly string[] = [
   ...['acpi', 'scsi'].flatMap((name) => ['--ro-bind-try', `/proc/${name}`, `/proc/${name}`]),
 ];
 
+export interface Isolation {
+  readonly proc: boolean;
+  readonly network: 'own' | 'host';
+  /** Whose processes are in sight. */
+  readonly pids: 'own' | 'host';
+}
+
 /** The namespaces and the procfs of a sandbox. */
-export function isolationArgs({ proc, network }: { proc: boolean; network: 'own' | 'host' }): readonly string[] {
+export function isolationArgs({ proc, network, pids }: Isolation): readonly string[] {
   return [
-    ...['--unshare-user', '--unshare-pid', '--unshare-ipc'],
+    ...['--unshare-user', '--unshare-ipc'],
+    ...(pids === 'own' ? ['--unshare-pid', '--as-pid-1'] : ['--ro-bind', '/proc', '/proc']),
     ...(network === 'own' ? ['--unshare-net'] : []),
-    ...(proc ? PROC_ARGS : []),
+    ...(proc && pids === 'own' ? PROC_ARGS : []),
     ...['--cap-drop', 'ALL'],
   ];
 }
+
+let pids: Isolation['pids'] = 'own';
+
+/** From now on commands are started in the pid namespace of this process; file helpers keep their own. */
+export function inheritPidNamespace(): void {
+  pids = 'host';
+}
+
+/** Whose processes commands see. */
+export const commandPids = (): Isolation['pids'] => pids;
 
 let found: Bubblewrap | undefined;
 
@@ -131,7 +149,7 @@ function attemptArgs(proc: boolean): readonly string[] {
   const view = ['--die-with-parent', '--ro-bind', '/', '/', '--dev', '/dev'];
   const mask = ['--perms', '000', '--ro-bind-data', '0', '/dev/mask'];
   const { path, args } = stagePlace({ args: view }, proc);
-  return [...view, ...mask, ...isolationArgs({ proc, network: 'own' }), ...args, '--as-pid-1', '--', path];
+  return [...view, ...mask, ...isolationArgs({ proc, network: 'own', pids: 'own' }), ...args, '--', path];
 }
 
 const complaint = (stderr: string, status: number | null): string =>

@@ -1,4 +1,4 @@
-import { type Bubblewrap, bubblewrap } from './bubblewrap.ts';
+import { type Bubblewrap, bubblewrap, commandPids } from './bubblewrap.ts';
 import { canWatch } from './can-watch.ts';
 import { DenialRecord } from './denial-record.ts';
 import { expandGlobs } from './glob-scan.ts';
@@ -108,11 +108,15 @@ interface Launch {
 function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
   const { policy, launcher, proxies, kept, watch, supervisor } = launch;
   const hostNetwork = policy.network === 'enabled' && !proxies;
-  const place = stagePlace(plan, launcher.proc);
+  const pids = commandPids();
+  const place = stagePlace(plan, launcher.proc && pids === 'own');
   const args = strings([
-    ...launcherArgs(plan, launcher, { network: hostNetwork ? 'host' : 'own', filter: watch ? undefined : FILTER }),
+    ...launcherArgs(plan, launcher, {
+      network: hostNetwork ? 'host' : 'own',
+      pids,
+      filter: watch ? undefined : FILTER,
+    }),
     ...place.args,
-    '--as-pid-1',
   ]);
   const channel = FIRST_EMPTY + plan.emptyFiles;
   const mode = proxies ? 'proxy' : hostNetwork ? 'base' : 'isolated';

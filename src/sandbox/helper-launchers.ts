@@ -143,8 +143,12 @@ class HelperLauncher implements AsyncDisposable {
 
   /** Has it make the sandbox and run the program there. */
   build(view: MountPlan, placing: readonly string[]): LaunchedHelper {
-    const args = launcherArgs(view, usable(presumedBubblewrap()), { network: 'own', filter: FILTER });
-    args.push(...placing, '--as-pid-1'); // it starts no processes that somebody would have to reap
+    const args = launcherArgs(view, usable(presumedBubblewrap()), {
+      network: 'own',
+      pids: 'own',
+      filter: FILTER,
+    });
+    args.push(...placing);
     const { child } = this.#launcher;
     void child.exited.then(async (status) => {
       // A launcher that is killed while it builds the sandbox does not take its child with it.

@@ -1,4 +1,4 @@
-export { bubblewrap, confirmBubblewrap, tryBubblewrap } from './bubblewrap.ts';
+export { bubblewrap, confirmBubblewrap, inheritPidNamespace, tryBubblewrap } from './bubblewrap.ts';
 export { CommandLaunchers } from './command-launchers.ts';
 export { type Confined, confine } from './confine.ts';
 export { KILLED_BY_FILTER, looksDenied } from './denial.ts';

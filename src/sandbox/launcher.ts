@@ -18,12 +18,12 @@ export function usable(launcher: Bubblewrap): Launcher {
 export function launcherArgs(
   plan: MountPlan,
   { proc }: Launcher,
-  how: { network: 'own' | 'host'; filter: number | undefined },
+  how: { network: 'own' | 'host'; pids: 'own' | 'host'; filter: number | undefined },
 ): string[] {
   return [
     ...['--new-session', '--die-with-parent'],
     ...plan.args,
-    ...isolationArgs({ proc, network: how.network }),
+    ...isolationArgs({ proc, network: how.network, pids: how.pids }),
     ...(how.filter === undefined ? [] : ['--seccomp', String(how.filter)]),
   ];
 }

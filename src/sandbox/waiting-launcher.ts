@@ -28,8 +28,7 @@ export class WaitingLauncher implements AsyncDisposable {
   #state: 'waiting' | 'told' | 'over' = 'waiting';
 
   constructor({ launcher, program, io, mark, inherit }: WaitingOptions) {
-    const [ownArgs, args] = streamPair();
-    const [ownSocket, socket] = streamPair();
+    const [[ownArgs, args], [ownSocket, socket]] = twoPairs();
     this.#ownEnds = { args: ownArgs, socket: ownSocket };
     try {
       this.child = spawn({
@@ -76,6 +75,17 @@ export class WaitingLauncher implements AsyncDisposable {
   #closeOwnEnds(): void {
     closeSync(this.#ownEnds.args);
     closeSync(this.#ownEnds.socket);
+  }
+}
+
+/** Both, or none. */
+function twoPairs(): [first: [number, number], second: [number, number]] {
+  const first = streamPair();
+  try {
+    return [first, streamPair()];
+  } catch (error) {
+    for (const end of first) closeSync(end);
+    throw error;
   }
 }
 
