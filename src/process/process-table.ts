@@ -194,13 +194,13 @@ export class ProcessTable implements AsyncDisposable {
     this.#detachedUntil = performance.now() + forMs;
   }
 
-  /** Somebody is attached again, and has the usual time to read what ended meanwhile. */
+  /** A client is attached again, and has the usual time to read what was kept only because none was. */
   attached(): void {
     const detachedUntil = this.#detachedUntil;
     this.#detachedUntil = undefined;
     if (detachedUntil === undefined) return;
     const forgetAt = performance.now() + this.#options.closedProcessMs;
-    for (const closed of this.#closed) if (closed.forgetAt >= detachedUntil) closed.forgetAt = forgetAt;
+    for (const closed of this.#closed) if (closed.forgetAt === detachedUntil) closed.forgetAt = forgetAt;
     if (!this.#forgetTimer) return;
     clearTimeout(this.#forgetTimer);
     this.#forgetTimer = this.#forgetLater();

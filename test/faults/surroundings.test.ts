@@ -106,11 +106,12 @@ describe('a server without what others have', () => {
   });
 
   it.each([
-    ['no HOME', afterShell('unset HOME')],
-    ['a HOME that is not there', afterShell('HOME=/no/such/home; export HOME')],
-    ['a HOME that is a file', afterShell('HOME=/etc/hostname; export HOME')],
-  ])('serves with %s', async (_, under) => {
-    await using rig = await FaultRig.start({ under });
+    ['no HOME', () => 'unset HOME'],
+    ['a HOME that is not there', (folder: string) => `HOME=${folder}/missing; export HOME`],
+    ['a HOME that is a file', () => 'HOME=/etc/hostname; export HOME'],
+  ])('serves with %s', async (_, script) => {
+    const folder = FaultRig.newFolder();
+    await using rig = await FaultRig.start({ under: afterShell(script(folder)) }, folder);
     await rig.recovered();
   });
 });
