@@ -6,7 +6,7 @@ export function look(path: string): Stats | undefined {
   try {
     return lstatSync(pathBytes(path), { throwIfNoEntry: false });
   } catch {
-    return undefined; // what we may not see, the command may not either
+    return undefined; // out of our sight
   }
 }
 

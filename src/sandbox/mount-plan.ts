@@ -113,6 +113,7 @@ class Planner {
 
   #narrow({ path, access, skipMissing }: Rule): void {
     const pinned = this.#pin(path);
+    this.#requireSight(pinned);
     if (skipMissing && this.#disk.look(pinned) === undefined) return;
     if (this.#rules.get(pinned) === 'write' && access === 'read') return;
     this.#rules.set(pinned, access);
@@ -123,6 +124,7 @@ class Planner {
     if (this.#disk.look(root)?.kind !== 'directory') return;
     for (const name of PROTECTED_NAMES) {
       const path = posix.join(root, name);
+      this.#requireSight(path);
       if (!this.#rules.has(path)) this.#rules.set(this.#pin(path), 'read');
     }
     this.#protectGitDirectories(posix.join(root, '.git'));
@@ -137,8 +139,16 @@ class Planner {
     if (this.#rules.get(git) === 'write') return;
     for (const directory of this.#disk.gitDirectoriesOf(git)) {
       if (this.#rules.has(directory) || accessOf(this.#rules, directory) !== 'write') continue;
+      this.#requireSight(directory);
       this.#rules.set(this.#pin(directory), 'read');
     }
+  }
+
+  /** What cannot be seen cannot be covered, and a command could open the directory that hides it. */
+  #requireSight(path: string): void {
+    const seal = this.#disk.sealAbove(path);
+    if (seal === undefined || accessOf(this.#writable(), seal) !== 'write') return;
+    throw new Refusal(`${path} cannot be protected: ${seal} cannot be searched; to mend it: chmod u+rwx ${seal}`);
   }
 
   /** Makes a path read-only that some rule makes writable, and what other rules would open below it. */
@@ -146,12 +156,15 @@ class Planner {
     for (const [at, access] of [...this.#rules]) {
       if (access === 'write' && isBelow(at, path)) this.#rules.delete(at);
     }
-    if (accessOf(this.#rules, path) !== 'write' || this.#disk.look(path) === undefined) return;
+    if (accessOf(this.#rules, path) !== 'write') return;
+    this.#requireSight(path);
+    if (this.#disk.look(path) === undefined) return;
     this.#rules.set(path, 'read');
   }
 
   /** Hides a path and everything below it, whatever other rules say. What is missing is hidden once it is there. */
   #mask(path: string): void {
+    this.#requireSight(path);
     const real = this.#disk.realPath(path);
     if (real === undefined) return;
     for (const at of [...this.#rules.keys()]) if (isBelow(at, real)) this.#rules.delete(at);

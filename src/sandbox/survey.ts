@@ -20,12 +20,25 @@ export class Survey {
   /** As the engine gave them: the length of each before it. */
   readonly #answers = new Map<string, Buffer>();
 
-  /** Undefined when it is missing or out of our sight: what we may not see, the command may not either. */
+  /** Undefined when it is missing or out of our sight: see `sealAbove`. */
   look(path: string): Found | undefined {
     const sight = this.#ask('l', path);
     if (sight.readUInt32LE(SEEN) === 0) return undefined;
     const kind = kinds[sight.readUInt32LE(MODE) & constants.S_IFMT] ?? 'other';
     return { kind, identity: sight.toString('latin1', DEVICE, BIRTH_END) };
+  }
+
+  /**
+   * The directory that keeps a path out of our sight, if it is our own: what it hides from us it hides from a command only
+   * until that changes its mode. Other users' directories hide from commands what they hide from us.
+   */
+  sealAbove(path: string): string | undefined {
+    if (process.geteuid?.() === 0 || this.look(path) !== undefined) return undefined;
+    let above = posix.dirname(path);
+    while (above !== '/' && this.look(above) === undefined) above = posix.dirname(above);
+    const sight = this.#ask('s', above);
+    const isOurs = sight.readUInt32LE(SEEN) !== 0 && sight.readUInt32LE(UID) === process.geteuid?.();
+    return isOurs && (sight.readUInt32LE(MODE) & constants.S_IXUSR) === 0 ? above : undefined;
   }
 
   /** Whether the path leads to a directory. */
