@@ -29,6 +29,7 @@ describe('a setting', () => {
       'max-connections',
       'detached-session-ttl-ms',
       'concurrent-requests',
+      'proxy-private-ips-via-upstream',
     ]);
     expect(settingOptions['allow-direct-exec']?.help).toMatch(
       /\[default: true; env: EXEC_SERVER_ALLOW_DIRECT_EXEC; file: allow_direct_exec\]$/,

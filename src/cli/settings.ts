@@ -16,21 +16,31 @@ const descriptions: Readonly<Record<Setting, string>> = {
   maxConnections: 'connections served at a time',
   detachedSessionTtlMs: 'how long a session waits to be resumed; 0 ends its processes with its connection',
   concurrentRequests: 'requests of one connection worked on at a time; 1 answers strictly in order',
+  proxyPrivateIpsViaUpstream:
+    'let commands with a managed network that may use the upstream proxy (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY of this server) ' +
+    'reach private addresses through it, where their policy permits these; without a proxy for the protocol they connect ' +
+    'directly, and loopback is always reached directly',
+};
+
+/** Settings whose flag takes no value; the value is the name of their variable, which the reference has, too. */
+const switches: Partial<Readonly<Record<Setting, string>>> = {
+  proxyPrivateIpsViaUpstream: 'CODEX_EXEC_SERVER_PROXY_PRIVATE_IPS_VIA_UPSTREAM',
 };
 
 const names = Object.keys(descriptions) as Setting[];
 
 const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 const snake = (name: string): string => kebab(name).replaceAll('-', '_');
-const environmentName = (name: string): string => `EXEC_SERVER_${snake(name).toUpperCase()}`;
+const environmentName = (name: Setting): string => switches[name] ?? `EXEC_SERVER_${snake(name).toUpperCase()}`;
 
 /** Every setting as a flag. */
 export const settingOptions: OptionTable = Object.fromEntries(
   names.map((name) => [
     kebab(name),
     {
-      type: 'string' as const,
-      value: typeof defaultConfig[name] === 'boolean' ? 'true|false' : 'N',
+      ...(switches[name]
+        ? { type: 'boolean' as const }
+        : { type: 'string' as const, value: typeof defaultConfig[name] === 'boolean' ? 'true|false' : 'N' }),
       help: `${descriptions[name]} [default: ${defaultConfig[name]}; env: ${environmentName(name)}; file: ${snake(name)}]`,
     },
   ]),

@@ -29,6 +29,24 @@ for (const [network, prefix] of [
   nonPublic.addSubnet(network, prefix, 'ipv6');
 }
 
+/** Networks of organisations: RFC 1918, carrier-grade NAT and unique local addresses. */
+const privateNetworks = new BlockList();
+for (const [network, prefix] of [
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const) {
+  privateNetworks.addSubnet(network, prefix, 'ipv4');
+}
+privateNetworks.addSubnet('fc00::', 7, 'ipv6');
+
+export function isPrivate(address: string): boolean {
+  const embedded = embeddedIPv4(address);
+  if (embedded !== undefined) return privateNetworks.check(embedded, 'ipv4');
+  return privateNetworks.check(withoutZone(address), 'ipv6');
+}
+
 export function isNonPublic(address: string): boolean {
   const embedded = embeddedIPv4(address);
   if (embedded !== undefined) return nonPublic.check(embedded, 'ipv4');

@@ -1,6 +1,9 @@
+import { isIP } from 'node:net';
 import type { NetworkProtocol } from '../protocol/index.ts';
 import { normalizeHost } from './host.ts';
 import type { NetworkPolicy } from './network-policy.ts';
+import type { ResolvedProxy } from './upstream-proxy.ts';
+import type { UpstreamRoute } from './upstream-route.ts';
 
 /** One connection that a process wants. */
 export interface Attempt {
@@ -8,6 +11,8 @@ export interface Attempt {
   readonly host: string;
   readonly port: number;
   readonly method?: string;
+  /** The kind of upstream proxy that may carry it; absent for connections that are always direct. */
+  readonly upstream?: 'http' | 'https';
   /** Address of the process's end. */
   readonly client: string;
 }
@@ -19,9 +24,15 @@ export interface Decision {
   readonly policyOverride: boolean;
 }
 
-/** What a process gets: addresses to connect to, or the decision against it. */
+/** What a process gets: the way to the host, or the decision against it. */
 export type Verdict =
-  | { readonly allowed: true; readonly host: string; readonly addresses: readonly string[] }
+  | {
+      readonly allowed: true;
+      readonly host: string;
+      readonly addresses: readonly string[];
+      /** To be used instead of the addresses. */
+      readonly proxy: ResolvedProxy | undefined;
+    }
   | { readonly allowed: false; readonly host: string; readonly refusal: Decision };
 
 /** What the client says about a host that is not listed. */
@@ -34,6 +45,8 @@ export interface GateOptions {
   /** Asks the client; absent where it does not want to be asked. */
   readonly ask?: (attempt: Attempt, signal: AbortSignal) => Promise<Opinion>;
   readonly report: (attempt: Attempt, decision: Decision) => void;
+  /** Absent where the process may not use upstream proxies. */
+  readonly route?: UpstreamRoute;
   /** Whether an address and port lead to a listener of this product, through which work could be started. */
   readonly isOwn: (addresses: readonly string[], port: number) => Promise<boolean>;
 }
@@ -54,14 +67,28 @@ export class Gate {
     if (decision.decision !== 'allow') return this.#refuse(attempt, decision);
     const addresses = await this.#options.resolve(host);
     if (!this.#options.policy.permits(host, addresses)) return this.#refuse(attempt, baseline('not_allowed_local'));
-    if (await this.#options.isOwn(addresses, attempt.port)) {
+    const proxy = await this.#proxyTo(attempt, addresses);
+    if (await this.#leadsToOwn(attempt, addresses, proxy)) {
       return this.#refuse(attempt, baseline('not_allowed_local'));
     }
     const { policy, report } = this.#options;
     const guard = policy.limited ? modeRefusal(attempt) : undefined;
     // For SOCKS the mode alone settles the matter.
     if (!guard || !attempt.protocol.startsWith('socks5')) report(attempt, decision);
-    return guard ? this.#refuse(attempt, guard) : { allowed: true, host, addresses };
+    return guard ? this.#refuse(attempt, guard) : { allowed: true, host, addresses, proxy };
+  }
+
+  async #proxyTo({ host, upstream }: Attempt, addresses: readonly string[]): Promise<ResolvedProxy | undefined> {
+    const { route, resolve } = this.#options;
+    const proxy = upstream && route?.proxyTo(host, addresses, upstream);
+    return proxy && { ...proxy, addresses: await resolve(proxy.host) };
+  }
+
+  /** An upstream proxy resolves names once more: one that runs on this machine may be led to any port of it. */
+  async #leadsToOwn({ host, port }: Attempt, addresses: readonly string[], proxy?: ResolvedProxy): Promise<boolean> {
+    const { isOwn } = this.#options;
+    if (await isOwn(addresses, port)) return true;
+    return proxy !== undefined && isIP(host) === 0 && (await isOwn(proxy.addresses, port));
   }
 
   async #decide(attempt: Attempt, signal: AbortSignal): Promise<Decision> {

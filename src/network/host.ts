@@ -23,5 +23,9 @@ function withoutPort(text: string): string {
 
 /** Whether the name itself, without asking anyone, stands for something that is not public. */
 export function isLocalName(host: string): boolean {
-  return host === 'localhost' || host.endsWith('.localhost') || (isIP(host) !== 0 && isNonPublic(host));
+  return isLoopbackName(host) || (isIP(host) !== 0 && isNonPublic(host));
+}
+
+export function isLoopbackName(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost');
 }

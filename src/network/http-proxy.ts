@@ -8,6 +8,7 @@ import type { Attempt, Gate, Verdict } from './gate.ts';
 import { forwardedHeaders } from './hop-headers.ts';
 import { connectTo, join } from './outbound.ts';
 import { proxyError, refusalBody, refusalMessage } from './refusal.ts';
+import { connectToProxy, tunnelThrough } from './upstream-proxy.ts';
 
 type Admitted = Verdict & { allowed: true };
 
@@ -34,6 +35,7 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, gate
     host: url.hostname,
     port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80),
     method: incoming.method ?? '',
+    upstream: url.protocol === 'https:' ? 'https' : 'http',
     client: clientOf(incoming.socket),
   };
   const gone = new AbortController();
@@ -63,12 +65,16 @@ async function exchange(
   url: URL,
   { verdict, port, signal }: { verdict: Admitted; port: number; signal: AbortSignal },
 ): Promise<void> {
-  const socket = await connectTo(verdict.addresses, port, signal);
+  // A proxy gets plain requests with the whole URL, and carries others unread.
+  const proxy = url.protocol === 'http:' ? verdict.proxy : undefined;
+  const socket = proxy ? await connectToProxy(proxy, signal) : await connectBeyond(verdict, port, signal);
+  const headers = forwardedHeaders(incoming.rawHeaders, { host: url.host, framed: isFramed(incoming) });
+  if (proxy?.authorization) headers.push('Proxy-Authorization', proxy.authorization);
   const call = request({
     createConnection: () => (url.protocol === 'https:' ? secure({ socket, ...serverName(verdict.host) }) : socket),
     method: incoming.method,
-    path: url.pathname + url.search,
-    headers: forwardedHeaders(incoming.rawHeaders, { host: url.host, framed: isFramed(incoming) }),
+    path: (proxy ? url.origin : '') + url.pathname + url.search,
+    headers,
     setHost: false,
     signal,
   });
@@ -79,6 +85,11 @@ async function exchange(
   const response = await answered;
   outgoing.writeHead(response.statusCode ?? 502, response.statusMessage, forwardedHeaders(response.rawHeaders));
   await pipeline(response, outgoing);
+}
+
+/** A connection whose other end is the host itself, directly or through a tunnel. */
+function connectBeyond({ host, addresses, proxy }: Admitted, port: number, signal: AbortSignal): Promise<Socket> {
+  return proxy ? tunnelThrough(proxy, { host, port }, signal) : connectTo(addresses, port, signal);
 }
 
 /** Certificates of servers without a name are checked against their address. */
@@ -107,13 +118,20 @@ async function tunnel(incoming: IncomingMessage, socket: Socket, head: Buffer, g
   const gone = new AbortController();
   socket.on('error', () => socket.destroy()).once('close', () => gone.abort());
   const { host, port } = authority(incoming.url ?? '');
-  const attempt: Attempt = { protocol: 'https_connect', host, port, method: 'CONNECT', client: clientOf(socket) };
+  const attempt: Attempt = {
+    protocol: 'https_connect',
+    host,
+    port,
+    method: 'CONNECT',
+    client: clientOf(socket),
+    upstream: 'https',
+  };
   const verdict = await gate.admit(attempt, gone.signal);
   if (!verdict.allowed) {
     const { refusal } = verdict;
     return answerTunnel(socket, 403, { 'x-proxy-error': proxyError(refusal) }, refusalMessage(refusal));
   }
-  const upstream = await connectTo(verdict.addresses, port, gone.signal);
+  const upstream = await connectBeyond(verdict, port, gone.signal);
   socket.write('HTTP/1.1 200 OK\r\n\r\n');
   if (head.length > 0) upstream.write(head);
   join(socket, upstream);

@@ -8,12 +8,15 @@ import { NetworkPolicy } from './network-policy.ts';
 import { resolveHost } from './outbound.ts';
 import { proxyEnvironment } from './proxy-environment.ts';
 import { createSocksProxy } from './socks-proxy.ts';
+import { UpstreamRoute, type UpstreamRouteOptions } from './upstream-route.ts';
 
 export interface ManagedNetworkOptions {
   readonly settings: NetworkProxy;
   /** Asks the client about a host; called only when the settings give it time to answer. */
   readonly ask: (attempt: Attempt, signal: AbortSignal) => Promise<Opinion>;
   readonly report: (attempt: Attempt, decision: Decision) => void;
+  /** The upstream proxies of this server, for processes whose settings allow them. */
+  readonly upstream?: UpstreamRouteOptions;
   readonly resolve?: (host: string) => Promise<readonly string[]>;
 }
 
@@ -36,13 +39,20 @@ export class ManagedNetwork implements AsyncDisposable {
 
   /** Throws what is wrong with the settings before anything is started. */
   static async start(options: ManagedNetworkOptions): Promise<ManagedNetwork> {
-    const { settings, ask, report, resolve = resolveHost } = options;
+    const { settings, ask, report, upstream, resolve = resolveHost } = options;
     const { proxy, policyDecisionTimeoutMs } = settings;
     checkSupported(proxy);
     const policy = new NetworkPolicy(proxy);
     const isOwn = (addresses: readonly string[], port: number) =>
       leadsToOwnListener(addresses, port, ['work', 'proxy']);
-    const gate = new Gate({ policy, resolve, report, isOwn, ...(policyDecisionTimeoutMs != null && { ask }) });
+    const gate = new Gate({
+      policy,
+      resolve,
+      report,
+      isOwn,
+      ...(policyDecisionTimeoutMs != null && { ask }),
+      ...(proxy.allowUpstreamProxy && upstream && { route: new UpstreamRoute(upstream) }),
+    });
     const servers: Server[] = [createHttpProxy(gate)];
     if (proxy.enableSocks5) servers.push(createSocksProxy(gate));
     const sockets = new Set<Socket>();

@@ -17,6 +17,8 @@ export interface ExecServerConfig {
   readonly detachedSessionTtlMs: number;
   /** Requests of one connection worked on at a time, per lane; 1 answers strictly in order. */
   readonly concurrentRequests: number;
+  /** Whether managed networks that may use the upstream proxy use it for private addresses, too. */
+  readonly proxyPrivateIpsViaUpstream: boolean;
 }
 
 export const defaultConfig: ExecServerConfig = {
@@ -28,4 +30,5 @@ export const defaultConfig: ExecServerConfig = {
   maxConnections: 1024,
   detachedSessionTtlMs: limits.detachedSessionMs,
   concurrentRequests: limits.requestsInFlight,
+  proxyPrivateIpsViaUpstream: false,
 };

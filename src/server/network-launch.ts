@@ -25,6 +25,7 @@ export async function launchNetwork(
       using budget = new Deadline((policyDecisionTimeoutMs ?? 0) + BUDGET_SLACK_MS, signal);
       return await ask(session, processId, attempt, budget.signal);
     },
+    upstream: { env: process.env, privateAddresses: session.proxyPrivateIpsViaUpstream },
     report: (attempt, decision) => report(session, processId, attempt, decision),
   });
 }

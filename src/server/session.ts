@@ -37,6 +37,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
   readonly processes: ProcessTable;
   /** Its number in the marks of its processes. */
   readonly number: number;
+  readonly #config: () => ExecServerConfig;
   readonly #familyMark: bigint;
   #client: Attachment | undefined;
   #wishes: ClientWishes = { events: new Set(), sandboxDenials: false };
@@ -45,6 +46,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
 
   constructor({ config, log, launchers, server, number }: SessionOptions) {
     this.number = number;
+    this.#config = config;
     this.#familyMark = familyMark(server, number, 0);
     this.processes = new ProcessTable({
       audience: this,
@@ -66,6 +68,10 @@ export class Session implements ProcessAudience, AsyncDisposable {
       log,
       nextMark: processMarks(server, number, () => this.processes.marks()),
     });
+  }
+
+  get proxyPrivateIpsViaUpstream(): boolean {
+    return this.#config().proxyPrivateIpsViaUpstream;
   }
 
   /** The connection it belongs to now, if any. */

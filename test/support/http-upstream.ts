@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** An HTTP server on a free loopback port that counts its connections. */
+/** An HTTP server on a free port, of loopback unless told otherwise, that counts its connections. */
 export class HttpUpstream implements AsyncDisposable {
   readonly sockets = new Set<Socket>();
   readonly #server: Server;
@@ -15,9 +15,9 @@ export class HttpUpstream implements AsyncDisposable {
     });
   }
 
-  static async start(listener: RequestListener): Promise<HttpUpstream> {
+  static async start(listener: RequestListener, address = '127.0.0.1'): Promise<HttpUpstream> {
     const server = createServer(listener);
-    server.listen(0, '127.0.0.1');
+    server.listen(0, address);
     await once(server, 'listening');
     return new HttpUpstream(server);
   }
