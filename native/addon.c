@@ -241,7 +241,7 @@ NAPI_MODULE_INIT()
         {"fileAnswer", file_answer},                          {"fileAnswerLater", file_answer_later},
         {"send", send_bytes},                                 {"join", join_family},
         {"marks", marks_in_use},                              {"receivedNumber", received_number},
-        {"receive", receive_bytes},
+        {"receive", receive_bytes},                           {"hangUp", hang_up},
         {"tcpPeer", tcp_peer},                                {"unixPeer", unix_peer},
         {"searchHolders", search_holders},
     };

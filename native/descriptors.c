@@ -78,7 +78,10 @@ napi_value receive_descriptors(napi_env env, napi_callback_info info)
     return promise;
 }
 
-/* receivedNumber(fd): eight bytes that have come on a socket, or undefined. */
+/*
+ * receivedNumber(fd): eight bytes that have come on a socket, or undefined. They stay there, and so does a descriptor that came
+ * with them.
+ */
 napi_value received_number(napi_env env, napi_callback_info info)
 {
     size_t count = 1;
@@ -87,11 +90,24 @@ napi_value received_number(napi_env env, napi_callback_info info)
     uint64_t number;
     TRY(env, napi_get_cb_info(env, info, &count, &argument, NULL, NULL));
     TRY(env, napi_get_value_int32(env, argument, &fd));
-    if (recv(fd, &number, sizeof number, MSG_DONTWAIT) == (ssize_t)sizeof number)
+    if (recv(fd, &number, sizeof number, MSG_DONTWAIT | MSG_PEEK) == (ssize_t)sizeof number)
         TRY(env, napi_create_bigint_uint64(env, number, &result));
     else
         TRY(env, napi_get_undefined(env, &result));
     return result;
+}
+
+/* hangUp(fd): the other end of a socket sees the end, while what has come here stays until the descriptor is closed. */
+napi_value hang_up(napi_env env, napi_callback_info info)
+{
+    size_t count = 1;
+    napi_value argument, nothing;
+    int32_t fd;
+    TRY(env, napi_get_cb_info(env, info, &count, &argument, NULL, NULL));
+    TRY(env, napi_get_value_int32(env, argument, &fd));
+    shutdown(fd, SHUT_RDWR);
+    TRY(env, napi_get_undefined(env, &nothing));
+    return nothing;
 }
 
 napi_value socket_pair(napi_env env, napi_callback_info info)

@@ -8,8 +8,10 @@
  *
  * The leash is a socket whose other end the server holds and nobody else. It closes with the server, however that ends, and
  * when the process is over for the server. At the start the inode of the pid namespace is written to it as eight bytes: the
- * server then finds the sandbox even when its processes have changed their family marks. In the pid namespace of the host
- * it is no pid 1 and writes 0; it then takes the command with it by a signal, and what the command left behind stays.
+ * server then finds the sandbox even when its processes have changed their family marks. A descriptor of the namespace comes
+ * with it and stays in the socket: the kernel gives the number of a namespace that is gone to the next one, a stranger's perhaps.
+ * In the pid namespace of the host it is no pid 1 and writes nothing; it then takes the command with it by a signal, and what
+ * the command left behind stays.
  *
  * Where the refusals of the sandbox are to be told, it is the supervisor of the command as well (native/denials.h): it sees the
  * disk as the command does, and the command cannot end it.
@@ -18,11 +20,13 @@
 #include "reaper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -47,11 +51,24 @@ struct source {
     void (*ready)(struct reaper *reaper);
 };
 
+/* Nothing is told where the namespace cannot be held: its number alone may come to mean another one. */
 static void tell_namespace(int leash)
 {
     struct stat status;
-    uint64_t inode = getpid() == 1 && stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
-    write_retrying(leash, &inode, sizeof inode); /* a server that is gone is noticed by the loop */
+    int space = getpid() == 1 ? open_retrying("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC) : -1;
+    if (space < 0)
+        return;
+    uint64_t inode = fstat(space, &status) == 0 ? status.st_ino : 0;
+    struct iovec content = {.iov_base = &inode, .iov_len = sizeof inode};
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof space)];
+    } control = {.header = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof space)}};
+    memcpy(CMSG_DATA(&control.header), &space, sizeof space);
+    struct msghdr message = {
+        .msg_iov = &content, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    sendmsg(leash, &message, MSG_NOSIGNAL); /* a server that is gone is noticed by the loop */
+    close_open(&space);
 }
 
 static void collect(struct reaper *reaper)

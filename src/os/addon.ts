@@ -69,8 +69,10 @@ export interface Addon {
   sweep(triples: BigUint64Array): Promise<Uint32Array>;
   /** The marks of all processes in sight that agree with a mark in the bits of a mask. */
   marks(mark: bigint, mask: bigint): BigUint64Array;
-  /** Eight bytes that have come on a socket, if they have. */
+  /** Eight bytes that have come on a socket, if they have; they stay there, and so does a descriptor that came with them. */
   receivedNumber(fd: number): bigint | undefined;
+  /** Has the other end of a socket see the end, while what has come here stays until it is closed. */
+  hangUp(fd: number): void;
   /**
    * The socket at `peer` that is connected to `local`, both as 4 or 16 address bytes: user and inode, which is 0 if its
    * process has closed it, or a negative errno.

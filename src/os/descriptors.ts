@@ -6,9 +6,14 @@ export function streamPair(): [own: number, other: number] {
   return addon().socketPair(true);
 }
 
-/** Eight bytes that have come on a socket, as a number, if they have. */
+/** Eight bytes that have come on a socket, as a number, if they have; they stay, and so does a descriptor that came with them. */
 export function receivedNumber(fd: number): bigint | undefined {
   return addon().receivedNumber(fd);
+}
+
+/** Has the other end of a socket see the end, while what has come here stays until it is closed. */
+export function hangUp(fd: number): void {
+  addon().hangUp(fd);
 }
 
 /** Receives from a socket what is there, without waiting, and no more than there is room for. */

@@ -13,6 +13,8 @@ interface Family {
 
 let running: Promise<unknown> = Promise.resolve();
 let next: Sweep | undefined;
+/** The scan of /proc that is going on. */
+let scan: Promise<unknown> | undefined;
 
 /**
  * Kills every living process whose mark matches, and everything in the sandboxes of such marks; resolves with their number
@@ -31,9 +33,15 @@ function planSweep(): Sweep {
     next = undefined;
     const spaces = families.flatMap(({ mark, mask }) => spacesOf(mark, mask));
     const triples = [...families.map(({ mark, mask }) => [mark, mask, 0n]), ...spaces.map((space) => [0n, 0n, space])];
-    return addon().sweep(BigUint64Array.from(triples.flat()));
+    const sweeping = addon().sweep(BigUint64Array.from(triples.flat()));
+    scan = sweeping;
+    return sweeping;
   });
-  running = counts.catch(() => undefined); // the callers see the failure
+  running = counts
+    .catch(() => undefined) // the callers see the failure
+    .then(() => {
+      scan = undefined;
+    });
   return { families, counts };
 }
 
@@ -47,12 +55,23 @@ const sandboxes = new Set<Sandbox>();
 
 /**
  * Has a family found by the pid namespace of its sandbox as well, until this is disposed: a process can change its mark, and
- * cannot leave its namespace.
+ * cannot leave its namespace. `forgotten` is called when no scan looks for the namespace any more: until then its number must
+ * not pass to another one.
  */
-export function rememberSandbox(mark: bigint, space: () => bigint | undefined): Disposable {
+export function rememberSandbox(
+  mark: bigint,
+  space: () => bigint | undefined,
+  forgotten: () => void = () => {},
+): Disposable {
   const sandbox = { mark, space };
   sandboxes.add(sandbox);
-  return { [Symbol.dispose]: () => void sandboxes.delete(sandbox) };
+  return {
+    [Symbol.dispose]: () => {
+      sandboxes.delete(sandbox);
+      if (scan) void scan.then(forgotten, forgotten);
+      else forgotten();
+    },
+  };
 }
 
 function spacesOf(mark: bigint, mask: bigint): bigint[] {

@@ -69,6 +69,21 @@ it('a sandbox is found by its pid namespace when all its marks are changed', asy
   expect(processesWith(seconds)).toEqual([]);
 });
 
+it('a sandbox is forgotten when no sweep looks for it any more', async () => {
+  let forgotten = 0;
+  const forget = () => forgotten++;
+  rememberSandbox(freshMark(), () => undefined, forget)[Symbol.dispose]();
+  expect(forgotten).toBe(1);
+  const memory = rememberSandbox(freshMark(), () => undefined, forget);
+  const sweep = killFamily(freshMark(), PROCESS_MASK);
+  await Promise.resolve(); // the sweep has begun, and its end takes a turn of the event loop
+  memory[Symbol.dispose]();
+  expect(forgotten).toBe(1);
+  await sweep;
+  await new Promise(setImmediate);
+  expect(forgotten).toBe(2);
+});
+
 it('a session that has started nothing ends nobody', async () => {
   const server = claimServerNumber();
   await using launchers = new CommandLaunchers();

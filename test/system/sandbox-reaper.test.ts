@@ -1,5 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { constants } from 'node:os';
+import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { appeared, gone, processesWith, uniqueSeconds } from '../support/proc.ts';
 import { accounts, type RunOptions, readOnly, workspaceWrite, Yard } from './sandbox-fixture.ts';
@@ -109,6 +112,26 @@ describe.each(accounts)('the first process of a sandbox, of a server run by $nam
     await gone(commands);
   });
 
+  it('keeps the number of its namespace from strangers while its server may look for it', async () => {
+    const seconds = uniqueSeconds();
+    const ended = await yard.start(`exec sleep ${seconds}`);
+    const [command] = await appeared(seconds);
+    const launcher = parentOf(parentOf(command!));
+    const namespace = readlinkSync(`/proc/${command}/ns/pid`);
+    process.kill(yard.server.pid, 'SIGSTOP'); // it cannot hear of the end
+    try {
+      process.kill(command!, 'SIGKILL');
+      await gone(launcher);
+      const strangers = Array.from({ length: 40 }, () => stranger(seconds));
+      const numbers = await Promise.all(strangers.map(({ namespace }) => namespace));
+      for (const { end } of strangers) end();
+      expect(numbers).not.toContain(namespace);
+    } finally {
+      process.kill(yard.server.pid, 'SIGCONT');
+    }
+    await ended.closed();
+  });
+
   it('ends with its server, whatever has become of the marks and of the guardian', async () => {
     await using other = await Yard.open(account);
     const seconds = uniqueSeconds();
@@ -120,7 +143,18 @@ describe.each(accounts)('the first process of a sandbox, of a server run by $nam
   });
 });
 
+const parentOf = (pid: number) => Number(/^PPid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]);
+
+/** A process in a pid namespace of its own, which belongs to no server. */
+function stranger(seconds: string): { readonly namespace: Promise<string>; end(): void } {
+  const script = `readlink /proc/self/ns/pid; exec sleep ${seconds}`;
+  const child = spawn('unshare', ['--user', '--map-root-user', '--pid', '--fork', '--kill-child', 'sh', '-c', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const namespace = once(createInterface({ input: child.stdout }), 'line').then(([line]) => line as string);
+  return { namespace, end: () => child.kill('SIGKILL') };
+}
+
 function guardiansOf(server: number): number[] {
-  const parentOf = (pid: number) => Number(/^PPid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]);
   return processesWith('guardian').filter((pid) => parentOf(pid) === server);
 }
