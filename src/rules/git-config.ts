@@ -45,20 +45,38 @@ const FAR = /^(?:https?:\/\/(?!-)[^\s:][^\s]*|(?:ssh|git):\/\/(?!-)[^\s]+|(?!-)[
 /** Whether an address leads away from this machine by a transport of git's own. */
 export const isFarRemote = (url: string): boolean => FAR.test(url) && !url.includes('::');
 
-/**
- * The first line of a configuration that could make git run a program, include another file, or reach a repository on this
- * machine; undefined when every line is known to be harmless. What is not known counts as harmful.
- */
-export function harmfulLine(text: string): string | undefined {
+export interface GitConfig {
+  /**
+   * The first line that could make git run a program, include another file, or reach a repository on this machine; undefined
+   * when every line is known to be harmless. What is not known counts as harmful.
+   */
+  readonly harmful: string | undefined;
+  /** The names of its remotes. */
+  readonly remotes: ReadonlySet<string>;
+}
+
+export function readGitConfig(text: string): GitConfig {
+  const remotes = new Set<string>();
+  const wanted = new Map<string, string>();
   let section = '';
+  let remote: string | undefined;
   for (const line of text.split('\n').map((raw) => raw.replace(/\r$/, '').trim())) {
     if (line === '' || /^[#;]/.test(line)) continue;
     const header = /^\[\s*([A-Za-z0-9-]+)(?:\.([^\]"\s]*)|[ \t]+"((?:[^"\\]|\\.)*)")?\s*\]\s*(.*)$/.exec(line);
-    if (header) section = header[2] !== undefined || header[3] !== undefined ? `${header[1]}.` : header[1]!;
+    if (header) {
+      section = (header[2] !== undefined || header[3] !== undefined ? `${header[1]}.` : header[1]!).toLowerCase();
+      remote = section === 'remote.' && header[3] && !header[3].includes('\\') ? header[3] : undefined;
+    }
     const setting = header ? header[4]! : line;
-    if (setting !== '' && !/^[#;]/.test(setting) && !isHarmless(section.toLowerCase(), setting)) return line;
+    if (setting === '' || /^[#;]/.test(setting)) continue;
+    if (!isHarmless(section, setting)) return { harmful: line, remotes };
+    if (remote !== undefined && /^url\b/i.test(setting)) remotes.add(remote);
+    const used = section === 'branch.' ? /^(?:remote|pushremote)\s*=\s*"?([^"]*)"?$/i.exec(setting)?.[1] : undefined;
+    if (used !== undefined && used !== '.' && !isFarRemote(used)) wanted.set(used, line);
   }
-  return undefined;
+  // Git takes a name that is no remote for a directory.
+  const stray = [...wanted].find(([name]) => !remotes.has(name));
+  return { harmful: stray?.[1], remotes };
 }
 
 function isHarmless(section: string, setting: string): boolean {

@@ -1,8 +1,18 @@
 import { execFile } from 'node:child_process';
-import { accessSync, closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { harmfulLine, isFarRemote } from './git-config.ts';
+import { isFarRemote, readGitConfig } from './git-config.ts';
 
 /** Git commands that run nothing but what hooks and configuration name. */
 const PLAIN = new Set(
@@ -16,7 +26,13 @@ const PLAIN = new Set(
 );
 const REACHING = new Set('archive clone fetch ls-remote pull push remote'.split(' '));
 /** Options that name a program or lead into repositories that are not looked at; git also takes the beginning of one. */
-const NAMING = 'exec upload-pack receive-pack open-files-in-pager recurse-submodules template extcmd config'.split(' ');
+const NAMING =
+  'exec upload-pack receive-pack open-files-in-pager recurse-submodules template extcmd config remote repo multiple'.split(
+    ' ',
+  );
+/** Commands whose first word is a repository: hooks of one on this machine would run. */
+const ADDRESSED = new Set('fetch ls-remote pull push'.split(' '));
+const COUNTED = /^(?:--depth|--deepen|--jobs|-j)$/;
 const SHORT: Readonly<Record<string, RegExp>> = { rebase: /^-[a-z]*x/, grep: /^-[A-Za-z]*O/, clone: /^-[a-z]*[cu]/ };
 
 export interface GitHazardOptions {
@@ -58,8 +74,12 @@ export async function gitHazard(
     if (command === 'config' && !isReading(words)) return 'git config writes';
     const local = REACHING.has(command) ? words.find((word) => isLocal(word, folder)) : undefined;
     if (local !== undefined) return `git ${command} reaches the repository ${local}`;
-    await new Inspection(isWritable).inspect(folder);
-    return undefined;
+    const inspection = new Inspection(isWritable);
+    await inspection.inspect(folder);
+    const address = ADDRESSED.has(command) ? addressIn(words) : undefined;
+    // Git takes what is no remote for a directory, which could be there by the time it looks.
+    if (address === undefined || isFarRemote(address) || inspection.remotes.has(address)) return undefined;
+    return `git ${command} reaches the repository ${address}`;
   } catch (error) {
     return (error as Error).message;
   }
@@ -79,6 +99,11 @@ function isReading(words: readonly string[]): boolean {
   );
 }
 
+/** The first word that is neither an option nor the number of one. */
+function addressIn(words: readonly string[]): string | undefined {
+  return words.find((word, at) => !word.startsWith('-') && !COUNTED.test(words[at - 1] ?? ''));
+}
+
 /** Whether a word may be the address of a repository on this machine, whose hooks and configuration would count as well. */
 function isLocal(word: string, folder: string): boolean {
   if (word.startsWith('-') || isFarRemote(word)) return false;
@@ -86,6 +111,8 @@ function isLocal(word: string, folder: string): boolean {
 }
 
 class Inspection {
+  /** Names of remotes on other machines, of all repositories that were met. */
+  readonly remotes = new Set<string>();
   readonly #isWritable: (path: string) => boolean;
   #count = 0;
 
@@ -97,8 +124,14 @@ class Inspection {
   async inspect(folder: string): Promise<void> {
     for (let at = resolve(folder); ; at = dirname(at)) {
       const inner = join(at, '.git');
-      if (exists(inner)) return this.#repository(gitFolder(inner), at, 0);
-      if (exists(join(at, 'HEAD')) && isFolder(join(at, 'objects'))) return this.#repository(at, undefined, 0);
+      // Git passes over what it does not take for a repository: only what is surely one ends the search.
+      if (exists(inner)) {
+        await this.#repository(gitFolder(inner), at, 0);
+        if (isWhole(gitFolder(inner))) return;
+      } else if (isThere(join(at, 'HEAD'))) {
+        await this.#repository(at, undefined, 0);
+        if (isWhole(at)) return;
+      }
       // A repository could be put there between this look and the start of git.
       if (this.#isWritable(inner) || this.#isWritable(join(at, 'HEAD'))) throw new Error(`commands can write ${at}`);
       if (at === '/') return;
@@ -114,9 +147,13 @@ class Inspection {
       if (this.#isWritable(path)) throw new Error(`commands can write ${path}`);
     }
     for (const file of new Set(files)) {
-      const harmful = exists(file) ? harmfulLine(readSmall(file)) : undefined;
+      if (!exists(file)) continue;
+      const { harmful, remotes } = readGitConfig(readSmall(file));
       if (harmful !== undefined) throw new Error(`${file} says ${harmful}`);
+      for (const name of remotes) this.remotes.add(name);
     }
+    const old = ['remotes', 'branches'].map((name) => join(common, name)).find((path) => listed(path).length > 0);
+    if (old !== undefined) throw new Error(`${old} may name repositories of this machine`);
     const todo = join(git, 'rebase-merge/git-rebase-todo');
     if (exists(todo)) throw new Error(`${todo} may name programs`);
     const hook = hookIn(join(common, 'hooks'));
@@ -134,7 +171,7 @@ class Inspection {
 /** What a `.git` is: the directory, or what the file points to. */
 function gitFolder(path: string): string {
   if (isFolder(path)) return path;
-  const target = /^gitdir: (.+?)\s*$/.exec(readSmall(path))?.[1];
+  const target = /^gitdir: (.+?)[\r\n]*$/.exec(readSmall(path))?.[1];
   if (target === undefined) throw new Error(`${path} cannot be understood`);
   return resolve(dirname(path), target);
 }
@@ -142,7 +179,7 @@ function gitFolder(path: string): string {
 /** Where the repository of a worktree has its configuration and hooks. */
 function commonFolder(git: string): string {
   const file = join(git, 'commondir');
-  return exists(file) ? resolve(git, readSmall(file).trim()) : git;
+  return exists(file) ? resolve(git, readSmall(file).replace(/[\r\n]+$/, '')) : git;
 }
 
 /** A pipe in the place of a file would be waited for. */
@@ -157,9 +194,10 @@ function readSmall(path: string): string {
   }
 }
 
+const listed = (folder: string): readonly string[] => (isFolder(folder) ? readdirSync(folder) : []);
+
 function hookIn(folder: string): string | undefined {
-  if (!exists(folder)) return undefined;
-  return readdirSync(folder).find((name) => !name.endsWith('.sample') && isExecutable(join(folder, name)));
+  return listed(folder).find((name) => !name.endsWith('.sample') && isExecutable(join(folder, name)));
 }
 
 /** Paths of the repositories that the index knows. To be asked only once the configuration is known to be harmless. */
@@ -180,6 +218,16 @@ async function gitLinks(git: string, tree: string): Promise<string[]> {
     .map((line) => line.slice(line.indexOf('\t') + 1));
 }
 
+/** Whether git surely takes a directory for a repository. */
+function isWhole(git: string): boolean {
+  const common = commonFolder(git);
+  const head = exists(join(git, 'HEAD')) ? readSmall(join(git, 'HEAD')) : '';
+  const isHead = /^(?:ref: refs\/\S+|[0-9a-f]{40}|[0-9a-f]{64})\n?$/.test(head);
+  return isHead && isFolder(join(common, 'objects')) && isFolder(join(common, 'refs'));
+}
+
+/** Also a link that leads nowhere, which git takes for a HEAD. */
+const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 

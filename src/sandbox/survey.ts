@@ -71,9 +71,9 @@ export class Survey {
 
   /** Where the repository of a `.git` is, if not there: the directory its file names, and the one shared by worktrees. */
   gitDirectoriesOf(git: string): readonly string[] {
-    const named = this.#firstMatch(git, /^gitdir:\s*([^\0]+?)\s*$/m);
+    const named = this.#firstMatch(git, /^gitdir: *([^\0]+?)[\r\n]*$/);
     const own = named === undefined ? git : posix.resolve(posix.dirname(git), named);
-    const shared = this.#firstMatch(posix.join(own, 'commondir'), /^\s*([^\0\n]+?)\s*$/m);
+    const shared = this.#firstMatch(posix.join(own, 'commondir'), /^([^\0]+?)[\r\n]*$/);
     return [...(named === undefined ? [] : [own]), ...(shared === undefined ? [] : [posix.resolve(own, shared)])];
   }
 

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -165,6 +174,8 @@ describe('a repository is a hazard', () => {
     '[remote "o"]\nurl = ../evil.git',
     '[remote "o"]\nuploadpack = x',
     '[branch "main"]\nremote = ../evil',
+    '[branch "main"]\nremote = evil',
+    '[branch "main"]\npushRemote = sub/evil\n[remote "sub"]\nurl = https://example.com/x',
     '[url "ext::x"]\ninsteadOf = https:',
     '[includeIf "gitdir:/"]\npath = x',
     '[core]\nworktree = /',
@@ -191,6 +202,10 @@ describe('a repository is a hazard', () => {
     [['config', '--global', 'core.pager', 'x'], 'config'],
     [['config', 'core.pager', 'x'], 'writes'],
     [['push', '.'], 'repository .'],
+    [['push', 'evil', 'main'], 'repository evil'],
+    [['push', '--repo=evil'], '--repo'],
+    [['fetch', '--depth', '1', 'evil'], 'repository evil'],
+    [['archive', '--remote=evil', '--format=x', 'HEAD'], '--remote'],
   ])('by the arguments %j', async (args, reason) => {
     expect(await hazard(...args)).toContain(reason);
   });
@@ -203,6 +218,42 @@ describe('a repository is a hazard', () => {
     rmSync(join(folder, '.git/config'));
     execFileSync('mkfifo', [join(folder, '.git/config')]);
     expect(await hazard('status')).toContain('cannot be read');
+  });
+
+  it('with remotes in an old form, for which nothing in its configuration stands', async () => {
+    mkdirSync(join(folder, '.git/remotes'), { recursive: true });
+    writeFileSync(join(folder, '.git/remotes/origin'), 'URL: evil\n');
+    expect(await hazard('push')).toContain('remotes');
+  });
+
+  it.each([
+    ['a HEAD that is a link', (at: string) => symlinkSync('refs/heads/main', join(at, 'HEAD'))],
+    [
+      'its objects elsewhere',
+      (at: string) => {
+        rmSync(join(at, 'objects'), { recursive: true });
+        mkdirSync(join(at, '../common/objects'), { recursive: true });
+        mkdirSync(join(at, '../common/refs'));
+        writeFileSync(join(at, 'HEAD'), 'ref: refs/heads/main\n');
+        writeFileSync(join(at, 'commondir'), '../common\n');
+      },
+    ],
+  ])('where a bare one is part of its content, with %s', async (_name, make) => {
+    const bare = join(folder, 'bare');
+    for (const name of ['objects', 'refs']) mkdirSync(join(bare, name), { recursive: true });
+    make(bare);
+    const config = existsSync(join(folder, 'common')) ? join(folder, 'common/config') : join(bare, 'config');
+    writeFileSync(config, '[core]\nbare = false\nworktree = ..\nfsmonitor = x\n');
+
+    expect(String(git(bare, 'rev-parse', '--git-dir')).trim()).toBe('.');
+    expect(await hazard('-C', 'bare', 'status')).toContain('config says');
+  });
+
+  it('where git passes over a nested one that is none', async () => {
+    mkdirSync(join(folder, 'nested/.git'), { recursive: true });
+    git(folder, 'config', 'core.fsmonitor', 'x');
+
+    expect(await hazard('-C', 'nested', 'status')).toContain('config says');
   });
 
   it('when commands could put another one in its place', async () => {
