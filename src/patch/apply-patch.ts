@@ -77,7 +77,8 @@ const summary = (patched: readonly PatchedFile[]): string =>
 const inOrder = (patched: readonly PatchedFile[]): PatchedFile[] =>
   (['A', 'M', 'D'] as const).flatMap((wanted) => patched.filter(({ kind }) => kind === wanted));
 
-function describe({ message, cause, rollBackFailure }: CommitError): string {
+function describe({ message, step, cause, rollBackFailure }: CommitError): string {
+  if (step === 'create-directories' && !rollBackFailure) return message; // all that the reference says
   const rest = rollBackFailure
     ? `Putting back what was already written failed too: ${rollBackFailure.message}. Check the files of the patch.`
     : 'No files were modified.';

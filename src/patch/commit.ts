@@ -11,15 +11,25 @@ export interface FileVersions {
   readonly after: string | undefined;
 }
 
+export type CommitStep = 'create-directories' | 'write' | 'delete';
+
+const FAILURES: Readonly<Record<CommitStep, string>> = {
+  'create-directories': 'Failed to create parent directories for',
+  write: 'Failed to write file',
+  delete: 'Failed to delete file',
+};
+
 /** A write that failed. What was written before it has been put back, unless it says otherwise. */
 export class CommitError extends Error {
   override readonly name = 'CommitError';
+  readonly step: CommitStep;
   override readonly cause: ExecError;
   /** Why putting back failed. */
   readonly rollBackFailure: ExecError | undefined;
 
-  constructor(message: string, cause: ExecError, rollBackFailure: ExecError | undefined) {
-    super(message);
+  constructor(step: CommitStep, path: string, cause: ExecError, rollBackFailure: ExecError | undefined) {
+    super(`${FAILURES[step]} ${path}`);
+    this.step = step;
     this.cause = cause;
     this.rollBackFailure = rollBackFailure;
   }
@@ -40,21 +50,23 @@ export class Commit {
     const written = [...changes].filter(([, { after }]) => after !== undefined);
     const removed = [...changes].filter(([, { before, after }]) => before !== undefined && after === undefined);
     // Files appear before others disappear: a move that is interrupted leaves two copies, never none.
-    for (const [path, versions] of written) await this.#attempt('write', path, () => this.#write(path, versions));
+    for (const [path, versions] of written) {
+      await this.#attempt('create-directories', path, () => this.#makeDirectoryOf(path));
+      await this.#attempt('write', path, () => this.#write(path, versions));
+    }
     for (const [path, versions] of removed) await this.#attempt('delete', path, () => this.#remove(path, versions));
   }
 
-  async #attempt(what: string, path: string, action: () => Promise<void>): Promise<void> {
+  async #attempt(step: CommitStep, path: string, action: () => Promise<void>): Promise<void> {
     try {
       await action();
     } catch (error) {
       const failure = await this.#rollBack();
-      throw new CommitError(`Failed to ${what} file ${path}`, ExecError.from(error), failure);
+      throw new CommitError(step, path, ExecError.from(error), failure);
     }
   }
 
   async #write(path: string, { before, after }: FileVersions): Promise<void> {
-    await this.#makeDirectoryOf(path);
     try {
       await this.#files.writeFile(PathUri.fromNative(path), encodeUtf8(after!), this.#access(path));
     } catch (error) {

@@ -50,13 +50,15 @@ export async function permitChanges(
 
 /**
  * The directories of the files are added to the sandbox. It keeps some names in a directory as they are all the same, and
- * cannot be told to let one be made: such files are written without it, exactly where they are said to be.
+ * cannot be told to let one be made: such files are written without it, exactly where they are said to be. Where nothing was
+ * writable they stay refused, as the reference refuses them.
  */
 async function accessTo(paths: readonly string[], { backend, settings, cwd }: ChangeCall): Promise<WriteAccess> {
   const files = await backend.fileSystem();
   const directories = await Promise.all(paths.map((path) => nearestDirectory(posix.dirname(path), files)));
   const granted = withAdditional(settings, { file_system: { write: [...new Set(directories)] } });
   const widened = { sandbox: sandboxFor(granted, cwd) };
+  if (isReadOnly(settings)) return () => widened;
   return (path) => (mayWrite(granted, path) ? widened : { followSymlinks: false });
 }
 
@@ -112,7 +114,9 @@ function rootsOf(
 const isBelow = (path: string, root: string): boolean =>
   path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`);
 
+const isReadOnly = (settings: EnvironmentSettings): boolean =>
+  restrictions(settings)?.every(({ access }) => access !== 'write') ?? false;
+
 function obstacleOf(settings: EnvironmentSettings): string {
-  const isReadOnly = restrictions(settings)?.every(({ access }) => access !== 'write');
-  return isReadOnly ? 'writing is blocked by read-only sandbox' : 'writing outside of the project';
+  return isReadOnly(settings) ? 'writing is blocked by read-only sandbox' : 'writing outside of the project';
 }
