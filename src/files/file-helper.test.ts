@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { closeSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { nativeFile, spawn, streamPair } from '../os/index.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ANSWER_ROOM_BEFORE, nativeFile, spawn, streamPair } from '../os/index.ts';
 import { PathUri } from '../protocol/index.ts';
 import { parseResult, type ResultText } from './file-answer.ts';
 import { FileHelper } from './file-helper.ts';
@@ -18,12 +20,34 @@ const uri = (name: string): PathUri => PathUri.fromNative(join(folder, name));
 const reading = (name: string): FileRequest => ({ operation: 'readFile', paths: [uri(name)] });
 
 /** A helper of which nothing but the sandbox is missing; the pid lets a test do something to it. */
-function start(): { helper: FileHelper; pid: number } {
+function start(argv: string[] = [nativeFile('fs-helper'), '3']): { helper: FileHelper; pid: number } {
   const [own, other] = streamPair();
   const io = { type: 'pipe', stdin: 'open' } as const;
-  const child = spawn({ argv: [nativeFile('fs-helper'), '3'], cwd: '/', env: {}, io, mark: 0n, inherit: [other] });
+  const child = spawn({ argv, cwd: '/', env: {}, io, mark: 0n, inherit: [other] });
   closeSync(other);
   return { helper: new FileHelper({ child, channel: own, refused: [] }), pid: child.pid };
+}
+
+/** A helper that answers when the test says so: it prints what comes out of a FIFO. */
+async function startScripted(): Promise<{ helper: FileHelper; answer(id: number): Promise<void> } & AsyncDisposable> {
+  const fifo = join(folder, 'answers');
+  execFileSync('mkfifo', [fifo]);
+  const { helper } = start(['/bin/cat', fifo]);
+  const answers = await open(fifo, 'w');
+  const answer = async (id: number): Promise<void> => {
+    const head = Buffer.alloc(ANSWER_ROOM_BEFORE);
+    head.writeUInt32LE(2, 0);
+    head.writeUInt32LE(id, 4);
+    await answers.write(Buffer.concat([head, Buffer.from('{}')]));
+  };
+  return {
+    helper,
+    answer,
+    [Symbol.asyncDispose]: async () => {
+      await answers.close();
+      await helper[Symbol.asyncDispose]();
+    },
+  };
 }
 
 const contentOf = async (result: ResultText | Promise<ResultText>): Promise<Buffer> => {
@@ -93,5 +117,27 @@ describe('a helper', () => {
     await expect(late).rejects.toThrow('fs sandbox helper failed with status signal: 9');
     expect(helper.failed).toBe(true);
     await expect(helper.execute(reading('file'))).rejects.toThrow('fs sandbox helper failed');
+  });
+
+  it('has 30 s for every answer, however long the requests before it took', async () => {
+    await using scripted = await startScripted();
+    const { helper, answer } = scripted;
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const [first, second, third] = ['a', 'b', 'c'].map((name) => helper.execute(reading(name)));
+      vi.advanceTimersByTime(20_000);
+      await answer(1);
+      expect(parseResult(await first!)).toEqual({});
+      vi.advanceTimersByTime(20_000);
+      expect(helper.failed).toBe(false);
+      await answer(2);
+      expect(parseResult(await second!)).toEqual({});
+      vi.advanceTimersByTime(29_999);
+      expect(helper.failed).toBe(false);
+      vi.advanceTimersByTime(1);
+      await expect(third).rejects.toThrow('fs sandbox helper failed no answer within 30 s');
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });

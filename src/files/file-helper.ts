@@ -8,11 +8,6 @@ import { brief, type FileEngine } from './file-engine.ts';
 import { encodeFileRequest, type FileRequest, pathList } from './file-request.ts';
 import { HelperChannel } from './helper-channel.ts';
 
-interface Pending {
-  readonly answer: Deferred<Buffer>;
-  readonly timer: NodeJS.Timeout;
-}
-
 /**
  * A helper process inside a sandbox; answers any number of requests, in order. What it has likely done in less time than
  * a switch to another thread takes is waited for; the rest goes through its standard input and output.
@@ -21,13 +16,15 @@ export class FileHelper implements FileEngine, AsyncDisposable {
   readonly #child: Child;
   readonly #channel: HelperChannel;
   readonly #ended: Promise<void>;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, Deferred<Buffer>>();
   readonly #answers = new AnswerStream((answer) => this.#settle(answer));
   #stderr = '';
   #failure: Error | undefined;
   #openFiles = 0;
   #nextId = 1;
   #lastUsed = performance.now();
+  /** Runs while an answer is to come, anew with every piece of one: the helper answers in order. */
+  #deadline: NodeJS.Timeout | undefined;
   /** Whether the sandbox is built, which takes a while. */
   #started = false;
 
@@ -55,11 +52,15 @@ export class FileHelper implements FileEngine, AsyncDisposable {
 
   /** Whether ending it now would take something away from the client. */
   get busy(): boolean {
-    return !this.failed && (this.#pending.size > 0 || this.#channel.busy || this.#openFiles > 0);
+    return !this.failed && (this.#awaitsAnswer || this.#openFiles > 0);
   }
 
   get idleMs(): number {
     return performance.now() - this.#lastUsed;
+  }
+
+  get #awaitsAnswer(): boolean {
+    return this.#pending.size > 0 || this.#channel.busy;
   }
 
   execute(request: FileRequest): ResultText | Promise<ResultText> {
@@ -75,7 +76,7 @@ export class FileHelper implements FileEngine, AsyncDisposable {
   }
 
   #answersSoon({ operation, payload, numbers }: FileRequest): boolean {
-    if (!this.#started || this.#pending.size > 0 || this.#channel.busy) return false;
+    if (!this.#started || this.#awaitsAnswer) return false;
     if (!brief.has(operation) || (payload?.length ?? 0) > PROMPT_BYTES) return false;
     return operation !== 'readBlock' || numbers![2]! <= PROMPT_BYTES;
   }
@@ -86,11 +87,11 @@ export class FileHelper implements FileEngine, AsyncDisposable {
   }
 
   async #awaitLate(answer: Promise<Buffer>): Promise<ResultText> {
-    const timer = setTimeout(() => this.#giveUp(), REQUEST_LIMIT_MS).unref();
+    this.#startDeadline();
     try {
       return resultOf(await answer.catch(() => this.#explain()));
     } finally {
-      clearTimeout(timer);
+      this.#renewDeadline();
     }
   }
 
@@ -111,8 +112,8 @@ export class FileHelper implements FileEngine, AsyncDisposable {
   #exchange(request: FileRequest): Promise<Buffer> {
     const id = this.#nextId++;
     const answer = deferred<Buffer>();
-    const timer = setTimeout(() => this.#giveUp(), REQUEST_LIMIT_MS).unref();
-    this.#pending.set(id, { answer, timer });
+    this.#pending.set(id, answer);
+    this.#startDeadline();
     this.#send(request, id);
     return answer.promise;
   }
@@ -126,8 +127,22 @@ export class FileHelper implements FileEngine, AsyncDisposable {
     await this.#child.stdin?.write(bytes).catch(() => {}); // it has ended, which its exit tells better
   }
 
+  #startDeadline(): void {
+    this.#deadline ??= setTimeout(() => this.#giveUp(), ANSWER_LIMIT_MS).unref();
+  }
+
+  #renewDeadline(): void {
+    if (this.#awaitsAnswer) this.#deadline?.refresh();
+    else this.#endDeadline();
+  }
+
+  #endDeadline(): void {
+    clearTimeout(this.#deadline);
+    this.#deadline = undefined;
+  }
+
   #giveUp(): void {
-    this.#fail(failed(`no answer within ${REQUEST_LIMIT_MS / 1000} s`));
+    this.#fail(failed(`no answer within ${ANSWER_LIMIT_MS / 1000} s`));
     void this.#child[Symbol.asyncDispose]();
   }
 
@@ -135,10 +150,15 @@ export class FileHelper implements FileEngine, AsyncDisposable {
     for await (const event of this.#child.events) {
       if (event.type !== 'output') continue;
       if (event.stream === 'stderr') this.#stderr = `${this.#stderr}${bytesOf(event.chunk)}`.slice(-STDERR_LIMIT);
-      else this.#answers.push(bytesOf(event.chunk));
+      else this.#takeAnswers(bytesOf(event.chunk));
     }
     const status = describeStatus(await this.#child.exited);
     this.#fail(failed(`with status ${status}: ${this.#stderr.trim()}`));
+  }
+
+  #takeAnswers(bytes: Buffer): void {
+    this.#answers.push(bytes);
+    this.#renewDeadline();
   }
 
   #settle(answer: Buffer): void {
@@ -147,16 +167,13 @@ export class FileHelper implements FileEngine, AsyncDisposable {
     this.#pending.delete(id);
     this.#lastUsed = performance.now();
     this.#started = true;
-    clearTimeout(pending?.timer);
-    pending?.answer.resolve(answer);
+    pending?.resolve(answer);
   }
 
   #fail(failure: Error): void {
     this.#failure ??= failure;
-    for (const { answer, timer } of this.#pending.values()) {
-      clearTimeout(timer);
-      answer.reject(this.#failure);
-    }
+    this.#endDeadline();
+    for (const pending of this.#pending.values()) pending.reject(this.#failure);
     this.#pending.clear();
   }
 }
@@ -174,8 +191,8 @@ function bytesOf({ buffer, start, end }: OutputChunk): Buffer {
   return Buffer.from(buffer.toString('latin1', start, end), 'base64');
 }
 
-/** A request that takes longer hangs, on a dead network filesystem for example. */
-const REQUEST_LIMIT_MS = 30_000;
+/** A helper that is silent for longer hangs, on a dead network filesystem for example. */
+const ANSWER_LIMIT_MS = 30_000;
 /** More is copied and encoded for too long to wait for it. */
 const PROMPT_BYTES = 64 * 1024;
 /** Enough for the reason, too little to be misused. */
