@@ -6,6 +6,8 @@ export interface ResultText {
   readonly buffer: Buffer;
   readonly start: number;
   readonly end: number;
+  /** To be called when the result has been sent. */
+  readonly onSent?: () => void;
 }
 
 /** How a request ended; the numbers are the engine's. */

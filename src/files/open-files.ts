@@ -1,4 +1,5 @@
 import { ExecError } from '../protocol/index.ts';
+import type { AnswerPlaces } from './answer-places.ts';
 import { parseResult, type ResultText, resultText } from './file-answer.ts';
 import type { FileEngine } from './file-engine.ts';
 import type { FileRequest } from './file-request.ts';
@@ -6,7 +7,12 @@ import type { FileRequest } from './file-request.ts';
 /** The files a client has open, by the ids it chose. */
 export class OpenFiles implements AsyncDisposable {
   readonly #files = new Map<string, OpenFile>();
+  readonly #places: AnswerPlaces | undefined;
   #disposed = false;
+
+  constructor(places: AnswerPlaces | undefined) {
+    this.#places = places;
+  }
 
   /** The id is taken before the file is open, so that two openings cannot both win. */
   async open(handleId: string, engine: FileEngine, request: FileRequest): Promise<ResultText> {
@@ -36,7 +42,7 @@ export class OpenFiles implements AsyncDisposable {
     if (length < 1 || length > MAX_BLOCK_BYTES) throw blockLength('read');
     const file = this.#known(handleId);
     try {
-      return await file.execute({ operation: 'readBlock', numbers: [offset, length] });
+      return await file.execute({ operation: 'readBlock', numbers: [offset, length] }, this.#places);
     } catch (error) {
       void this.close(handleId);
       throw error;
@@ -85,10 +91,11 @@ class OpenFile implements AsyncDisposable {
     this.opened.catch(() => {}); // whoever asked for it is told
   }
 
-  async execute(request: FileRequest): Promise<ResultText> {
+  async execute(request: FileRequest, places?: AnswerPlaces): Promise<ResultText> {
     if (this.#descriptor < 0) await this.opened;
     const numbers = [this.#descriptor, ...(request.numbers ?? [])];
-    const outcome = Promise.resolve(this.#engine.execute({ ...request, numbers }));
+    const execute = () => this.#engine.execute({ ...request, numbers });
+    const outcome = Promise.resolve(places ? places.run(execute) : execute());
     this.#pending.add(outcome);
     try {
       return await outcome;

@@ -85,7 +85,7 @@ describe('a request', () => {
   it('may be answered with a result written by hand', async () => {
     const delivered = deferred();
     const parts = ['{"chunk":"', 'QUFB', '"}'].map((part) => Buffer.from(part));
-    const { wire } = peerAndWire({ request: () => new EncodedResult(parts, delivered.resolve) });
+    const { wire } = peerAndWire({ request: () => new EncodedResult(parts, { onDelivered: delivered.resolve }) });
 
     expect(await wire.exchange('{"id":1,"method":"m"}')).toBe('{"id":1,"result":{"chunk":"QUFB"}}');
     await delivered.promise;

@@ -4,16 +4,25 @@ import { type Message, type PayloadDecoder, parseMessage, type RequestId } from 
 import { type Lane, Lanes } from './lanes.ts';
 import type { Link } from './link.ts';
 
+export interface EncodedResultOptions {
+  /** Called when the peer has received the result. */
+  readonly onDelivered?: (() => void) | undefined;
+  /** Called when the link has taken the result and has room for another, or is gone. */
+  readonly onSent?: (() => void) | undefined;
+  readonly room?: Room;
+}
+
 /** A result whose JSON text was written by hand. */
 export class EncodedResult {
   readonly parts: readonly Uint8Array[];
-  /** Called when the peer has received the result. */
   readonly onDelivered: (() => void) | undefined;
+  readonly onSent: (() => void) | undefined;
   readonly #room: Room | undefined;
 
-  constructor(parts: readonly Uint8Array[], onDelivered?: () => void, room?: Room) {
+  constructor(parts: readonly Uint8Array[], { onDelivered, onSent, room }: EncodedResultOptions = {}) {
     this.parts = parts;
     this.onDelivered = onDelivered;
+    this.onSent = onSent;
     this.#room = room;
   }
 
@@ -195,7 +204,9 @@ export class Peer {
   #respond(id: RequestId, result: unknown): void | Promise<void> {
     if (result instanceof EncodedResult) {
       const whole = result.between(encodeUtf8(`{"id":${id},"result":`), CLOSING_BRACE);
-      return this.link.send(whole, result.onDelivered);
+      const room = this.link.send(whole, result.onDelivered);
+      if (!result.onSent) return room;
+      return room ? room.then(result.onSent) : result.onSent();
     }
     return this.link.send(`{"id":${id},"result":${JSON.stringify(result) ?? 'null'}}`);
   }

@@ -87,6 +87,7 @@ export class Connection implements Service {
       onMissingChanged: (watchId) => void peer.notify('fs/missingChanged', { watchId }),
       env: process.env as Record<string, string>,
       launchers: options.launchers,
+      sendsAnswers: true,
     });
     const http = new HttpClient({
       onDelta: (delta) => peer.notify('http/request/bodyDelta', encode(notifications['http/request/bodyDelta'], delta)),

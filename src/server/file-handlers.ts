@@ -36,7 +36,10 @@ function encoded(result: ResultText | Promise<ResultText>): EncodedResult | Prom
 }
 
 function asResult(result: ResultText): EncodedResult {
-  const { buffer, start, end } = result;
-  const delivered = isLarge(result) ? () => releaseResult(result) : undefined;
-  return new EncodedResult([buffer.subarray(start, end)], delivered, { before: start, after: buffer.length - end });
+  const { buffer, start, end, onSent } = result;
+  return new EncodedResult([buffer.subarray(start, end)], {
+    onDelivered: isLarge(result) ? () => releaseResult(result) : undefined,
+    onSent,
+    room: { before: start, after: buffer.length - end },
+  });
 }

@@ -14,7 +14,7 @@ export const processHandlers: Handlers = {
 
   'process/read': async (params, { session, signal }) => {
     const { parts, delivered } = await known(session, params.processId).read(params, signal);
-    return new EncodedResult(parts, delivered);
+    return new EncodedResult(parts, { onDelivered: delivered });
   },
 
   'process/write': ({ processId, writeId, chunk }, { session }) =>

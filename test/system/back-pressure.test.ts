@@ -1,12 +1,14 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { numbersTo, sha256 } from '../support/digest.ts';
-import { peakMiB, residentMiB } from '../support/proc.ts';
+import { appeared, eventually, gone, peakMiB, residentMiB, uniqueSeconds } from '../support/proc.ts';
 import { startServer } from '../support/server.ts';
-import { connect } from '../support/wire-client.ts';
+import { connect, type WireClient } from '../support/wire-client.ts';
+import { restrictedRead, uri } from './sandbox-fixture.ts';
 
 describe('back-pressure', () => {
   it.each([false, true])(
@@ -42,6 +44,46 @@ describe('back-pressure', () => {
     client.socket.resume();
     const { dataBase64 } = await answer;
     expect(sha256(Buffer.from(dataBase64, 'base64'))).toBe(sha256(content));
+  });
+
+  describe.each(Object.entries(largeAnswers))('holds back %s while their client does not read', (_, ask) => {
+    it('in bounded memory, and loses nothing', async () => {
+      await using server = await startServer();
+      await using client = await connect(server.url);
+      await using folder = await scratchFolder();
+      const { call, contentOf, content } = await ask(client, folder.path);
+      await call(); // so that a helper in a sandbox is there
+      const idle = residentMiB(server.pid);
+
+      client.socket.pause();
+      const answers = Array.from({ length: 600 }, call);
+      await delay(3000); // the stall itself
+      const stalled = peakMiB(server.pid);
+      client.socket.resume();
+
+      for (const answer of answers) expect(sha256(contentOf(await answer))).toBe(sha256(content));
+      expect(stalled - idle).toBeLessThan(200);
+    });
+
+    it('and not what else it asks for', async () => {
+      await using server = await startServer();
+      await using client = await connect(server.url);
+      await using folder = await scratchFolder();
+      const { call } = await ask(client, folder.path);
+      const seconds = uniqueSeconds();
+      await client.start({ processId: 'sleeper', argv: ['sleep', seconds] });
+      const [sleeper] = await appeared(seconds);
+
+      client.socket.pause();
+      const answers = Array.from({ length: 600 }, call);
+      void client.call('fs/createDirectory', { path: `file://${folder.path}/made`, recursive: false });
+      void client.call('process/terminate', { processId: 'sleeper' });
+
+      await gone(sleeper!);
+      await eventually('the directory', () => existsSync(join(folder.path, 'made')));
+      client.cut();
+      await expect(Promise.all(answers)).rejects.toThrow('the connection ended before the answer');
+    });
   });
 
   it('keeps memory bounded while 40 children flood a client that does not read', async () => {
@@ -96,6 +138,57 @@ describe('back-pressure', () => {
     expect(sha256(process.bytes())).toBe(sha256(numbersTo(800_000)));
   });
 });
+
+interface LargeAnswers {
+  readonly content: Buffer;
+  call(): Promise<Record<string, unknown>>;
+  contentOf(answer: Record<string, unknown>): Buffer;
+}
+
+type Ask = (client: WireClient, folder: string) => Promise<LargeAnswers>;
+
+async function makeLarge(folder: string): Promise<{ path: string; content: Buffer }> {
+  const content = Buffer.alloc(1024 * 1024, 'a file that is too large for the outbox\n');
+  await writeFile(join(folder, 'large'), content);
+  return { path: `file://${folder}/large`, content };
+}
+
+const readsFile =
+  (sandboxOf: (folder: string) => object | undefined): Ask =>
+  async (client, folder) => {
+    const { path, content } = await makeLarge(folder);
+    return {
+      content,
+      call: () => client.call('fs/readFile', { path, sandbox: sandboxOf(folder) }),
+      contentOf: ({ dataBase64 }) => Buffer.from(dataBase64 as string, 'base64'),
+    };
+  };
+
+const sandboxAround = (folder: string): object => ({
+  permissions: {
+    type: 'managed',
+    file_system: { type: 'restricted', entries: restrictedRead },
+    network: 'restricted',
+  },
+  windowsSandboxLevel: 'disabled',
+  cwd: uri(folder),
+  workspaceRoots: [uri(folder)],
+});
+
+/** Requests whose answers have 1 MiB of content each. */
+const largeAnswers: Record<string, Ask> = {
+  'whole files': readsFile(() => undefined),
+  'whole files out of a sandbox': readsFile(sandboxAround),
+  'blocks of a file': async (client, folder) => {
+    const { path, content } = await makeLarge(folder);
+    await client.call('fs/open', { handleId: 'h', path, mode: 'read' });
+    return {
+      content,
+      call: () => client.call('fs/readBlock', { handleId: 'h', offset: 0, len: content.length }),
+      contentOf: ({ chunk }) => Buffer.from(chunk as string, 'base64'),
+    };
+  },
+};
 
 async function scratchFolder(): Promise<{ path: string } & AsyncDisposable> {
   const path = await mkdtemp(join(tmpdir(), 'back-pressure-'));
