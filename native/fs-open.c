@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -34,7 +35,7 @@ static int open_resolving(int directory, const char *path, int flags, mode_t mod
     return fd < 0 ? -errno : (int)fd;
 }
 
-/* Paths without links, each ended by NUL, the last one empty. Replaced as a whole; what was replaced may still be in use. */
+/* Paths, with and without links, each ended by NUL, the last one empty. Replaced as a whole; what was replaced may still be in use. */
 static _Atomic(char *) hidden;
 
 void fs_hide(const struct fs_request *request, struct fs_answer *answer)
@@ -47,13 +48,19 @@ void fs_hide(const struct fs_request *request, struct fs_answer *answer)
     fs_puts(answer, "{}");
 }
 
-/* Whether an open file is one of those, or lies below one. What has no path that can be told is. */
+/*
+ * Whether an open file is one of those, by its path or because a link leads to it now, or lies below one. What has no path that
+ * can be told is.
+ */
 static bool is_hidden(int fd)
 {
     const char *paths = atomic_load(&hidden);
     char link[32], path[PATH_MAX];
+    struct stat its, other;
     if (paths == NULL || paths[0] == '\0')
         return false;
+    if (fstat(fd, &its) < 0)
+        return true;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t length = readlink(link, path, sizeof path - 1);
     if (length < 0)
@@ -62,6 +69,8 @@ static bool is_hidden(int fd)
     for (; *paths != '\0'; paths += strlen(paths) + 1) {
         size_t prefix = strlen(paths);
         if (strncmp(path, paths, prefix) == 0 && (path[prefix] == '\0' || path[prefix] == '/'))
+            return true;
+        if (stat(paths, &other) == 0 && other.st_ino == its.st_ino && other.st_dev == its.st_dev)
             return true;
     }
     return false;

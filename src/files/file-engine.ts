@@ -41,11 +41,11 @@ export const guardedEngine: FileEngine = {
 
 let hidden: readonly string[] = [];
 
-/** The engine knows paths without links. One that does not exist is told as it would be called. */
+/** Told without links, and as they are named, for links may lead elsewhere later. One that does not exist is told as it would be called. */
 function hideSecrets(): void {
   const { paths } = secretPaths;
   if (paths === hidden) return;
-  const payload = pathList(paths.map(withoutLinks));
+  const payload = pathList([...new Set([...paths.map(withoutLinks), ...paths])]);
   resultOf(fileAnswer(encodeFileRequest({ operation: 'hide', payload }), payload));
   hidden = paths;
 }

@@ -1,4 +1,13 @@
-import { chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { text } from '../support/wire-client.ts';
@@ -77,6 +86,40 @@ describe.each(accounts)('the secrets of a server run by $name', (account) => {
       const inside = { path: uri(join(folder, 'state/exec-server')), sandbox };
       expect((await refusal(yard.client.call('fs/readDirectory', inside))).code).not.toBe(0);
     }
+  });
+
+  it('are refused where a link that names one leads, also after it was changed', async () => {
+    const [first, second, link] = ['first', 'second', 'current'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    for (const file of [first, second]) {
+      writeFileSync(file, token);
+      chownSync(file, account.uid, account.gid);
+    }
+    symlinkSync(first, link);
+    await using server = await Yard.open(
+      account,
+      {},
+      {
+        args: ['--ws-auth', 'capability-token', '--ws-token-file', link],
+        headers: { authorization: `Bearer ${token}` },
+      },
+    );
+    const permissions = {
+      type: 'managed',
+      file_system: { type: 'restricted', entries: readOnly },
+      network: 'restricted',
+    };
+    const read = (at: string) =>
+      server.client.call('fs/readFile', { path: uri(at), sandbox: { permissions, cwd: uri(server.workspace) } });
+    await refusal(read(link));
+    symlinkSync(second, `${link}.new`);
+    renameSync(`${link}.new`, link);
+
+    expect((await refusal(read(link))).code).not.toBe(0);
+    expect((await refusal(read(second))).code).not.toBe(0);
   });
 
   it('hide nothing beside them', async () => {
