@@ -47,6 +47,9 @@ export async function chosenConnector(values: ServerValues): Promise<Connector |
 /** Connects with the token of the file, or of the environment, if there is one. */
 function connectorTo(address: string, tokenFile: string | undefined): Connector {
   const { url, token: brought } = splitTokenUrl(address);
+  if (!/^(ws|http)s?:/.test(url) || !URL.canParse(url)) {
+    throw new UsageError(`invalid value '${url}' for --connect: expected ws://HOST:PORT or wss://HOST:PORT`);
+  }
   if (brought !== undefined) process.title = 'exec-server'; // other users see the arguments of a program
   if (brought !== undefined && tokenFile === undefined) return webSocket(url, { token: ownCredential(brought) });
   const token = tokenFile === undefined ? ownCredential(process.env.EXEC_SERVER_TOKEN) : readToken(tokenFile);

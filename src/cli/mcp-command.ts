@@ -95,6 +95,9 @@ export async function mcpCommand(argv: readonly string[]): Promise<number> {
     return 0;
   }
   if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
+  if (values['http-token-file'] !== undefined && values.http === undefined) {
+    throw new UsageError('--http-token-file works only together with --http');
+  }
   const http = values.http === undefined ? undefined : { ...parseAddress(values.http), ...httpToken(values) };
   const log = stderrLogger(process.env);
   const stop = new AbortController();

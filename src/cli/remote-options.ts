@@ -43,13 +43,16 @@ export const remoteOptions = {
 export type RemoteValues = Values<typeof remoteOptions>;
 
 /** Refuses what makes no sense together, before anything is loaded. */
-export function checkRemoteValues(values: RemoteValues & { readonly listen?: string }): void {
+export function checkRemoteValues(
+  values: RemoteValues & { readonly listen?: string; readonly 'print-token-url'?: boolean },
+): void {
   const given = (Object.keys(remoteOptions) as (keyof RemoteValues)[]).filter((name) => values[name] !== undefined);
   if (values.remote === undefined) {
     if (given.length > 0) throw new UsageError(`--${given[0]} works only together with --remote`);
     return;
   }
   if (values.listen !== undefined) throw new UsageError('--remote cannot be used together with --listen');
+  if (values['print-token-url']) throw new UsageError('--print-token-url cannot be used together with --remote');
   if (values['environment-id'] === undefined) throw new UsageError('--remote requires --environment-id');
   const transport = values['remote-transport'] ?? 'noise';
   if (!['noise', 'direct', 'plain'].includes(transport)) {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StartOptions } from '../client/index.ts';
-import type { SignalName } from '../protocol/index.ts';
+import { ExecError, type SignalName } from '../protocol/index.ts';
 import { type ExecBackend, type ExecProcess, localBackend, remoteBackend } from '../unified-exec/index.ts';
 import { describeOptions, parseOptions, type Values } from './arguments.ts';
 import { CONNECTION_FAILED, chosenConnector, remoteServerOptions, tokenOption } from './connect-options.ts';
@@ -33,8 +33,9 @@ Usage: exec-server run [OPTIONS] -- CMD [ARGS…]
 Options:
 ${describeOptions(options)}
 
-Exit codes: that of the command (128+n if signal n ended it), 2 wrong usage, 141 the reader of the output has gone
-(the command is ended), 255 the server could not be reached or was lost, or the command could not be started.
+Exit codes: that of the command (if signal n ended it 128+n, or 1 with --tty), 2 wrong usage, 141 the reader of the
+output has gone (the command is ended), 255 the server could not be reached or was lost, the command could not be
+started, or its output could not be written.
 `;
 
 export async function runCommand(argv: readonly string[]): Promise<number> {
@@ -44,10 +45,13 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
     return 0;
   }
   if (positionals.length === 0) throw new UsageError('a command is required after --');
+  if (values.cwd !== undefined && !values.cwd.startsWith('/')) {
+    throw new UsageError(`invalid value '${values.cwd}' for --cwd: expected an absolute directory`);
+  }
   process.exitCode = CONNECTION_FAILED; // unless something better is known in the end
   try {
     await using backend = await openBackend(values);
-    return await follow(await backend.start(startOptions(positionals, values)), values.tty === true);
+    return await follow(await started(backend, startOptions(positionals, values)), values.tty === true);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     if (error instanceof LostReader) return READER_GONE;
@@ -62,6 +66,17 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
 async function openBackend(values: Values<typeof options>): Promise<ExecBackend> {
   const connector = await chosenConnector(values);
   return connector ? remoteBackend(connector, { clientName: 'exec-server run' }) : localBackend();
+}
+
+/** The server says why a command cannot be started, but not which. */
+async function started(backend: ExecBackend, options: StartOptions): Promise<ExecProcess> {
+  try {
+    return await backend.start(options);
+  } catch (error) {
+    if (!(error instanceof ExecError)) throw error;
+    const where = options.cwd === undefined ? '' : ` in ${options.cwd}`;
+    throw new Error(`cannot start ${options.argv[0]}${where}: ${error.message}`);
+  }
 }
 
 function startOptions(argv: readonly string[], { tty, cwd, env }: Values<typeof options>): StartOptions {

@@ -112,7 +112,10 @@ function chooseAuth(values: AuthValues & { 'print-token-url'?: boolean }): Chose
     const reread = (): WebSocketAuth => readAuth(values);
     return { auth: reread(), reread, shown: (url) => url };
   }
-  if (values['ws-auth'] !== undefined) throw new UsageError('--print-token-url cannot be used together with --ws-auth');
+  const other = (Object.keys(authOptions) as (keyof AuthValues)[]).find(
+    (name) => name.startsWith('ws-') && values[name],
+  );
+  if (other) throw new UsageError(`--print-token-url cannot be used together with --${other}`);
   let token = process.getBuiltinModule('node:crypto').randomBytes(32).toString('base64url');
   const digest = sha256(token);
   ownCredentialDigest(digest);

@@ -83,20 +83,27 @@ export class Transfer {
       this.#collect({ source, destination, entry });
       return await this.#place(parent(destination));
     }
+    const listing = await this.#listing(source); // before anything is written: the destination may be inside the source
     const made = await about(destination, () => destination.side.createRoot(destination.path));
     this.#note({ source, destination, entry }, made);
-    await this.#prepare(source, destination);
+    await this.#prepare(listing, source, destination);
     await this.#place(destination);
     for (const directory of this.#created.reverse()) await this.#setMode(directory);
   }
 
-  /** Makes the directories and collects everything else. Links come last: nothing is ever written through one of them. */
-  async #prepare(source: Place, destination: Place): Promise<void> {
-    const paths = new ListedPaths();
-    let count = 0;
+  async #listing(source: Place): Promise<ListedEntry[]> {
+    const listing: ListedEntry[] = [];
     for await (const listed of this.#taken(source, source.side.list(source.path))) {
-      if (count++ === MOST_ENTRIES)
+      if (listing.push(listed) > MOST_ENTRIES)
         throw new PlaceError(source, `has more than ${MOST_ENTRIES} entries: copy its parts`);
+    }
+    return listing;
+  }
+
+  /** Makes the directories and collects everything else. Links come last: nothing is ever written through one of them. */
+  async #prepare(listing: readonly ListedEntry[], source: Place, destination: Place): Promise<void> {
+    const paths = new ListedPaths();
+    for (const listed of listing) {
       const entrySource = below(source, listed.path);
       await this.#noting(entrySource, async () => {
         const entry = usable(listed, paths);

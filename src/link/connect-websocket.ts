@@ -48,10 +48,18 @@ export function webSocket(
       });
       ws.on('error', (error) => {
         signal.removeEventListener('abort', stop);
-        reject(signal.aborted ? signal.reason : error);
+        reject(signal.aborted ? signal.reason : unreachable(ws.url, error));
       });
       if (signal.aborted) stop();
     });
+}
+
+/** Names the server; the rest of a URL may be secret. */
+function unreachable(url: string, error: NodeJS.ErrnoException): Error {
+  const { protocol, host } = new URL(url);
+  const isPlain = protocol === 'wss:' && error.message.includes('wrong version number');
+  const reason = isPlain ? 'the server does not speak TLS; use ws:// if nobody is in between' : error.message;
+  return new Error(`cannot connect to ${protocol}//${host}: ${reason}`, { cause: error });
 }
 
 /** What a server says that does not open a WebSocket. */

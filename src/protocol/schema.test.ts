@@ -99,3 +99,12 @@ describe('the wire form', () => {
     expect(decode(example, { name: 'n', data }).data).toBe(data);
   });
 });
+
+describe('encoding parameters', () => {
+  it('names the place of a value that has no form on the wire', () => {
+    const either = z.union([z.object({ inner: z.array(example) }), z.object({ a: bytes, b: bytes })]);
+    const wrong = { inner: [{ name: 'x', at: '/srv' as unknown as PathUri }] };
+
+    expect(() => encode(either, wrong)).toThrow("inner.0.at: expected a PathUri, such as PathUri.fromNative('/srv')");
+  });
+});

@@ -59,7 +59,7 @@ function decodeText(text: string, refusal: (reason: Error) => Error): Uint8Array
 /** A path: a `PathUri` in our code, a `file:` URI on the wire. */
 export const pathUri = z.codec(
   z.string(),
-  z.custom<PathUri>((value) => value instanceof PathUri),
+  z.custom<PathUri>((value) => value instanceof PathUri, "expected a PathUri, such as PathUri.fromNative('/srv')"),
   {
     decode: (value, context) => refusing(context.issues, value, () => PathUri.parse(value)),
     encode: (value) => value.href,
@@ -90,7 +90,22 @@ export function decode<S extends z.ZodMiniType>(schema: S, value: unknown): z.ou
 
 /** The wire form of a value. */
 export function encode<S extends z.ZodMiniType>(schema: S, value: z.output<S>): z.input<S> {
-  return isPlain(schema) ? (value as z.input<S>) : z.encode(schema, value);
+  if (isPlain(schema)) return value as z.input<S>;
+  try {
+    return z.encode(schema, value, { reportInput: true });
+  } catch (error) {
+    throw error instanceof z.core.$ZodError ? new ExecError('invalidParams', located(error.issues[0]!)) : error;
+  }
+}
+
+/** What is wrong with a value, and where in it; of the shapes that it could have, in the one it comes closest to. */
+function located(issue: z.core.$ZodIssue, path: readonly PropertyKey[] = issue.path): string {
+  const closest =
+    issue.code === 'invalid_union' ? issue.errors.toSorted((a, b) => a.length - b.length)[0]?.[0] : undefined;
+  if (closest) return located(closest, [...path, ...closest.path]);
+  const isTold = issue.code === 'custom' || issue.input !== undefined;
+  const reason = isTold ? describe(issue) : 'missing, or of another type (a path is a PathUri)';
+  return [path.map(String).join('.'), reason].filter((part) => part !== '').join(': ');
 }
 
 const plain = new WeakMap<object, boolean>();

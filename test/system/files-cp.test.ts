@@ -45,6 +45,18 @@ describe('cp', () => {
     expect(readFileSync(shelf.at('to/small'), 'utf8')).toBe('small');
   });
 
+  it.each([
+    ['to the server', '', 'env:'],
+    ['from the server', 'env:', ''],
+  ])('copies a tree into a directory of its own once: %s', async (_, from, to) => {
+    const before = described(shelf.at('from'));
+
+    const outcome = await cp(`${from}${shelf.at('from')}`, `${to}${shelf.at('from/sub/copy')}`);
+
+    expect(outcome).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(described(shelf.at('from/sub/copy'))).toEqual(before);
+  });
+
   it('sums up as JSON', async () => {
     const { stdout } = await cp('--json', shelf.at('from'), `env:${shelf.at('to')}`);
     expect(JSON.parse(stdout)).toEqual({

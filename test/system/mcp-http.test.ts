@@ -204,6 +204,7 @@ describe('exec-server mcp --help', () => {
       [['--http', '0.0.0.0:80'], '0.0.0.0 is no loopback address'],
       [['--http', 'localhost'], "invalid value 'localhost' for --http"],
       [['--local', '--connect', 'ws://127.0.0.1:1'], '--local cannot be used together'],
+      [['--http-token-file', '/tmp/x'], '--http-token-file works only together with --http'],
       [['more'], "unexpected argument 'more'"],
     ] as const) {
       expect(await runCommand(['mcp', ...args])).toMatchObject({ code: 2, stderr: expect.stringContaining(reason) });

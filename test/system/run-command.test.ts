@@ -56,11 +56,42 @@ describe('exec-server run', () => {
   });
 
   it('ends with 255 and the reason when the command or the server is not there', async () => {
-    const missing = await runCommand(['run', '--', 'no-such-program']);
-    const unreachable = await runCommand(['run', '--connect', 'ws://127.0.0.1:1', '--', 'true']);
+    const reason = 'No such file or directory (os error 2)';
+    const failing = async (...args: string[]) => {
+      const { stdout, stderr, code } = await runCommand(['run', ...args]);
+      expect([stdout, code]).toEqual(['', 255]);
+      return stderr;
+    };
 
-    expect(missing).toEqual({ stdout: '', stderr: 'Error: No such file or directory (os error 2)\n', code: 255 });
-    expect([unreachable.code, unreachable.stderr]).toEqual([255, expect.stringContaining('ECONNREFUSED')]);
+    expect(await failing('--', 'no-such-program')).toBe(`Error: cannot start no-such-program: ${reason}\n`);
+    expect(await failing('-C', '/no/such/place', '--', 'true')).toBe(
+      `Error: cannot start true in /no/such/place: ${reason}\n`,
+    );
+    expect(await failing('--connect', 'ws://127.0.0.1:1', '--', 'true')).toBe(
+      'Error: cannot connect to ws://127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1\n',
+    );
+  });
+
+  it('says that a server without TLS has none', async () => {
+    await using server = await startServer();
+    const { stderr, code } = await runCommand(['run', '--connect', server.url.replace('ws:', 'wss:'), '--', 'true']);
+
+    expect([code, stderr]).toEqual([
+      255,
+      `Error: cannot connect to ${server.url.replace('ws:', 'wss:')}: the server does not speak TLS; use ws:// if nobody is in between\n`,
+    ]);
+  });
+
+  it.each([
+    [['-C', 'here'], "invalid value 'here' for --cwd: expected an absolute directory"],
+    [['--connect', 'nowhere'], "invalid value 'nowhere' for --connect: expected ws://HOST:PORT or wss://HOST:PORT"],
+    [['--connect', 'ftp://x/#token=secret'], "invalid value 'ftp://x/' for --connect: expected"],
+    [['--connect', 'ws://127.0.0.1:99999'], "invalid value 'ws://127.0.0.1:99999' for --connect: expected"],
+  ])('calls %j wrong usage', async (args, reason) => {
+    const { stderr, code } = await runCommand(['run', ...args, '--', 'true']);
+
+    expect([code, stderr]).toEqual([2, expect.stringContaining(reason)]);
+    expect(stderr).not.toContain('secret');
   });
 
   it('explains itself, and what is wrong with a call', async () => {

@@ -26,6 +26,19 @@ describe('--print-token-url', () => {
     );
   });
 
+  it.each([
+    [['--ws-auth', 'capability-token'], '--ws-auth'],
+    [['--ws-token-file', '/tmp/x'], '--ws-token-file'],
+    [['--remote', 'http://127.0.0.1:1', '--environment-id', 'box'], '--remote'],
+  ])('is refused together with %j', async (args, named) => {
+    const { code, stderr } = await runCommand(['--print-token-url', ...args]);
+
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(`--print-token-url cannot be used together with ${named}\n`),
+    ]);
+  });
+
   it('is what run, cp and webSocket() connect to', async () => {
     await using server = await startServer({ args: ['--print-token-url'] });
     const folder = mkdtempSync(join(tmpdir(), 'token-url-'));
@@ -61,7 +74,7 @@ describe('--print-token-url', () => {
     expect(authorization).toBe('Bearer very-secret');
     expect(refused.stderr).toContain('the server refused the connection (HTTP 403): go away');
     expect(refused.stderr + nonsense.stderr).not.toContain('very-secret');
-    expect([refused.code, nonsense.code]).toEqual([255, 255]);
+    expect([refused.code, nonsense.code]).toEqual([255, 2]);
   });
 
   it('excludes another kind of authentication', async () => {
