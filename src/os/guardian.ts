@@ -56,11 +56,20 @@ class Guardian implements AsyncDisposable {
     clearTimeout(patience);
   }
 
+  /** Until it stands again: while there is no process or descriptor for it, parent-death signals are all there is. */
   async #restart(): Promise<void> {
-    if (this.#held) await this.start().catch(() => undefined); // one that cannot start again leaves parent-death signals
+    while (this.#held) {
+      try {
+        return await this.start();
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref());
+      }
+    }
   }
 }
 
 const SIGKILL = 9;
 /** How long it may take to go; nothing of the server lives any more. */
 const DISMISSAL_MS = 1000;
+/** How long after it could not be started this is tried again. */
+const RETRY_MS = 500;

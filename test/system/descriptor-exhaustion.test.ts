@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { appeared, gone, uniqueSeconds } from '../support/proc.ts';
+import { appeared, childrenOf, eventually, gone, isAlive, uniqueSeconds } from '../support/proc.ts';
 import { announced, serverProgram } from '../support/server.ts';
 import { connect } from '../support/wire-client.ts';
 
@@ -46,3 +47,22 @@ it('a server without a free descriptor ends what it is told to end, and goes on'
   expect(await again.exited()).toBe(0);
   await server.stop();
 });
+
+it('a guardian that dies while no descriptor is free stands again when one is', async () => {
+  const server = await startWith(200);
+  await using _client = await connect(server.url);
+  const guardians = () => childrenOf(server.pid).filter(({ pid }) => isAlive(pid) && nameOf(pid) === 'exec-guardian');
+  const limit = (descriptors: number) =>
+    execFileSync('prlimit', ['--pid', String(server.pid), `--nofile=${descriptors}:200`]);
+  await eventually('the guardian', () => guardians().length === 1);
+  limit(10);
+  const { pid } = guardians()[0]!;
+  process.kill(pid, 'SIGKILL');
+  await eventually('the server to reap its guardian', () => !childrenOf(server.pid).some((child) => child.pid === pid));
+  expect(guardians()).toEqual([]);
+  limit(200);
+  await eventually('another guardian', () => guardians().length === 1);
+  await server.stop();
+});
+
+const nameOf = (pid: number): string => readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
