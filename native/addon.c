@@ -243,7 +243,8 @@ NAPI_MODULE_INIT()
         {"marks", marks_in_use},                              {"receivedNumber", received_number},
         {"receive", receive_bytes},                           {"hangUp", hang_up},
         {"tcpPeer", tcp_peer},                                {"unixPeer", unix_peer},
-        {"searchHolders", search_holders},
+        {"searchHolders", search_holders},                    {"execute", execute_program},
+        {"exitNow", exit_now},
     };
     struct addon *addon = calloc(1, sizeof *addon);
     if (addon == NULL)

@@ -60,7 +60,12 @@ napi_value hang_up(napi_env env, napi_callback_info info);
 napi_value socket_pair(napi_env env, napi_callback_info info);
 napi_value receive_descriptors(napi_env env, napi_callback_info info);
 
+/* execute.c */
+napi_value execute_program(napi_env env, napi_callback_info info);
+napi_value exit_now(napi_env env, napi_callback_info info);
+
 /* start-child.c */
+char **addon_list(napi_env env, napi_value value); /* NULL-terminated, to be freed; the strings are those of the buffer */
 napi_value start_child(napi_env env, napi_callback_info info);
 
 #endif

@@ -9,7 +9,7 @@
 enum { FILES, ARGV, ENVIRONMENT, CWD, IO, ROWS, COLS, MARK, LEASHED, INHERIT, REPORT, ARGUMENTS };
 
 /* The NUL-terminated strings of a buffer as a NULL-terminated list of pointers into it. */
-static char **list_of(napi_env env, napi_value value)
+char **addon_list(napi_env env, napi_value value)
 {
     void *memory;
     size_t length;
@@ -98,10 +98,10 @@ napi_value start_child(napi_env env, napi_callback_info info)
 
     struct spawn_request request = {0};
     struct spawn_result result;
-    char **cwd = list_of(env, arguments[CWD]);
-    request.files = list_of(env, arguments[FILES]);
-    request.argv = list_of(env, arguments[ARGV]);
-    request.envp = list_of(env, arguments[ENVIRONMENT]);
+    char **cwd = addon_list(env, arguments[CWD]);
+    request.files = addon_list(env, arguments[FILES]);
+    request.argv = addon_list(env, arguments[ARGV]);
+    request.envp = addon_list(env, arguments[ENVIRONMENT]);
     request.inherited = inherited_of(env, arguments[INHERIT], &request.inherited_count);
     if (request.inherited == NULL || cwd == NULL || cwd[0] == NULL || request.files == NULL || request.argv == NULL || request.envp == NULL ||
         !read_numbers(env, arguments, &request)) {

@@ -42,6 +42,7 @@ const addon = [
   'decode',
   'delivery',
   'descriptors',
+  'execute',
   'family',
   'fs-addon',
   'harden',
@@ -106,6 +107,7 @@ export const targets = [
   { file: 'exec_native.node', parts: addon, flags: [['-shared', '-fPIC', '-pthread', '-I', napiHeaders]] },
   // Static where the C library can be: a third of the memory.
   { file: 'guardian', parts: ['guardian', 'family'], flags: [moving, still, ['-pie', '-fPIE']], release: still },
+  { file: 'init', parts: ['init'], flags: [moving, still, ['-pie', '-fPIE']], release: still },
   // Static always: these run in views of the disk that have no C library.
   {
     file: 'sandbox-stage',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseApprovalPolicy } from '../approval/index.ts';
 import { type Logger, Scope } from '../base/index.ts';
 import { type OpenToolSet, openUnifiedExecTools, serveHttp, serveStdio } from '../mcp/index.ts';
-import { hardenProcess, nativeStatus, ownCredential, secretPaths, takeCredential } from '../os/index.ts';
+import { hardenProcess, nativeStatus, ownCredential, runUnderInit, secretPaths, takeCredential } from '../os/index.ts';
 import { RulesStore, userRulesFolder } from '../rules/index.ts';
 import { localBackend, remoteBackend, type SandboxMode, sandboxModes } from '../unified-exec/index.ts';
 import { describeOptions, parseOptions, type Values } from './arguments.ts';
@@ -98,6 +98,7 @@ export async function mcpCommand(argv: readonly string[]): Promise<number> {
   if (values['http-token-file'] !== undefined && values.http === undefined) {
     throw new UsageError('--http-token-file works only together with --http');
   }
+  runUnderInit();
   const http = values.http === undefined ? undefined : { ...parseAddress(values.http), ...httpToken(values) };
   const log = stderrLogger(process.env);
   const stop = new AbortController();

@@ -1,6 +1,13 @@
-import { hardenProcess, nativeStatus, ownCredentialDigest, secretPaths } from '../os/index.ts';
+import { hardenProcess, nativeStatus, ownCredentialDigest, runUnderInit, secretPaths } from '../os/index.ts';
 import { inheritPidNamespace } from '../sandbox/index.ts';
-import { DEFAULT_LISTEN_URL, parseListenUrl, serve, sha256, type WebSocketAuth } from '../server/index.ts';
+import {
+  DEFAULT_LISTEN_URL,
+  defaultConfig,
+  parseListenUrl,
+  serve,
+  sha256,
+  type WebSocketAuth,
+} from '../server/index.ts';
 import { describeOptions, parseOptions } from './arguments.ts';
 import { type AuthValues, authOptions, readAuth } from './auth-options.ts';
 import { handleFaults } from './faults.ts';
@@ -11,6 +18,7 @@ import { checkRemoteValues, type RemoteValues, remoteOptions } from './remote-op
 import { secretFiles } from './secret-files.ts';
 import { readSettings, settingOptions } from './settings.ts';
 import { stderrLogger } from './stderr-logger.ts';
+import { endBy } from './stop-deadline.ts';
 import { UsageError } from './usage-error.ts';
 
 const options = {
@@ -53,6 +61,7 @@ export const serveOptionsHelp = (): string => describeOptions({ ...options, ...s
 export async function serveCommand(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions(argv, { ...options, ...settingOptions });
   if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
+  runUnderInit();
   checkRemoteValues(values as RemoteValues);
   const settings = await readSettings(values, process.env, values.config as string | undefined);
   const address = parseListenUrl((values.listen as string | undefined) ?? DEFAULT_LISTEN_URL);
@@ -70,6 +79,8 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   const stop = new AbortController();
   using faults = handleFaults(log, stop);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
+  const graceMs = settings.shutdownGracePeriodMs ?? defaultConfig.shutdownGracePeriodMs;
+  endBy(stop.signal, { graceMs, exitCode: () => (faults.isFatal ? 1 : 0), log });
   const reread = () => readSettings(values, process.env, values.config as string | undefined);
   if (values.remote !== undefined) {
     const { serveRemotely } = await import('./remote-command.ts');

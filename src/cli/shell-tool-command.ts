@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { Scope, version } from '../base/index.ts';
 import { ExecShell } from '../escalation/index.ts';
 import { serveShellTool } from '../mcp/index.ts';
-import { hardenProcess, nativeStatus, secretPaths } from '../os/index.ts';
+import { hardenProcess, nativeStatus, runUnderInit, secretPaths } from '../os/index.ts';
 import { inheritable } from '../process/index.ts';
 import { RulesStore, userRulesFolder } from '../rules/index.ts';
 import { type SandboxMode, sandboxModes } from '../unified-exec/index.ts';
@@ -77,6 +77,7 @@ export async function shellToolCommand(argv: readonly string[]): Promise<number>
   if (values.help) return print(help());
   if (values.version) return print(`exec-mcp-server ${version}\n`);
   if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
+  runUnderInit();
   const sandbox = parseSandbox(values.sandbox ?? 'read-only');
   secretPaths.add(...secretFiles(values, process.env));
   const native = nativeStatus();

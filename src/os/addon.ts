@@ -20,6 +20,10 @@ export interface Addon {
   receiveDescriptors(fd: number): Promise<number[]>;
   /** Hardens the whole process; 0 or an error number. One inherited descriptor may be kept. Children get this soft limit of descriptors. */
   harden(keep: number, childFiles: number): number;
+  /** Goes on as another program; an error number if it cannot. The strings are NUL-terminated. */
+  execute(argv: Buffer): number;
+  /** Ends this process at once: no thread is waited for. */
+  exitNow(code: number): never;
   start(deliver: (batch: Batch) => void, headroom: number, tailroom: number): void;
   /** Lists are NUL-terminated strings. Fills `report` with pid and errno; returns the failed step when there is no child. A leashed child dies with the thread that spawns it. */
   spawn(

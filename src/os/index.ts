@@ -20,6 +20,7 @@ export { ANSWER_ROOM_AFTER, ANSWER_ROOM_BEFORE, fileAnswer, fileAnswerLater } fr
 export { startGuardian } from './guardian.ts';
 export { hardenProcess } from './harden.ts';
 export { HttpPort, refuseUpgrade } from './http-port.ts';
+export { exitNow, runUnderInit } from './init.ts';
 export { isWorthReleasing, release } from './memory.ts';
 export { nativeFile } from './native-file.ts';
 export {

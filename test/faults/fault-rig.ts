@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import { numbersTo, sha256 } from '../support/digest.ts';
-import { childrenOf, descriptorsOf } from '../support/proc.ts';
+import { argumentsOf, childrenOf, descriptorsOf } from '../support/proc.ts';
 import { announced, prepared, serverProgram, type TestServer } from '../support/server.ts';
 import { connect, type WebSocketClient } from '../support/wire-client.ts';
 
@@ -68,7 +68,9 @@ export class FaultRig implements AsyncDisposable {
 
   /** The process that serves. */
   get pid(): number {
-    return this.#isWrapped ? childrenOf(this.server.pid)[0]!.pid : this.server.pid;
+    let { pid } = this.server;
+    while (this.#isWrapped && argumentsOf(pid)[0] !== process.execPath) pid = childrenOf(pid)[0]!.pid;
+    return pid;
   }
 
   connect(): Promise<WebSocketClient> {
@@ -158,7 +160,7 @@ export class FaultRig implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#isWrapped) {
+    if (this.#isWrapped && this.server.process.exitCode === null) {
       const ended = once(this.server.process, 'exit');
       process.kill(this.pid, 'SIGTERM'); // what stands before it does not pass the signal on
       await ended;

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { numbersTo, sha256 } from '../support/digest.ts';
-import { eventually } from '../support/proc.ts';
+import { argumentsOf, childrenOf, eventually } from '../support/proc.ts';
 import { connectBare } from '../support/wire-client.ts';
 import { afterShell, FaultRig, unshared } from './fault-rig.ts';
 
@@ -74,24 +75,42 @@ describe('a clock that is set', () => {
 });
 
 describe('a server that is the first process', () => {
-  it.skip('reaps the orphans of its commands (skipped until the server reaps orphans as pid 1)', async () => {
-    await using rig = await FaultRig.start({
-      under: unshared('--pid', '--fork', '--mount-proc', '--kill-child'),
-      isWrapped: true,
-    });
-    const zombies = (): string[] => {
-      const list = execFileSync('ps', ['-eo', 'ppid=,stat=,args='], { encoding: 'utf8' }).split('\n');
-      return list.filter((line) => new RegExp(`^\\s*${rig.pid} Z`).test(line));
-    };
+  const asFirst = { under: unshared('--pid', '--fork', '--mount-proc', '--kill-child'), isWrapped: true };
+
+  it('reaps the orphans of its commands, and of others in its container', async () => {
+    await using rig = await FaultRig.start(asFirst);
+    const first = childrenOf(rig.server.pid)[0]!.pid;
+    const inside = ['--target', String(first), '--pid', ...(process.getuid!() === 0 ? [] : ['--user'])];
+    const orphans = ['sh', '-c', 'sleep 0.05 & sleep 0.05 & exit 0'];
     {
       await using client = await rig.connect();
-      for (let n = 0; n < 20; n++) {
-        const parent = await client.start({ argv: ['sh', '-c', '(sleep 0.05 &) ; exit 0'] });
-        await parent.closed();
-      }
+      for (let n = 0; n < 20; n++) await (await client.start({ argv: orphans })).closed();
+      execFileSync('nsenter', [...inside, ...orphans]);
     }
-    await eventually('an end of all zombies', () => zombies().length === 0);
+    const left = () => [first, rig.pid].flatMap(childrenOf).filter(({ state }) => state === 'Z');
+    await eventually('the end of all sleeps', () =>
+      childrenOf(first).every(({ pid }) => !argumentsOf(pid).includes('0.05')),
+    );
+    await eventually('an end of all zombies', () => left().length === 0);
     await rig.recovered();
+  });
+
+  it('ends with the exit code of a server that is told to stop', async () => {
+    await using rig = await FaultRig.start(asFirst);
+    const ended = once(rig.server.process, 'exit');
+    process.kill(childrenOf(rig.server.pid)[0]!.pid, 'SIGTERM');
+    expect(await ended).toEqual([0, null]);
+  });
+
+  it('gives commands 1024 descriptors, whatever limit the first process has', async () => {
+    await using rig = await FaultRig.start({
+      ...asFirst,
+      under: [...afterShell('ulimit -S -n 512'), ...asFirst.under],
+    });
+    await using client = await rig.connect();
+    const command = await client.start({ argv: ['sh', '-c', 'ulimit -S -n'] });
+    await command.closed();
+    expect(command.output('stdout')).toBe('1024\n');
   });
 });
 

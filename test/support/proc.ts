@@ -71,7 +71,7 @@ export function peakMiB(pid: number): number {
   return Number(/^VmHWM:\s+(\d+)/m.exec(read(pid, 'status'))?.[1]) / 1024;
 }
 
-function argumentsOf(pid: number): string[] {
+export function argumentsOf(pid: number): string[] {
   return read(pid, 'cmdline').split('\0');
 }
 

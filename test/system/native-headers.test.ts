@@ -52,7 +52,7 @@ function bindsNow(bytes: Buffer, segments: readonly Segment[]): boolean {
 // Without a C library there is nothing that could move a program, or say that its stack was overrun.
 const bare = ['execve-wrapper', 'escalation-stub'];
 
-describe.each(['exec_native.node', ...['guardian', 'sandbox-stage', 'fs-helper', 'exec-broker'], ...bare])(
+describe.each(['exec_native.node', ...['guardian', 'init', 'sandbox-stage', 'fs-helper', 'exec-broker'], ...bare])(
   'the native file %s',
   (file) => {
     const found = headers(file);

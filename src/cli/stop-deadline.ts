@@ -1,0 +1,18 @@
+import type { Logger } from '../base/index.ts';
+import { exitNow } from '../os/index.ts';
+
+/**
+ * Ends this process when an orderly stop takes longer than the grace of its commands and a little more: a copy on a thread, or a
+ * child that a tracer holds, may never end. The guardian kills what is left then.
+ */
+export function endBy(signal: AbortSignal, options: { graceMs: number; exitCode: () => number; log: Logger }): void {
+  const { graceMs, exitCode, log } = options;
+  const end = (): void => {
+    log.warn('server.stop_cut_short', { graceMs });
+    exitNow(exitCode());
+  };
+  signal.addEventListener('abort', () => setTimeout(end, graceMs + ORDERLY_MS).unref(), { once: true });
+}
+
+/** For sweeps, the last events of clients and the guardian, after the grace. */
+const ORDERLY_MS = 3000;
