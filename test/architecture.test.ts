@@ -52,7 +52,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   server: ['ws', 'jose'],
   environment: ['smol-toml'],
   relay: ['@noble/post-quantum/ml-kem.js'],
-  remote: ['ws'],
+  remote: ['ws', 'undici'],
   rendezvous: ['ws', 'jose', '@nats-io/transport-node', '@nats-io/jetstream', '@nats-io/kv'],
   mcp: ['@modelcontextprotocol/server', '@modelcontextprotocol/server/stdio', '@modelcontextprotocol/node', 'zod/mini'],
   cli: ['smol-toml'],

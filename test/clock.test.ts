@@ -7,6 +7,7 @@ const folder = new URL('../src/', import.meta.url);
 const timesOfDay: readonly string[] = [
   'approval/input-review.ts',
   'approval/question-head.ts',
+  'network/service-cookies.ts',
   'process/managed-process.ts',
   'remote/executor-credential.ts',
   'remote/registry-error.ts',

@@ -19,6 +19,7 @@ ${serveOptionsHelp()}
 SIGHUP reads the token file and the settings again (without a terminal); SIGTERM and SIGINT stop.
 Exit codes: 0 stopped as asked, 1 failed (the reason is on stderr), 2 wrong usage.
 Log level: EXEC_SERVER_LOG=debug|info|warn|error [default: warn]
+Certificates to trust beside the system's: CODEX_CA_CERTIFICATE=FILE, else SSL_CERT_FILE=FILE (PEM)
 `;
 
 /** Runs the command line; resolves with the exit code. */

@@ -2,9 +2,11 @@ import { setMaxListeners } from 'node:events';
 import { createRequire } from 'node:module';
 import type { Dispatcher } from 'undici';
 import { Deadline } from '../base/index.ts';
+import { checkCertificateFile, trustedRoots } from '../os/index.ts';
 import { ExecError, limits, type Params, type Result } from '../protocol/index.ts';
 import { type HttpMessage, httpMessage, type UnsendableVariable } from './http-message.ts';
 import { MOST_REDIRECTS, redirected } from './redirect.ts';
+import { ServiceCookies } from './service-cookies.ts';
 
 export interface HttpClientOptions {
   /** Where header values and proxy settings come from. */
@@ -25,13 +27,17 @@ export interface BodyDelta {
 type RequestParams = Params<'http/request'>;
 type RequestResult = Result<'http/request'>;
 type Answer = Dispatcher.ResponseData;
+type Scheme = 'http:' | 'https:';
+
+/** Shared by all clients: they say nothing about who asks. */
+const cookies = new ServiceCookies();
 
 /** Makes HTTP requests for one client; what is under way ends with it. */
 export class HttpClient implements AsyncDisposable {
   readonly #options: HttpClientOptions;
   readonly #streaming = new Set<string>();
   readonly #end = new AbortController();
-  #dispatcher: Dispatcher | undefined;
+  readonly #dispatchers = new Map<Scheme, Dispatcher>();
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
@@ -89,11 +95,10 @@ export class HttpClient implements AsyncDisposable {
 
   /** Sends the message, follows redirects as asked, and gives the last answer with its body unread. */
   async #exchange({ redirectPolicy }: RequestParams, first: HttpMessage, signal: AbortSignal): Promise<Answer> {
-    this.#dispatcher ??= createDispatcher(this.#options.env);
-    const dispatcher = this.#dispatcher;
     let message = first;
     for (let redirects = 0; ; redirects++) {
-      const answer = await send(dispatcher, message, signal);
+      const answer = await send(this.#dispatcher(message.url), withCookies(message), signal);
+      cookies.take(message.url, valuesOf(answer, 'set-cookie'));
       const next = redirectPolicy === 'stop' ? undefined : follow(message, answer);
       if (!next) return answer;
       await answer.body.dump({ limit: DUMPED_BYTES, signal }).catch(() => undefined); // nobody needs what it said
@@ -102,9 +107,18 @@ export class HttpClient implements AsyncDisposable {
     }
   }
 
+  #dispatcher({ protocol }: URL): Dispatcher {
+    const scheme = protocol as Scheme;
+    const known = this.#dispatchers.get(scheme);
+    if (known) return known;
+    const dispatcher = createDispatcher(this.#options.env, scheme);
+    this.#dispatchers.set(scheme, dispatcher);
+    return dispatcher;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end.abort();
-    await this.#dispatcher?.destroy();
+    await Promise.all([...this.#dispatchers.values()].map((dispatcher) => dispatcher.destroy()));
   }
 }
 
@@ -118,7 +132,8 @@ const DUMPED_BYTES = 64 * 1024;
 const load = createRequire(import.meta.url);
 
 /** Connections are kept for a few seconds at most, and go through the proxies that the server's environment names. */
-function createDispatcher(env: HttpClientOptions['env']): Dispatcher {
+function createDispatcher(env: HttpClientOptions['env'], scheme: Scheme): Dispatcher {
+  const tls = tlsOptions(env, scheme);
   const { EnvHttpProxyAgent } = load('undici') as typeof import('undici');
   const everything = env.all_proxy || env.ALL_PROXY || '';
   return new EnvHttpProxyAgent({
@@ -131,12 +146,32 @@ function createDispatcher(env: HttpClientOptions['env']): Dispatcher {
     headersTimeout: 0,
     bodyTimeout: 0,
     connectTimeout: 0,
+    ...tls,
   });
+}
+
+/** A file of certificates that cannot be used stops plain requests, too: whoever set it up learns of it at once. */
+function tlsOptions(env: HttpClientOptions['env'], scheme: Scheme) {
+  try {
+    if (scheme === 'http:') return void checkCertificateFile(env);
+    const connect = { secureContext: trustedRoots(env) };
+    return { connect: { ...connect, timeout: 0 }, requestTls: connect, proxyTls: connect };
+  } catch (error) {
+    throw failed((error as Error).message, error);
+  }
 }
 
 /** `socks5h` differs from `socks5` in who resolves names; here the proxy always does. */
 function supported(proxy: string): string {
   return proxy.replace(/^socks5h:/, 'socks5:');
+}
+
+/** A client that sends cookies of its own gets no others. */
+function withCookies(message: HttpMessage): HttpMessage {
+  const { url, headers } = message;
+  if (headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'cookie')) return message;
+  const kept = cookies.header(url);
+  return kept === undefined ? message : { ...message, headers: [...headers, 'cookie', kept] };
 }
 
 async function send(dispatcher: Dispatcher, message: HttpMessage, signal: AbortSignal): Promise<Answer> {
@@ -182,8 +217,12 @@ function head({ statusCode, headers }: Answer): Omit<RequestResult, 'bodyBase64'
 
 const VISIBLE = /^[\t\x20-\x7e]*$/;
 
+function valuesOf(answer: Answer, wanted: string): string[] {
+  return head(answer).headers.flatMap(({ name, value }) => (name === wanted ? [value] : []));
+}
+
 function follow(message: HttpMessage, answer: Answer): HttpMessage | undefined {
-  const location = head(answer).headers.find(({ name }) => name === 'location')?.value;
+  const [location] = valuesOf(answer, 'location');
   try {
     return redirected(message, answer.statusCode, location);
   } catch (error) {

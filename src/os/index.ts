@@ -39,4 +39,5 @@ export { SecretPaths, secretPaths } from './secret-paths.ts';
 export { sendNow } from './send-now.ts';
 export { candidates, SpawnError, type SpawnOptions, spawn } from './spawn.ts';
 export { stateFolder } from './state-folder.ts';
+export { CertificateFileError, checkCertificateFile, trustedRoots } from './trusted-roots.ts';
 export { mask } from './websocket-masks.ts';

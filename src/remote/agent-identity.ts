@@ -1,7 +1,10 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
+import type { Response } from 'undici';
 import { Deadline } from '../base/index.ts';
+import { CertificateFileError } from '../os/index.ts';
 import type { Credentials } from './credentials.ts';
 import { RegistryError } from './registry-error.ts';
+import { registryFetch } from './registry-fetch.ts';
 import { requireEncryption } from './registry-url.ts';
 
 const ACCOUNTS_URL = 'https://auth.openai.com/api/accounts';
@@ -51,7 +54,7 @@ async function registerTask({ runtimeId, key }: Identity, base: string, signal: 
   let response: Response;
   let answer: { task_id?: unknown; taskId?: unknown };
   try {
-    response = await fetch(`${base}/v1/agent/${encodeURIComponent(runtimeId)}/task/register`, {
+    response = await registryFetch(`${base}/v1/agent/${encodeURIComponent(runtimeId)}/task/register`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ timestamp, signature: signText(key, `${runtimeId}:${timestamp}`) }),
@@ -60,6 +63,7 @@ async function registerTask({ runtimeId, key }: Identity, base: string, signal: 
     });
     answer = Object(await response.json().catch(() => undefined)) as typeof answer;
   } catch (error) {
+    if (error instanceof CertificateFileError) throw error;
     throw new RegistryError('failed to register agent task: no answer', {}, { cause: error });
   }
   if (!response.ok) {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
+import { trustedRoots } from '../os/index.ts';
 
 export interface OpenWebSocketOptions {
   readonly headers?: Readonly<Record<string, string>>;
@@ -35,6 +36,7 @@ export function openWebSocket<T>(
       handshakeTimeout: CONNECT_TIMEOUT_MS,
       maxPayload: options.maxPayload,
       headers: { ...options.headers },
+      ...(url.startsWith('wss:') && { secureContext: trustedRoots() }),
     });
     const stop = (): void => ws.terminate();
     const settled = (): void => signal.removeEventListener('abort', stop);

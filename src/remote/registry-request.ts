@@ -1,5 +1,8 @@
+import type { Response } from 'undici';
 import { Deadline } from '../base/index.ts';
+import { CertificateFileError } from '../os/index.ts';
 import { RegistryError, refusal, retryAfterMs } from './registry-error.ts';
+import { registryFetch } from './registry-fetch.ts';
 
 /** What a registry said; nothing in it has been checked. */
 export type Answer = Readonly<Record<string, unknown>>;
@@ -40,9 +43,9 @@ export async function postSecret(
 async function send(url: URL | string, headers: Readonly<Record<string, string>>, body: string, signal: AbortSignal) {
   try {
     // A token goes where the operator said, and nowhere else.
-    return await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal });
+    return await registryFetch(url, { method: 'POST', headers, body, redirect: 'manual', signal });
   } catch (error) {
-    throw unreachable(error);
+    throw error instanceof CertificateFileError ? error : unreachable(error); // trying again would not help
   }
 }
 

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, on } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { encodeFrame, readEnvelope } from '../../src/relay/index.ts';
+import type { ServerKeys } from './test-authority.ts';
 
 export interface RegistryRequest {
   /** The last part of the path: `register`, `connect`, `validate`. */
@@ -38,24 +40,32 @@ export class ScriptedRegistry implements AsyncDisposable {
   readonly harnesses = new Map<string, WebSocket>();
   environment: WebSocket | undefined;
   readonly #events = new EventEmitter();
-  readonly #http = createServer((request, response) => {
-    void this.#answer(request).then(({ status = 200, headers = {}, body = {} }) => {
-      response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body));
-    });
-  });
+  readonly #keys: ServerKeys | undefined;
+  readonly #http: ReturnType<typeof createServer>;
   readonly #sockets = new WebSocketServer({ noServer: true });
   #executorKey: unknown;
   #registrationId = '';
 
-  static async start(): Promise<ScriptedRegistry> {
-    const registry = new ScriptedRegistry();
+  private constructor(keys: ServerKeys | undefined) {
+    this.#keys = keys;
+    const respond: RequestListener = (request, response) => {
+      void this.#answer(request).then(({ status = 200, headers = {}, body = {} }) => {
+        response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body));
+      });
+    };
+    this.#http = keys ? createSecureServer(keys, respond) : createServer(respond);
+  }
+
+  /** With keys it is reached by TLS only. */
+  static async start(keys?: ServerKeys): Promise<ScriptedRegistry> {
+    const registry = new ScriptedRegistry(keys);
     registry.#http.on('upgrade', (request, socket, head) => registry.#upgrade(request, socket, head));
     await new Promise<void>((resolve) => registry.#http.listen(0, '127.0.0.1', resolve));
     return registry;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#http.address() as AddressInfo).port}`;
+    return `${this.#keys ? 'https' : 'http'}://127.0.0.1:${(this.#http.address() as AddressInfo).port}`;
   }
 
   count(call: string): number {
