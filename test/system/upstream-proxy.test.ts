@@ -1,4 +1,3 @@
-import { networkInterfaces } from 'node:os';
 import { execPath } from 'node:process';
 import { describe, expect, it } from 'vitest';
 import type { NetworkProxyRules } from '../../src/protocol/index.ts';
@@ -136,27 +135,6 @@ describe('a process that may use the upstream proxy of the server', () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  it('reaches private addresses without it as long as the flag is not given', async (context) => {
-    const own = ownPrivateAddress();
-    if (own === undefined) return context.skip('this machine has no private address');
-    await using origin = await HttpUpstream.start((_, outgoing) => outgoing.end('the origin'), own);
-    await using proxy = await ForwardProxy.start(1);
-    const lines = [`GET ${bracketed(own)}:${origin.port}`, `CONNECT ${bracketed(own)}:${origin.port}`];
-
-    const without = await answers({ env: { HTTP_PROXY: proxy.url, [VARIABLE]: 'false' } }, lines);
-    const notAllowed = { rules: { allowUpstreamProxy: false }, args: [FLAG], env: { HTTP_PROXY: proxy.url } };
-    const forbidden = await answers(notAllowed, lines);
-    const unusable = await answers(
-      { args: [FLAG], env: { HTTP_PROXY: 'socks5://127.0.0.1:1', ALL_PROXY: ' ' } },
-      lines,
-    );
-    const otherProtocol = await answers({ args: [FLAG], env: { HTTPS_PROXY: proxy.url } }, lines.slice(0, 1));
-
-    const direct = ['200 the origin', '200 the origin'];
-    expect([without, forbidden, unusable, otherProtocol]).toEqual([direct, direct, direct, direct.slice(1)]);
-    expect(proxy.asked).toEqual([]);
-  });
-
   it('never goes around a proxy that fails', async () => {
     const got = await answers({ args: [FLAG], env: { HTTP_PROXY: 'http://127.0.0.1:1' } }, [
       'GET 10.1.2.3:81',
@@ -219,10 +197,3 @@ describe('the variable', () => {
 });
 
 /** An address of this machine that is private and not loopback. */
-function ownPrivateAddress(): string | undefined {
-  const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  return all.map(({ address }) => address).find((address) => PRIVATE.test(address));
-}
-
-const PRIVATE = /^(?:10\.|172\.(?:1[6-9]|2\d|3[01])\.|192\.168\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|f[cd])/;
-const bracketed = (address: string) => (address.includes(':') ? `[${address}]` : address);
