@@ -356,11 +356,14 @@ static void search_rest(struct scan *scan)
             scan->hidden = true;
 }
 
+/* But for what waits in queues of this process, which no other can take from them: each sandbox has sent a descriptor. */
 static void search_flights(struct scan *scan)
 {
     if (list_pids(scan) < 0)
         return;
     for (size_t i = 0; i < scan->pid_count && !scan->in_flight; i++) {
+        if (scan->pids[i] == scan->self)
+            continue;
         struct namespaces its;
         struct marked marked = mark_of(scan, scan->pids[i]);
         bool apart = read_namespaces(scan, scan->pids[i], &its) && is_apart(scan, &its);

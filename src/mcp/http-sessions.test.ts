@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { silentLogger } from '../base/index.ts';
 import { HttpSessions } from './http-sessions.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
 const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };

@@ -37,6 +37,7 @@ export class Survey {
     let above = posix.dirname(path);
     while (above !== '/' && this.look(above) === undefined) above = posix.dirname(above);
     const sight = this.#ask('s', above);
+    if (!this.isDirectory(above)) return undefined; // nothing can be below a file
     const isOurs = sight.readUInt32LE(SEEN) !== 0 && sight.readUInt32LE(UID) === process.geteuid?.();
     return isOurs && (sight.readUInt32LE(MODE) & constants.S_IXUSR) === 0 ? above : undefined;
   }

@@ -11,5 +11,6 @@ it('a server that is told nothing is as generous as the reference, and ends its 
     maxConnections: 1024,
     detachedSessionTtlMs: 30_000,
     concurrentRequests: 4096,
+    proxyPrivateIpsViaUpstream: false,
   });
 });
