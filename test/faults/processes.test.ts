@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { numbersTo, sha256 } from '../support/digest.ts';
-import { appeared, childrenOf, gone, isAlive, uniqueSeconds } from '../support/proc.ts';
+import { appeared, argumentsOf, childrenOf, gone, isAlive, uniqueSeconds } from '../support/proc.ts';
 import { serverProgram } from '../support/server.ts';
 import { FaultRig, slow } from './fault-rig.ts';
 
@@ -12,7 +11,18 @@ import { FaultRig, slow } from './fault-rig.ts';
 function childrenNamed(pid: number, name: RegExp): number[] {
   return childrenOf(pid)
     .map((child) => child.pid)
-    .filter((child) => name.test(readFileSync(`/proc/${child}/cmdline`, 'latin1')));
+    .filter((child) => {
+      const [program = ''] = argumentsOf(child);
+      return program !== '' && name.test(program); // the dead have none
+    });
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // it has just ended by itself
+  }
 }
 
 describe('a server whose own processes are killed', () => {
@@ -32,7 +42,7 @@ describe('a server whose own processes are killed', () => {
     await using rig = await FaultRig.start();
     for (let round = 0; round < 3; round++) {
       const others = childrenNamed(rig.pid, /^(?!.*guardian)/s);
-      for (const pid of others) process.kill(pid, 'SIGKILL');
+      for (const pid of others) kill(pid);
       await gone(others);
       await rig.serves();
     }

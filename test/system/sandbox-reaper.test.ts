@@ -4,7 +4,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { constants } from 'node:os';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { appeared, gone, processesWith, uniqueSeconds } from '../support/proc.ts';
+import { appeared, argumentsOf, childrenOf, gone, uniqueSeconds } from '../support/proc.ts';
 import { accounts, type RunOptions, readOnly, workspaceWrite, Yard } from './sandbox-fixture.ts';
 
 const { EACCES, EPERM, EROFS, ETXTBSY } = constants.errno;
@@ -137,7 +137,8 @@ describe.each(accounts)('the first process of a sandbox, of a server run by $nam
     const seconds = uniqueSeconds();
     await other.start(`${unmark}; setsid sleep ${seconds} >/dev/null 2>&1 & ${unmark}; exec sleep ${seconds}`);
     const commands = await appeared(seconds, 2);
-    for (const guardian of guardiansOf(other.server.pid)) process.kill(guardian, 'SIGKILL');
+    const [guardian] = guardiansOf(other.server.pid);
+    process.kill(guardian!, 'SIGKILL');
     await other.server.stop('SIGKILL');
     await gone(commands);
   });
@@ -156,5 +157,6 @@ function stranger(seconds: string): { readonly namespace: Promise<string>; end()
 }
 
 function guardiansOf(server: number): number[] {
-  return processesWith('guardian').filter((pid) => parentOf(pid) === server);
+  const guardians = childrenOf(server).filter(({ pid }) => argumentsOf(pid)[0]?.endsWith('/guardian'));
+  return guardians.map(({ pid }) => pid);
 }
