@@ -46,11 +46,13 @@ const posix = 'POSIXLY_CORRECT=1';
 const answers = `${printState('builtin', 'command', posix)}${printState('command', 'builtin', posix)}${printState('builtin', 'command', '')}`;
 
 export const bash: ShellDialect = {
-  // The first complete answer counts: a start-up file may make a function or POSIXLY_CORRECT itself readonly.
-  // With BASH_ENV the shell has read that file instead of .bashrc.
-  capture: `(${CAPTURE_VARIABLE}=\${BASH_ENV:+/dev/null/}\${HOME-}/.bashrc
+  // With BASH_ENV the shell has read that file instead of .bashrc. Not in a subshell: Bash 5.2 would put the last
+  // program of the file in the place of the subshell.
+  startUp: `${CAPTURE_VARIABLE}=\${BASH_ENV:+/dev/null/}\${HOME-}/.bashrc
 ${readStartUp}
-${answers})`,
+`,
+  // The first complete answer counts: a start-up file may make a function or POSIXLY_CORRECT itself readonly.
+  print: answers,
   flag: '-pc',
   undo: 'set +o privileged\n',
   restore: ([switchedOn = '', options = '', aliases = '', functions = '', shadowing = '', variables = '']) => {

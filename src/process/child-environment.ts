@@ -44,6 +44,12 @@ export function inheritable(own: Environment): Record<string, string> {
   return select(own, (name, value) => !neverPassed.has(name.toUpperCase()) && !isOwnVariable(name, value));
 }
 
+/** Whether there are names that a policy keeps from a command. */
+export function excludesAny(policy: EnvPolicy | null | undefined): boolean {
+  if (!policy) return false;
+  return !policy.ignoreDefaultExcludes || policy.exclude.length > 0 || policy.includeOnly.length > 0;
+}
+
 function inherited(own: Environment, policy: EnvPolicy): Environment {
   const { inherit, ignoreDefaultExcludes, exclude, set, includeOnly } = policy;
   if (inherit === 'none') return filterIncluded(set, includeOnly);

@@ -12,10 +12,11 @@ const aliasLine = /^(?:alias )?[^\s='"$`;&|<>()]+='(?:[^']|'\\''|'"'"')*'$/;
 const optionLine = /^set [-+]o \w+$/;
 
 export const sh: ShellDialect = {
-  // Special commands come before functions; the others lose theirs, which are not part of the state.
-  capture: `${CAPTURE_VARIABLE}=\${ENV-}
+  startUp: `${CAPTURE_VARIABLE}=\${ENV-}
 ${readStartUp}
-(\\unset -f alias printf
+`,
+  // Special commands come before functions; the others lose theirs, which are not part of the state.
+  print: `(\\unset -f alias printf
 \\printf ${printBegin}
 \\set +o
 \\printf ${printNext}

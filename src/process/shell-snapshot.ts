@@ -1,7 +1,7 @@
 import type { Logger } from '../base/index.ts';
 import type { SpawnOptions } from '../os/index.ts';
 import { ExecError, type Params } from '../protocol/index.ts';
-import { childEnvironment, inheritable } from './child-environment.ts';
+import { childEnvironment, excludesAny, inheritable } from './child-environment.ts';
 import { captureShell, type ShellState } from './shell-capture.ts';
 import { shellDialects } from './shell-dialect.ts';
 import type { ShellDialect } from './shell-state.ts';
@@ -38,14 +38,15 @@ export class ShellSnapshots {
   }
 
   /**
-   * The command for a shell that is already as its start-up files make it; the command itself where that cannot be.
+   * The command for a shell that is already as its start-up files make it. Where that cannot be: the command itself, or,
+   * where its policy excludes variables, which the start-up files may export, for a shell that reads none of them.
    * What is managed is part of the environment of one process only.
    */
   async restore(params: StartParams, command: Command, managed: Environment = {}): Promise<Command> {
     const dialect = rewritableIn(params.shellSnapshot, command);
     if (!dialect) return command;
     const state = await this.#snapshot(params, command, dialect).state;
-    if (!state) return command;
+    if (!state) return excludesAny(policyOf(params)) ? restored(command, dialect, nothing) : command;
     const { env } = params.mode === 'prepared' ? params.request : params;
     const lasting = filtered(state.environment, params);
     const kept = Object.entries(command.env).filter(([name]) => name in env || name in managed || !(name in lasting));
@@ -54,7 +55,7 @@ export class ShellSnapshots {
 
   /** One capture for all that ask for the same; a failed one is tried again by a later command. */
   #snapshot(params: StartParams, command: Command, dialect: ShellDialect): Snapshot {
-    const policy = params.mode === 'prepared' ? null : params.envPolicy;
+    const policy = policyOf(params);
     const key = JSON.stringify([params.shellSnapshot, String(command.cwd), policy, params.sandbox]);
     const known = this.#snapshots.get(key);
     const usable = known && (!known.failed || known.attempts >= ATTEMPTS);
@@ -67,12 +68,18 @@ export class ShellSnapshots {
 
   #capture(params: StartParams, command: Command, dialect: ShellDialect, attempts: number): Snapshot {
     const { mark, log } = this.#options;
-    const state = captureShell({ command, params, dialect, mark: mark() }).catch((error) => {
+    const failed = (event: string, error: unknown) => {
       snapshot.failed = true;
-      log.warn('shell_snapshot.failed', { shell: params.shellSnapshot?.shell.name, attempts, error: String(error) });
-      return undefined;
-    });
-    const snapshot: Snapshot = { state, attempts, failed: false };
+      log.warn(event, { shell: params.shellSnapshot?.shell.name, attempts, error: String(error) });
+    };
+    const captured = captureShell({ command, params, dialect, mark }).then(
+      (state) => {
+        if (!state.whole) failed('shell_snapshot.login_only', state.cause);
+        return state;
+      },
+      (error) => void failed('shell_snapshot.failed', error),
+    );
+    const snapshot: Snapshot = { state: captured.then((state) => state ?? undefined), attempts, failed: false };
     return snapshot;
   }
 }
@@ -89,9 +96,14 @@ function rewritableIn(wanted: StartParams['shellSnapshot'], { argv }: Command): 
   throw new ExecError('invalidParams', `shell snapshots are unsupported for shell \`${wanted.shell.name}\``);
 }
 
+const policyOf = (params: StartParams) => (params.mode === 'prepared' ? null : params.envPolicy);
+
+/** The state of a shell that has read no start-up file. */
+const nothing = { settings: '', definitions: '' };
+
 /** What the start-up files exported and the policy of the command lets through. */
 function filtered(exported: Environment, params: StartParams): Environment {
-  const policy = params.mode === 'prepared' ? null : params.envPolicy;
+  const policy = policyOf(params);
   if (!policy) return inheritable(exported);
   return childEnvironment(exported, { ...policy, inherit: 'all' }, {});
 }
@@ -100,7 +112,11 @@ function filtered(exported: Environment, params: StartParams): Environment {
  * The state travels in the environment: a file could be rewritten by a sandboxed command that may write where it lies,
  * or be out of its sight. The shell drops the variables before anything else sees them.
  */
-function restored(command: Command, { flag, undo }: ShellDialect, state: ShellState): Command {
+function restored(
+  command: Command,
+  { flag, undo }: ShellDialect,
+  state: Pick<ShellState, keyof typeof nothing>,
+): Command {
   const [program, , script, ...rest] = command.argv;
   const settings = inVariables('SETTINGS', state.settings);
   const definitions = inVariables('DEFINITIONS', state.definitions);

@@ -1,11 +1,13 @@
 /** How one kind of shell prints its state and gets it back. */
 export interface ShellDialect {
+  /** Reads the start-up file of terminals, which a login that runs a command passes over. */
+  readonly startUp: string;
   /**
    * Prints the state as marked parts. It runs after the start-up files of a login, which may have replaced every command
    * by a function or an alias, so it is made of what they cannot replace: assignments, expansions, quoted names of
    * commands that come before functions, and programs called by their path.
    */
-  readonly capture: string;
+  readonly print: string;
   /** Starts the shell without start-up files, which would undo the restored state. */
   readonly flag: string;
   /** Undoes what the flag does besides. */

@@ -16,19 +16,42 @@ const fixed: ReadonlySet<string> = new Set(
   'exec interactive login monitor privileged rcs restricted shinstdin singlecommand zle'.split(' '),
 );
 
-export const zsh: ShellDialect = {
-  // Functions, aliases and options are tables here, and a function in the table of the disabled ones is not called.
-  capture: `${CAPTURE_VARIABLE}=\${ZDOTDIR:-\${HOME-}}/.zshrc
-${readStartUp}
-(${tables.map((table) => `${CAPTURE_VARIABLE}_${table}=("\${(@kv)${table}[@]}")`).join('\n')}
-dis_functions=(builtin : exec :)
+/** The commands that print a state, and those that make them available. */
+const needed = 'builtin enable exec printf trap unset unsetopt zmodload';
+
+/** A function in the table of the disabled ones is not called. */
+const freeCommands = `dis_functions=(${needed.replaceAll(/\w+/g, '$& :')})`;
+
+/** Makes tables again that were unset; what they show is not lost with them. */
+const remakeTables = `\\enable ${needed}
+\\builtin unset ${tables.join(' ')} dis_functions
+\\builtin zmodload -F zsh/parameter ${tables.map((table) => `-p:${table}`).join(' ')} -p:dis_functions
+\\builtin zmodload -F zsh/parameter ${tables.map((table) => `+p:${table}`).join(' ')} +p:dis_functions
+`;
+
+/** Functions, aliases and options are tables here. A variable with the name of one is an error that ends the subshell. */
+const printState = (prepare: string, free: string): string => `(${prepare}${tables
+  .map(
+    (table) =>
+      `${CAPTURE_VARIABLE}=\${\${(M)\${(t)${table}}:#association*}:?}\n${CAPTURE_VARIABLE}_${table}=("\${(@kv)${table}[@]}")`,
+  )
+  .join('\n')}
+${free}
+\\enable ${needed}
 \\builtin trap - DEBUG ZERR
 \\builtin unsetopt xtrace verbose errexit
 \\builtin printf ${printBegin}
 ${tables.map((table) => `\\builtin printf '%s\\0' "\${${CAPTURE_VARIABLE}_${table}[@]}"\n\\builtin printf ${printNext}`).join('\n')}
 ${printVariables}
 \\builtin printf ${printEnd}) 2>/dev/null
+`;
+
+export const zsh: ShellDialect = {
+  startUp: `${CAPTURE_VARIABLE}=\${ZDOTDIR:-\${HOME-}}/.zshrc
+${readStartUp}
 `,
+  // The first complete answer counts: a start-up file may make the tables readonly, or unset them.
+  print: `${printState('', freeCommands)}${printState('', '')}${printState(remakeTables, freeCommands)}`,
   flag: '-fc',
   undo: 'setopt RCS\n',
   restore: (parts) => {

@@ -1,3 +1,17 @@
+/** Start-up files after which a shell does not go on, or says nothing that could be heard. */
+export const endingShells: Readonly<Record<string, string>> = {
+  'an exit': 'exit 41',
+  'another program in its place': 'exec /bin/true',
+  'a program in its place that does not exist': 'exec /nowhere/program',
+  'an error that ends it': 'set -e; /bin/false',
+  'a signal': 'kill -9 $$',
+  'commands that are read, not run': 'set -n',
+  'a variable that is not set': 'set -u; X=$nowhere',
+  'no output': 'exec >/dev/null 2>&1',
+  'closed descriptors': 'exec >&- 2>&-',
+  'an EXIT trap that ends it': "trap 'exit 41' EXIT; exit 41",
+};
+
 /** Start-up files that redefine what a shell is made of. Each leaves the shell alive. */
 export const hostileBash: Readonly<Record<string, string>> = {
   'functions named unset and builtin': 'unset() { exit 41; }\nbuiltin() { :; }',
@@ -25,6 +39,9 @@ export const hostileBash: Readonly<Record<string, string>> = {
   'a function with a slash in its name':
     'function /usr/bin/env { exit 41; }; export -f /usr/bin/env 2>/dev/null; function [ { exit 41; }',
   'POSIX mode': 'set -o posix',
+  'a program at the end of a line, at the end of the file': 'cd .; /bin/true',
+  'a program at the end that reads': 'read -r line; /bin/cat',
+  'more output than a state may have': '/usr/bin/head -c 5000000 /dev/zero',
   'patterns that only parse with an option': 'shopt -s extglob\nmatches() { case $1 in @(a|b)) return 0;; esac; }',
 };
 
@@ -39,6 +56,10 @@ export const hostileZsh: Readonly<Record<string, string>> = {
   'a DEBUG trap that prints': "trap '/bin/echo debugging' DEBUG",
   'tracing, and a prompt for it': "setopt xtrace; PS4='+ '",
   'another IFS, PATH': 'IFS=aeiou/; path=(/nowhere)',
+  'commands switched off': 'disable builtin printf trap unsetopt exec',
+  'other variables in the place of its tables':
+    'unset functions aliases options dis_functions; functions=none; aliases=none; options=none',
+  'more output than a state may have': '/usr/bin/head -c 5000000 /dev/zero',
 };
 
 export const hostileSh: Readonly<Record<string, string>> = {

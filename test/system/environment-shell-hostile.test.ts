@@ -3,7 +3,7 @@ import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { hostileBash, hostileSh, hostileZsh } from '../support/hostile-start-up.ts';
+import { endingShells, hostileBash, hostileSh, hostileZsh } from '../support/hostile-start-up.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { connect } from '../support/wire-client.ts';
 import { outcomeOf, uri } from './sandbox-fixture.ts';
@@ -29,6 +29,7 @@ interface Wiring {
   readonly tty: boolean;
   readonly env?: Readonly<Record<string, string>>;
   readonly shell?: Shell;
+  readonly policy?: typeof envPolicy;
 }
 
 const envPolicy = { inherit: 'none', ignoreDefaultExcludes: false, exclude: [], set: {}, includeOnly: [] };
@@ -37,14 +38,17 @@ const envPolicy = { inherit: 'none', ignoreDefaultExcludes: false, exclude: [], 
 const script = '/usr/bin/printenv WANTED\n/usr/bin/printenv MY_TOKEN || X=\ngreet';
 const wanted = "export WANTED=yes MY_TOKEN=secret\ngreet() { /usr/bin/printf 'hello\\n'; }\n";
 
-async function run({ tty, env = {}, shell = { name: 'bash', path: '/bin/bash' } }: Wiring, text = script) {
+async function run(
+  { tty, env = {}, shell = { name: 'bash', path: '/bin/bash' }, policy = envPolicy }: Wiring,
+  text = script,
+) {
   await using client = await connect(server.url);
   const started = await client.start({
     argv: [shell.path, '-lc', text],
     cwd: uri(home),
     env: { PATH: '/usr/bin:/bin', HOME: home, ...env },
-    envPolicy,
-    shellSnapshot: { scopeId: 's', shell },
+    envPolicy: policy,
+    shellSnapshot: { scopeId: 's', shell: { name: shell.name, path: shell.path } },
     tty,
   });
   const { exitCode } = await outcomeOf(started);
@@ -92,6 +96,57 @@ describe.each([
     await writeFile(join(home, '.profile'), `${wanted}${text}\n`);
     const commands = '/usr/bin/printenv WANTED\n/usr/bin/printenv MY_TOKEN || X=';
     expect((await run({ tty, shell: { name: 'sh', path: '/bin/sh' } }, commands)).stdout).toBe('yes\n');
+  });
+});
+
+/** The start-up files of a login, and the one that a snapshot reads besides. */
+const shells = [
+  { name: 'bash', path: '/bin/bash', login: '.bash_profile', more: '.bashrc', env: {} },
+  { name: 'zsh', path: '/usr/bin/zsh', login: '.zprofile', more: '.zshrc', env: {} },
+  { name: 'sh', path: '/bin/sh', login: '.profile', more: 'environment', env: { ENV: 'environment' } },
+].filter(({ path }) => existsSync(path));
+
+const endings = shells.flatMap((shell) =>
+  Object.entries(endingShells).flatMap(([how, text]) => [
+    { shell, how, text, tty: false },
+    { shell, how, text, tty: true },
+  ]),
+);
+
+describe('a shell that a start-up file ends', () => {
+  const secretless = async ({ shell, tty }: (typeof endings)[number], env: Readonly<Record<string, string>>) => {
+    const { stdout } = await run({ tty, shell, env }, '/usr/bin/printenv WANTED MY_TOKEN\n/bin/echo done');
+    return stdout;
+  };
+
+  it.each(endings)('is as after a login, where it is ended later: $shell.name, $how, tty $tty', async (ending) => {
+    const { shell, text } = ending;
+    await writeFile(join(home, shell.login), wanted);
+    await writeFile(join(home, shell.more), `${text}\n`);
+    const env = Object.fromEntries(Object.keys(shell.env).map((name) => [name, join(home, shell.more)]));
+    expect(await secretless(ending, env)).toMatch(/^yes\n(?:done\n)?$/);
+  });
+
+  it.each(endings)('runs the command without what its policy excludes: $shell.name, $how, tty $tty', async (ending) => {
+    await writeFile(join(home, ending.shell.login), `${wanted}${ending.text}\n`);
+    expect(await secretless(ending, {})).toMatch(/^(?:yes\n)?(?:done\n)?$/);
+  });
+
+  it.each(endings.filter(({ shell }) => shell.name === 'bash'))(
+    'runs it so after a BASH_ENV, too: $how, tty $tty',
+    async (ending) => {
+      await writeFile(join(home, 'environment'), `${wanted}${ending.text}\n`);
+      expect(await secretless(ending, { BASH_ENV: join(home, 'environment') })).toMatch(/^(?:yes\n)?(?:done\n)?$/);
+    },
+  );
+
+  it('reads its start-up files, too, where the policy excludes nothing', async () => {
+    await writeFile(
+      join(home, '.bash_profile'),
+      'export WANTED=yes\n[ -n "$BASH_EXECUTION_STRING" ] || WANTED=no\ncase $BASH_EXECUTION_STRING in (*WANTED*) ;; (*) exit 41;; esac\n',
+    );
+    const everything = { ...envPolicy, ignoreDefaultExcludes: true };
+    expect((await run({ tty: false, policy: everything }, '/usr/bin/printenv WANTED')).stdout).toBe('yes\n');
   });
 });
 
