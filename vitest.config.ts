@@ -22,7 +22,7 @@ export default defineConfig({
       project('interop', 'test/interop/**/*.test.ts', 300_000),
       project('soak', 'test/soak/**/*.test.ts', 1_800_000),
       project('fuzz-reference', 'test/fuzz-reference/**/*.test.ts', 1_800_000),
-      project('faults', 'test/faults/**/*.test.ts', 90_000),
+      project('faults', 'test/faults/**/*.test.ts', 120_000),
       project('fuzz', 'test/fuzz/**/*.test.ts', 1_800_000),
     ],
   },

@@ -1,7 +1,12 @@
-/* The filesystem engine for JavaScript: at once where it need not wait, on the thread pool otherwise. */
+/*
+ * The filesystem engine for JavaScript: at once where it need not wait, on the thread pool otherwise. Waiting for another
+ * process takes a thread of its own: a few stopped ones would fill the pool.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,8 +18,12 @@
 /* Below this a copy into JavaScript's own memory is cheaper than a buffer with a finalizer. */
 #define COPY_LIMIT (16 * 1024)
 
+/* Waiting needs little. */
+#define WAITER_STACK (256 * 1024)
+
 struct task {
-    napi_async_work work;
+    napi_async_work work;          /* on the pool, or */
+    napi_threadsafe_function done; /* from a thread of its own */
     napi_deferred deferred;
     napi_ref arguments[2]; /* kept alive: the request points into them */
     struct fs_request request;
@@ -174,11 +183,11 @@ static void execute(napi_env env, void *data)
     task->answered = run(&task->request, &task->answer);
 }
 
-static void complete(napi_env env, napi_status status, void *data)
+/* On the JavaScript thread. */
+static void settle(napi_env env, struct task *task)
 {
-    struct task *task = data;
     napi_value outcome = NULL;
-    if (status == napi_ok && task->answered)
+    if (task->answered)
         outcome = answer_buffer(env, &task->answer);
     if (outcome != NULL)
         napi_resolve_deferred(env, task->deferred, outcome);
@@ -186,8 +195,68 @@ static void complete(napi_env env, napi_status status, void *data)
         napi_reject_deferred(env, task->deferred, outcome);
     for (int i = 0; i < 2; i++)
         napi_delete_reference(env, task->arguments[i]);
+}
+
+static void complete(napi_env env, napi_status status, void *data)
+{
+    struct task *task = data;
+    if (status != napi_ok)
+        task->answered = false;
+    settle(env, task);
     napi_delete_async_work(env, task->work);
     free(task);
+}
+
+/* Without an environment when that is ending. */
+static void finish(napi_env env, napi_value callback, void *context, void *data)
+{
+    (void)callback, (void)context;
+    struct task *task = data;
+    if (env != NULL)
+        settle(env, task);
+    else if (task->answered)
+        free(task->answer.bytes);
+    free(task);
+}
+
+static void *wait_for_answer(void *data)
+{
+    struct task *task = data;
+    napi_threadsafe_function done = task->done;
+    task->answered = run(&task->request, &task->answer);
+    if (napi_call_threadsafe_function(done, task, napi_tsfn_blocking) != napi_ok)
+        finish(NULL, NULL, NULL, task);
+    napi_release_threadsafe_function(done, napi_tsfn_release);
+    return NULL;
+}
+
+static bool start_thread(struct task *task)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    sigfillset(&all);
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    pthread_attr_setstacksize(&attributes, WAITER_STACK);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&thread, &attributes, wait_for_answer, task);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return error == 0;
+}
+
+/* Whether a thread of its own has the task; otherwise it is left to the pool. */
+static bool start_waiting(napi_env env, struct task *task, napi_value name)
+{
+    if (napi_create_threadsafe_function(env, NULL, NULL, name, 1, 1, NULL, NULL, NULL, finish, &task->done) != napi_ok)
+        return false;
+    napi_threadsafe_function done = task->done; /* the task may be over before this returns */
+    if (start_thread(task))
+        return true;
+    napi_release_threadsafe_function(done, napi_tsfn_abort);
+    return false;
 }
 
 /* fileAnswerLater(request, payload) */
@@ -210,6 +279,8 @@ napi_value file_answer_later(napi_env env, napi_callback_info info)
     }
     TRY(env, napi_create_promise(env, &task->deferred, &promise));
     TRY(env, napi_create_string_utf8(env, "filesystem", NAPI_AUTO_LENGTH, &name));
+    if (request.operation == FS_EXCHANGE && start_waiting(env, task, name))
+        return promise;
     TRY(env, napi_create_async_work(env, NULL, name, execute, complete, task, &task->work));
     TRY(env, napi_queue_async_work(env, task->work));
     return promise;

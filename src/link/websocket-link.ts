@@ -39,6 +39,7 @@ export class WebSocketLink implements Link {
   #busy = false;
   /** Whether the end was asked for here, so that a closing socket says nothing about the peer. */
   #closing = false;
+  #destroyed = false;
   #over = false;
 
   constructor(ws: WebSocket, options: WebSocketLinkOptions) {
@@ -133,6 +134,8 @@ export class WebSocketLink implements Link {
   }
 
   destroy(): void {
+    if (this.#destroyed) return;
+    this.#destroyed = true;
     this.#closing = true;
     this.#frames?.flush();
     this.#below?.socket.destroySoon();

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,14 +7,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import { numbersTo, sha256 } from '../support/digest.ts';
-import { argumentsOf, childrenOf, descriptorsOf } from '../support/proc.ts';
+import { argumentsOf, childrenOf, descriptorsOf, workingIn } from '../support/proc.ts';
 import { announced, prepared, serverProgram, type TestServer } from '../support/server.ts';
 import { connect, type WebSocketClient } from '../support/wire-client.ts';
+import { serverMarkOf, withServerMark } from './server-mark.ts';
 
 /** A fault that takes longer than the sample of `.ci/run` may. */
 export const slow = it.skipIf(process.env.FAULTS_SAMPLE === '1');
 
-export interface FaultRigOptions {
+export interface Circumstances {
   /** Words before the command line of the server, such as a shell that sets a limit first. */
   readonly under?: readonly string[];
   readonly args?: readonly string[];
@@ -23,45 +24,80 @@ export interface FaultRigOptions {
   readonly isWrapped?: boolean;
 }
 
-interface Facts {
+/** A server as it is started most of the time. */
+export const usual: Circumstances = {};
+
+/**
+ * A test: under these circumstances a server lives through the fault. Afterwards it serves, every byte by digest, and has no
+ * more processes, descriptors, mounts and files than before; it ends when it is told to and then nothing of it is left.
+ */
+export function survives(
+  circumstances: Circumstances | ((folder: string) => Circumstances),
+  fault: (rig: FaultRig) => Promise<unknown>,
+): () => Promise<void> {
+  return async () => {
+    const folder = newFolder();
+    try {
+      const chosen = typeof circumstances === 'function' ? circumstances(folder) : circumstances;
+      await using rig = await FaultRig.start(chosen, folder);
+      await fault(rig);
+      await rig.recovered();
+      await rig.leavesNothing();
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  };
+}
+
+/** Places of a server in the folder of a test; a server that has recovered has left nothing in them. */
+const PLACES = ['workspace', 'home', 'tmp'] as const;
+
+function newFolder(): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'exec-server-fault-')));
+  for (const place of PLACES) mkdirSync(join(folder, place));
+  return folder;
+}
+
+/** What a server takes of the machine. */
+interface Use {
   readonly descriptors: number;
   readonly children: number;
   readonly zombies: number;
+  /** Everything it has started and that still lives, at any depth. */
+  readonly processes: number;
   readonly mounts: string;
-  readonly workspace: readonly string[];
 }
 
-/** A server that has worked, and what it had then: after a fault it serves, and has no more than that. */
+/** A server that has worked, and what it took of the machine then. */
 export class FaultRig implements AsyncDisposable {
   readonly server: TestServer;
-  readonly folder: string;
   readonly workspace: string;
+  readonly #folder: string;
   readonly #isWrapped: boolean;
-  #before: Facts | undefined;
+  readonly #mountsAround = ownMounts();
+  readonly #companions = new Map<string, { pid: number; readonly descriptors: number }>();
+  #mark = 0n;
+  #before: Use | undefined;
 
   private constructor(server: TestServer, folder: string, isWrapped: boolean) {
     this.server = server;
-    this.folder = folder;
     this.workspace = join(folder, 'workspace');
+    this.#folder = folder;
     this.#isWrapped = isWrapped;
   }
 
-  static newFolder(): string {
-    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'exec-server-fault-')));
-    mkdirSync(join(folder, 'workspace'));
-    return folder;
-  }
-
-  static async start(options: FaultRigOptions = {}, folder = FaultRig.newFolder()): Promise<FaultRig> {
-    const { under = [], args = [], env = {}, isWrapped = false } = options;
+  static async start(circumstances: Circumstances, folder: string): Promise<FaultRig> {
+    const { under = [], args = [], env = {}, isWrapped = false } = circumstances;
     const program = [process.execPath, serverProgram, '--detached-session-ttl-ms', '0', ...args];
     const [command, ...words] = [...under, ...program];
+    const own = { HOME: join(folder, 'home'), TMPDIR: join(folder, 'tmp'), EXEC_SERVER_LOG: 'debug' };
     const child = spawn(command!, words, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, EXEC_SERVER_LOG: 'debug', ...env },
+      env: { ...process.env, ...own, ...env },
     });
     const rig = new FaultRig(await announced(child), folder, isWrapped);
     await prepared(rig.server);
+    rig.#mark = serverMarkOf(rig.pid);
     rig.#before = await rig.#inUse();
     return rig;
   }
@@ -77,10 +113,11 @@ export class FaultRig implements AsyncDisposable {
     return connect(this.server.url);
   }
 
-  /** The members of a request that confine it to the workspace. */
-  get sandbox(): object {
+  /** The members of a request that confine it to the workspace, and to more places that it may write. */
+  confinedTo(...more: readonly string[]): object {
     const special = (kind: string, access: string) => ({ path: { type: 'special', value: { kind } }, access });
-    const entries = [special('root', 'read'), special('project_roots', 'write')];
+    const places = more.map((path) => ({ path: { type: 'path', path }, access: 'write' }));
+    const entries = [special('root', 'read'), special('project_roots', 'write'), ...places];
     const workspace = pathToFileURL(this.workspace).href;
     return {
       permissions: { type: 'managed', file_system: { type: 'restricted', entries }, network: 'restricted' },
@@ -88,6 +125,10 @@ export class FaultRig implements AsyncDisposable {
       cwd: workspace,
       workspaceRoots: [workspace],
     };
+  }
+
+  get sandbox(): object {
+    return this.confinedTo();
   }
 
   uri(name: string): string {
@@ -113,61 +154,110 @@ export class FaultRig implements AsyncDisposable {
     ]);
   }
 
-  /** The server serves, and no process, descriptor or mount point is left of what happened. */
-  async recovered(): Promise<void> {
-    await this.serves();
-    const { descriptors, children, mounts } = this.#before!;
-    await expect
-      .poll(
-        () => {
-          const now = this.#facts();
-          return {
-            ...now,
-            descriptors: Math.max(now.descriptors, descriptors),
-            children: Math.max(now.children, children),
-          };
-        },
-        { timeout: 25_000, interval: 100 },
-      )
-      .toEqual({ descriptors, children, zombies: 0, mounts, workspace: [] });
+  /** Has the descriptors of another program of ours looked after: in the end it has no more than now. */
+  accompany(name: string, { pid }: { readonly pid?: number | undefined }): void {
+    const known = this.#companions.get(name); // started again after it was killed
+    this.#companions.set(name, { pid: pid!, descriptors: known?.descriptors ?? descriptorsOf(pid!) });
   }
 
-  /** The most it has while it is used as usual: launchers that wait come and go. */
-  async #inUse(): Promise<Facts> {
-    let most = this.#facts();
+  /** The server serves, and no process, descriptor, mount or file is left of what happened. */
+  async recovered(): Promise<void> {
+    await this.serves();
+    const before = this.#before!;
+    const companions = [...this.#companions].map(([name, { descriptors }]) => ({ name, descriptors }));
+    await expect
+      .poll(() => ({ use: atMost(this.#use(), before), companions: this.#companionsNow() }), PATIENCE)
+      .toEqual({ use: { ...before, zombies: 0 }, companions });
+    await expect.poll(() => this.#filesSeen(), PATIENCE).toEqual([]);
+  }
+
+  /** The server ends when it is told to while commands run, and takes along whatever it started or put on the disk. */
+  async leavesNothing(): Promise<void> {
+    await using client = await this.connect();
+    const argv = ['sleep', '100000'];
+    await client.start({ argv });
+    await client.start({ argv, cwd: pathToFileURL(this.workspace).href, sandbox: this.sandbox });
+    expect(await this.#stop()).toBe(0);
+    await expect.poll(() => withServerMark(this.#mark).map(argumentsOf), PATIENCE).toEqual([]);
+    await expect.poll(() => workingIn(this.#folder).map(argumentsOf), PATIENCE).toEqual([]);
+    expect(PLACES.flatMap((place) => filesIn(join(this.#folder, place)))).toEqual([]);
+    expect(readdirSync(this.workspace)).toEqual([]);
+    expect(ownMounts()).toBe(this.#mountsAround);
+  }
+
+  /** The most it takes while it is used as usual: launchers that wait come and go. */
+  async #inUse(): Promise<Use> {
+    let most = this.#use();
     for (let round = 0; round < 3; round++) {
       await this.serves();
       for (let look = 0; look < 20; look++) {
-        const now = this.#facts();
-        const descriptors = Math.max(most.descriptors, now.descriptors);
-        most = { ...now, descriptors, children: Math.max(most.children, now.children) };
+        most = atMost(this.#use(), most);
         await delay(20);
       }
     }
-    return most;
+    return { ...most, mounts: this.#use().mounts };
   }
 
-  #facts(): Facts {
+  #use(): Use {
     const { pid } = this;
     const children = childrenOf(pid);
     return {
       descriptors: descriptorsOf(pid),
       children: children.length,
       zombies: children.filter(({ state }) => state === 'Z').length,
+      processes: withServerMark(this.#mark).length,
       mounts: readFileSync(`/proc/${pid}/mountinfo`, 'utf8'),
-      workspace: readdirSync(this.workspace),
     };
   }
 
+  #companionsNow(): { name: string; descriptors: number }[] {
+    return [...this.#companions].map(([name, { pid, descriptors }]) => ({
+      name,
+      descriptors: Math.max(descriptorsOf(pid), descriptors),
+    }));
+  }
+
+  /** As the server sees it, which may have mounts of its own. */
+  async #filesSeen(): Promise<string[]> {
+    await using client = await this.connect();
+    const script = 'find "$1" -mindepth 1; shift; find "$@" ! -type d 2>&1';
+    const argv = ['sh', '-c', script, 'sh', ...PLACES.map((place) => join(this.#folder, place))];
+    const found = await client.start({ argv });
+    await found.closed();
+    return found.output().split('\n').filter(Boolean);
+  }
+
+  async #stop(): Promise<unknown> {
+    const child: ChildProcess = this.server.process;
+    if (!this.#isWrapped || child.exitCode !== null) return this.server.stop();
+    const ended = once(child, 'exit');
+    process.kill(childrenOf(this.server.pid)[0]!.pid, 'SIGTERM'); // what stands before it does not pass the signal on
+    const [code, signal] = await ended;
+    return code ?? signal;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#isWrapped && this.server.process.exitCode === null) {
-      const ended = once(this.server.process, 'exit');
-      process.kill(this.pid, 'SIGTERM'); // what stands before it does not pass the signal on
-      await ended;
-    } else await this.server.stop();
-    rmSync(this.folder, { recursive: true, force: true });
+    await this.#stop();
   }
 }
+
+/** Longer than anything of a server is kept for the next client. */
+const PATIENCE = { timeout: 40_000, interval: 100 };
+
+/** What is counted, raised to another use where it is below: then an equal use means no more than that one. */
+const atMost = (now: Use, before: Use): Use => ({
+  ...now,
+  descriptors: Math.max(now.descriptors, before.descriptors),
+  children: Math.max(now.children, before.children),
+  processes: Math.max(now.processes, before.processes),
+});
+
+const ownMounts = (): string => readFileSync('/proc/self/mountinfo', 'utf8');
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name));
 
 /** Starts what follows after a command of the shell. */
 export const afterShell = (script: string): string[] => ['sh', '-c', `${script}; exec "$@"`, 'sh'];

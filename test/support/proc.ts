@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** A number of seconds no other `sleep` on this machine is asked for, so that its process can be found by it. */
@@ -45,16 +45,28 @@ export function isAlive(pid: number): boolean {
 
 /** The one-letter state of a process, such as S for sleeping and T for stopped. */
 export function stateOf(pid: number): string | undefined {
-  const stat = read(pid, 'stat');
+  const stat = readProc(pid, 'stat');
   return stat === '' ? undefined : stat.slice(stat.lastIndexOf(')') + 2)[0];
 }
 
 /** Direct children, living or not yet reaped. */
 export function childrenOf(parent: number): { pid: number; state: string }[] {
   return pids().flatMap((pid) => {
-    const stat = read(pid, 'stat');
+    const stat = readProc(pid, 'stat');
     const [state = '', ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return Number(ppid) === parent ? [{ pid, state }] : [];
+  });
+}
+
+/** Living processes whose working directory is in a folder, as far as we may look. */
+export function workingIn(folder: string): number[] {
+  return pids().filter((pid) => {
+    try {
+      const directory = readlinkSync(`/proc/${pid}/cwd`);
+      return (directory === folder || directory.startsWith(`${folder}/`)) && isAlive(pid);
+    } catch {
+      return false; // it has just ended, or is somebody else's
+    }
   });
 }
 
@@ -63,25 +75,26 @@ export function descriptorsOf(pid: number): number {
 }
 
 export function residentMiB(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+)/m.exec(read(pid, 'status'))?.[1]) / 1024;
+  return Number(/^VmRSS:\s+(\d+)/m.exec(readProc(pid, 'status'))?.[1]) / 1024;
 }
 
 /** The largest resident size since the process began. */
 export function peakMiB(pid: number): number {
-  return Number(/^VmHWM:\s+(\d+)/m.exec(read(pid, 'status'))?.[1]) / 1024;
+  return Number(/^VmHWM:\s+(\d+)/m.exec(readProc(pid, 'status'))?.[1]) / 1024;
 }
 
 export function argumentsOf(pid: number): string[] {
-  return read(pid, 'cmdline').split('\0');
+  return readProc(pid, 'cmdline').split('\0');
 }
 
-function pids(): number[] {
+export function pids(): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number);
 }
 
-function read(pid: number, file: string): string {
+/** A file of a process in /proc; nothing when the process has ended. */
+export function readProc(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'latin1');
   } catch {

@@ -62,6 +62,10 @@ export class NatsServers implements AsyncDisposable {
     await ended(this.#running[index]!);
   }
 
+  signal(index: number, name: NodeJS.Signals): void {
+    this.#running[index]!.kill(name);
+  }
+
   /** Starts a server that was killed, on the same port. */
   async restart(index: number): Promise<void> {
     this.#running[index] = this.#starts[index]!();
