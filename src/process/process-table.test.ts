@@ -42,13 +42,13 @@ describe('a closed process', () => {
     expect(table.get('p')).toBeUndefined();
   });
 
-  it('that ended while nobody was attached is kept for as long as somebody can come back', async () => {
+  it('that ended while its session was detached is kept for as long as the session can be resumed', async () => {
     await using table = await tableWithClosed(10, 60_000);
     await later();
     expect(table.get('p')).toBeDefined();
   });
 
-  it('that ended while nobody was attached is forgotten as usual once somebody is', async () => {
+  it('that ended while its session was detached is forgotten as usual once it is attached', async () => {
     await using table = await tableWithClosed(10, 60_000);
     table.attached();
     await later();

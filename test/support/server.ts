@@ -13,6 +13,8 @@ export interface TestServerOptions {
   readonly cwd?: string;
   /** In a session of its own, and so without a controlling terminal. */
   readonly detached?: boolean;
+  /** The user it runs as, where the tests run as root. */
+  readonly uid?: number;
 }
 
 /** A server of our own on a free loopback port, stopped by disposal. */
@@ -71,6 +73,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     env: { ...process.env, ...options.env },
     ...(options.cwd !== undefined && { cwd: options.cwd }),
     ...(options.detached && { detached: true }),
+    ...(options.uid !== undefined && process.getuid?.() === 0 && { uid: options.uid }),
   });
   return announced(child);
 }

@@ -20,7 +20,7 @@ async function filesOfCommands(ulimit: string, ...flags: string[]): Promise<stri
   return command.output('stdout').trim();
 }
 
-it('commands have the soft limit of open files of whoever started the server', async () => {
+it('commands have the soft limit of open files of the process that started the server', async () => {
   expect(await filesOfCommands('321')).toBe('321');
 });
 

@@ -60,6 +60,21 @@ describe('cp from a server that lies about names', () => {
     expect(stderr).toMatch(/^Error: /);
   });
 
+  it('refuses a name with NUL, which ends a field of the listing, and writes nothing', async () => {
+    const { tree, around, destination } = scene('innocent', 'plain');
+    await using liar = await LyingServer.start(shelf.server.url, ['innocent', 'plain\0../../escaped']);
+
+    const { code, stderr } = await runCommand(['cp', '--connect', liar.url, `env:${tree}`, destination]);
+
+    expect([existsSync(`${around}/escaped`), readdirSync(around), readdirSync(destination)]).toEqual([
+      false,
+      ['in'],
+      [],
+    ]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^Error: /);
+  });
+
   it('shows control characters of a name as text', async () => {
     const { tree, destination } = scene('innocent');
     await using liar = await LyingServer.start(shelf.server.url, ['innocent', '../\x1b[2J']);

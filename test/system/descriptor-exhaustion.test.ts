@@ -48,21 +48,40 @@ it('a server without a free descriptor ends what it is told to end, and goes on'
   await server.stop();
 });
 
+it('a server without any descriptor ends a command with its descendants, and goes on', async () => {
+  const server = await startWith(200);
+  await using client = await connect(server.url);
+  const seconds = uniqueSeconds();
+  const script = `setsid sleep ${seconds} & exec sleep ${seconds}`;
+  const process = await client.start({ argv: ['/bin/sh', '-c', script], env: { PATH: '/usr/bin:/bin' } });
+  const sleepers = await appeared(seconds, 2);
+  limit(server.pid, 10);
+  await client.call('process/terminate', { processId: process.id });
+  await process.closed();
+  await gone(sleepers);
+  limit(server.pid, 200);
+  const again = await client.start({ argv: ['/bin/true'] });
+  expect(await again.exited()).toBe(0);
+  await server.stop();
+});
+
 it('a guardian that dies while no descriptor is free stands again when one is', async () => {
   const server = await startWith(200);
   await using _client = await connect(server.url);
   const guardians = () => childrenOf(server.pid).filter(({ pid }) => isAlive(pid) && nameOf(pid) === 'exec-guardian');
-  const limit = (descriptors: number) =>
-    execFileSync('prlimit', ['--pid', String(server.pid), `--nofile=${descriptors}:200`]);
   await eventually('the guardian', () => guardians().length === 1);
-  limit(10);
+  limit(server.pid, 10);
   const { pid } = guardians()[0]!;
   process.kill(pid, 'SIGKILL');
   await eventually('the server to reap its guardian', () => !childrenOf(server.pid).some((child) => child.pid === pid));
   expect(guardians()).toEqual([]);
-  limit(200);
+  limit(server.pid, 200);
   await eventually('another guardian', () => guardians().length === 1);
   await server.stop();
 });
 
 const nameOf = (pid: number): string => readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+
+/** Lets a server that may open 200 descriptors open fewer. */
+const limit = (server: number, descriptors: number) =>
+  execFileSync('prlimit', ['--pid', String(server), `--nofile=${descriptors}:200`]);

@@ -90,6 +90,11 @@ const traps: readonly (readonly [name: string, set: (folder: string, program: st
     'git commit --allow-empty -S -m x',
   ],
   [
+    'credential.helper',
+    (folder, program) => git(folder, 'config', 'credential.helper', program),
+    "printf 'protocol=https\\nhost=localhost.invalid\\n\\n' | git credential fill",
+  ],
+  [
     'an included file',
     (folder, program) => {
       writeFileSync(join(folder, 'more'), `[core]\nfsmonitor = ${program}\n`);

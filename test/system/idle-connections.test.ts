@@ -15,7 +15,7 @@ async function silence(url: string, count: number): Promise<Socket[]> {
 }
 
 describe('connections that say nothing', () => {
-  it('lock nobody out, a thousand of them', async () => {
+  it('lock no client out, a thousand of them', async () => {
     await using server = await startServer();
     const silent = await silence(server.url, 1024);
 

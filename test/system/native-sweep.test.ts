@@ -84,7 +84,7 @@ it('a sandbox is forgotten when no sweep looks for it any more', async () => {
   expect(forgotten).toBe(2);
 });
 
-it('a session that has started nothing ends nobody', async () => {
+it('a session that has started nothing kills no process', async () => {
   const server = claimServerNumber();
   await using launchers = new CommandLaunchers();
   const session = new Session({ config: () => defaultConfig, log: silentLogger, launchers, server, number: 3 });

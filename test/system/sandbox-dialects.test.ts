@@ -61,7 +61,7 @@ describe('sandboxes in the words of older clients', () => {
     });
   });
 
-  describe('that nobody has defined', () => {
+  describe('that are not defined', () => {
     it.each(['sandboxProfile', 'sandbox_policy', 'sandboxMode', 'SandboxPolicy'])('are refused: %s', async (name) => {
       const refused = { code: -32602, message: expect.stringContaining(`unknown field \`${name}\``) };
       const value = { [name]: { type: 'read-only' } };

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { expect, it } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { referenceBinary } from '../support/reference.ts';
 import { announced, serverProgram } from '../support/server.ts';
 import { connect } from '../support/wire-client.ts';
@@ -66,4 +67,11 @@ it('another mode is refused in the words of the reference', async () => {
   const ours = await words(process.execPath, serverProgram);
   const theirs = await words(await referenceBinary(), 'exec-server');
   expect(ours).toContain(theirs!.replace('error: ', ''));
+});
+
+it('the help text says what inherit gives up', async () => {
+  const { stdout } = await runCommand(['--help']);
+  const text = stdout.replace(/\s+/g, ' ');
+  const [, told] = /--linux-sandbox-pid-namespace (.*?) --/.exec(text) ?? [];
+  expect(told).toMatch(/see all processes .* may signal .* this server included, .* leave daemons behind/);
 });

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -68,7 +68,7 @@ describe('a server', () => {
     expect(await server.stop()).toBe(1);
   });
 
-  it('does not end when nobody reads its log any more', async () => {
+  it('does not end when the reader of its log is gone', async () => {
     await using server = await startServer({ env: { EXEC_SERVER_LOG: 'debug' } });
     server.process.stderr!.destroy();
     await runsCommands(server); // which is logged
@@ -76,7 +76,7 @@ describe('a server', () => {
     expect(server.process.exitCode).toBe(null);
   });
 
-  it('does not end when nobody waits for its address', async () => {
+  it('does not end when the reader of its standard output is gone', async () => {
     const url = `ws://127.0.0.1:${await freePort()}`;
     const child = spawn(process.execPath, [serverProgram, '--listen', url], { stdio: ['ignore', 'pipe', 'inherit'] });
     child.stdout!.destroy();
@@ -86,19 +86,47 @@ describe('a server', () => {
 
   it('does not end when a directory on the way to a watched path becomes a file', async () => {
     await using server = await startServer();
-    await using client = await connect(server.url);
-    const folder = await mkdtemp(join(tmpdir(), 'server-faults-'));
-    await mkdir(join(folder, 'a/b'), { recursive: true });
-    const missing = [`file://${folder}/a/b/c/d`];
-    expect(await client.call('fs/watchMissing', { watchId: 1, missing })).toEqual({ watching: true });
+    await changesOnTheWay(server, async (folder) => {
+      await rm(join(folder, 'a/b'), { recursive: true });
+      await writeFile(join(folder, 'a/b'), '');
+      await rm(join(folder, 'a'), { recursive: true });
+      await writeFile(join(folder, 'a'), '');
+    });
+  });
 
-    await rm(join(folder, 'a/b'), { recursive: true });
-    await writeFile(join(folder, 'a/b'), '');
-    await rm(join(folder, 'a'), { recursive: true });
-    await writeFile(join(folder, 'a'), '');
+  it('does not end when a directory on the way to a watched path becomes a link to itself', async () => {
+    await using server = await startServer();
+    await changesOnTheWay(server, async (folder) => {
+      await rm(join(folder, 'a/b'), { recursive: true });
+      await symlink('b', join(folder, 'a/b'));
+      await rm(join(folder, 'a'), { recursive: true });
+      await symlink('a', join(folder, 'a'));
+    });
+  });
 
-    await runsCommands(server);
-    expect(await client.call('fs/watchMissing', { watchId: 2, missing })).toEqual({ watching: true });
-    await rm(folder, { recursive: true });
+  it('does not end when a directory on the way to a watched path is closed to its user', async () => {
+    await using server = await startServer({ uid: ORDINARY_USER });
+    await changesOnTheWay(server, async (folder) => {
+      await chmod(join(folder, 'a/b'), 0);
+      await chmod(join(folder, 'a'), 0);
+    });
   });
 });
+
+const ORDINARY_USER = 65534;
+
+/** Watches a missing path, changes the directories above it, and expects the server to go on and to answer about it again. */
+async function changesOnTheWay(server: TestServer, change: (folder: string) => Promise<void>): Promise<void> {
+  await using client = await connect(server.url);
+  const folder = await mkdtemp(join(tmpdir(), 'server-faults-'));
+  await chmod(folder, 0o755);
+  await mkdir(join(folder, 'a/b'), { recursive: true });
+  const missing = [`file://${folder}/a/b/c/d`];
+  expect(await client.call('fs/watchMissing', { watchId: 1, missing })).toEqual({ watching: true });
+
+  await change(folder);
+
+  await runsCommands(server);
+  expect(await client.call('fs/watchMissing', { watchId: 2, missing })).toEqual({ watching: expect.any(Boolean) });
+  await rm(folder, { recursive: true });
+}

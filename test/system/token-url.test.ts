@@ -13,7 +13,7 @@ import { connectBare } from '../support/wire-client.ts';
 const tokenIn = (url: string): string => /^ws:\/\/127\.0\.0\.1:\d+\/#token=([\w-]{43})$/.exec(url)?.[1] ?? '';
 
 describe('--print-token-url', () => {
-  it('prints a URL with a token of its own, without which nobody is served', async () => {
+  it('prints a URL with a token of its own, without which no client is served', async () => {
     await using one = await startServer({ args: ['--print-token-url'] });
     await using two = await startServer({ args: ['--print-token-url'] });
     const [plain = ''] = one.url.split('#');
@@ -56,7 +56,7 @@ describe('--print-token-url', () => {
     expect(client).toBeDefined();
   });
 
-  it('shows the token to nobody: not in errors, not among the arguments', async () => {
+  it('shows the token neither in errors nor among the arguments', async () => {
     let authorization: string | undefined;
     const refusing = createServer((_, response) => response.writeHead(403).end('go away\n'));
     refusing.on('upgrade', (request, socket) => {

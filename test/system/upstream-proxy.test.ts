@@ -195,5 +195,3 @@ describe('the variable', () => {
     expect(stderr).toContain(`invalid value '${value}' for ${VARIABLE}: expected true or false`);
   });
 });
-
-/** An address of this machine that is private and not loopback. */
