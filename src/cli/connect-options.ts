@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Connector } from '../client/index.ts';
 import { splitTokenUrl, webSocket } from '../link/index.ts';
-import { ownCredential } from '../os/index.ts';
+import { ownCredential, trustedRoots } from '../os/index.ts';
 import type { OptionTable, Values } from './arguments.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -51,9 +51,11 @@ function connectorTo(address: string, tokenFile: string | undefined): Connector 
     throw new UsageError(`invalid value '${url}' for --connect: expected ws://HOST:PORT or wss://HOST:PORT`);
   }
   if (brought !== undefined) process.title = 'exec-server'; // other users see the arguments of a program
-  if (brought !== undefined && tokenFile === undefined) return webSocket(url, { token: ownCredential(brought) });
+  if (brought !== undefined && tokenFile === undefined) {
+    return webSocket(url, { token: ownCredential(brought), roots: trustedRoots });
+  }
   const token = tokenFile === undefined ? ownCredential(process.env.EXEC_SERVER_TOKEN) : readToken(tokenFile);
-  return webSocket(url, token === undefined ? {} : { token });
+  return webSocket(url, { roots: trustedRoots, ...(token !== undefined && { token }) });
 }
 
 async function connectorThrough(

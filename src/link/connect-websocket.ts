@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { SecureContext } from 'node:tls';
 import { WebSocket } from 'ws';
 import { encodeUtf8 } from '../base/index.ts';
 import { limits } from '../protocol/index.ts';
@@ -13,6 +14,8 @@ export interface WebSocketConnectOptions {
   readonly connectTimeoutMs?: number;
   /** How often the server is asked for a sign of life; it is given up when it has left two in a row unanswered. */
   readonly pingIntervalMs?: number;
+  /** What certificates are trusted for a `wss:` URL, asked for each connection; otherwise those that Node trusts. */
+  readonly roots?: () => SecureContext;
 }
 
 /** Connects to a server that listens on a `ws:` or `wss:` URL, which may bring its token along as `#token=TOKEN`. */
@@ -21,7 +24,7 @@ export function webSocket(
   options: WebSocketConnectOptions = {},
 ): (signal: AbortSignal) => Promise<Link> {
   const { url, token: brought } = splitTokenUrl(address);
-  const { token = brought, headers, connectTimeoutMs = 10_000 } = options;
+  const { token = brought, headers, connectTimeoutMs = 10_000, roots } = options;
   const { pingIntervalMs = limits.clientPingIntervalMs } = options;
   return (signal) =>
     new Promise((resolve, reject) => {
@@ -30,6 +33,7 @@ export function webSocket(
         maxPayload: LARGEST_ANSWER,
         handshakeTimeout: connectTimeoutMs,
         headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+        ...(roots && /^(?:wss|https):/i.test(url) && { secureContext: roots() }),
       });
       const stop = (): void => ws.terminate();
       signal.addEventListener('abort', stop);

@@ -3,6 +3,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { connect as secure } from 'node:tls';
 import { Deadline } from '../base/index.ts';
+import { trustedRoots } from '../os/index.ts';
 import { connectTo } from './outbound.ts';
 
 /** A proxy between this machine and the rest of the network. */
@@ -69,7 +70,7 @@ export async function connectToProxy(proxy: ResolvedProxy, signal: AbortSignal):
   const socket = await connectTo(proxy.addresses, proxy.port, signal);
   if (!proxy.tls) return socket;
   const name = isIP(proxy.host) === 0 ? { servername: proxy.host } : { host: proxy.host };
-  const wrapped = secure({ socket, ...name });
+  const wrapped = secure({ socket, ...name, secureContext: trustedRoots() });
   wrapped.on('error', () => wrapped.destroy());
   await once(wrapped, 'secureConnect', { signal });
   return wrapped;

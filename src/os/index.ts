@@ -35,6 +35,7 @@ export { announceListener, type ListenerKind, leadsToOwnListener } from './own-l
 export { type Peer, type PeerHolder, type PeerProof, peerRefusal } from './peer.ts';
 export { findPeer, refusePeer } from './peer-lookup.ts';
 export { platformName } from './platform.ts';
+export { environmentProxy, tunnelTo } from './proxy-tunnel.ts';
 export { SecretPaths, secretPaths } from './secret-paths.ts';
 export { sendNow } from './send-now.ts';
 export { candidates, SpawnError, type SpawnOptions, spawn } from './spawn.ts';

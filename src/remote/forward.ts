@@ -1,5 +1,6 @@
 import type { Logger } from '../base/index.ts';
 import { webSocket } from '../link/index.ts';
+import { trustedRoots } from '../os/index.ts';
 import { ExecError, limits } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
 
@@ -9,7 +10,7 @@ export function forwardTo(destination: string, log: Logger): (link: Link) => voi
   if ((protocol !== 'ws:' && protocol !== 'wss:') || hostname === '') {
     throw new Error('forward destination must be a ws:// or wss:// URL');
   }
-  const connect = webSocket(destination);
+  const connect = webSocket(destination, { roots: trustedRoots });
   return (link) => {
     const gone = new AbortController();
     void link.closed.then(() => gone.abort());

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import type { ServerKeys } from './test-authority.ts';
 
 /** An HTTP proxy on loopback that remembers what it was asked, and leads every tunnel to one port of this machine. */
 export class ForwardProxy implements AsyncDisposable {
@@ -9,12 +11,16 @@ export class ForwardProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
-  private constructor(target: number) {
-    this.#server = createServer((incoming, outgoing) => {
+  readonly #scheme: string;
+
+  private constructor(target: number, keys: ServerKeys | undefined) {
+    const answer: RequestListener = (incoming, outgoing) => {
       const { method, url, headers } = incoming;
       this.#note(`${method} ${url}`, headers['proxy-authorization']);
       incoming.resume().on('end', () => outgoing.end(`proxied ${url} for ${headers.host}`));
-    });
+    };
+    this.#server = keys ? createSecureServer(keys, answer) : createServer(answer);
+    this.#scheme = keys ? 'https' : 'http';
     this.#server.on('connection', (socket: Socket) => this.#own(socket));
     this.#server.on('connect', ({ url, headers }, socket: Socket, head: Buffer) => {
       this.#note(`CONNECT ${url}`, headers['proxy-authorization']);
@@ -27,8 +33,9 @@ export class ForwardProxy implements AsyncDisposable {
     });
   }
 
-  static async start(target: number): Promise<ForwardProxy> {
-    const proxy = new ForwardProxy(target);
+  /** With keys it is spoken to by TLS. */
+  static async start(target: number, keys?: ServerKeys): Promise<ForwardProxy> {
+    const proxy = new ForwardProxy(target, keys);
     proxy.#server.listen(0, '127.0.0.1');
     await once(proxy.#server, 'listening');
     return proxy;
@@ -39,7 +46,7 @@ export class ForwardProxy implements AsyncDisposable {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.port}`;
+    return `${this.#scheme}://127.0.0.1:${this.port}`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

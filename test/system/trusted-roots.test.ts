@@ -2,11 +2,13 @@ import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect as connectPlain } from 'node:net';
 import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { agentIdentity } from '../../src/remote/index.ts';
 import { runCommand } from '../support/command.ts';
+import { ForwardProxy } from '../support/forward-proxy.ts';
 import { HttpUpstream } from '../support/http-upstream.ts';
 import { Background } from '../support/remote-programs.ts';
 import { ScriptedRegistry } from '../support/scripted-registry.ts';
@@ -133,6 +135,90 @@ describe('exec-server --remote', () => {
 
     expect(code).toBe(1);
     expect(stderr).toContain(`${path}, which CODEX_CA_CERTIFICATE names: it contains no certificate`);
+  });
+});
+
+/** A server behind a listener that ends TLS. */
+async function behindTls(url: string) {
+  const listener = createTlsServer(keys, (socket) => {
+    const server = connectPlain(Number(new URL(url).port), '127.0.0.1');
+    for (const [from, to] of [
+      [socket, server],
+      [server, socket],
+    ] as const) {
+      from.on('error', () => to.destroy()).pipe(to);
+    }
+  }).listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  return {
+    url: `wss://127.0.0.1:${(listener.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      listener.close();
+    },
+  };
+}
+
+describe('a client of a server behind TLS', () => {
+  it('trusts the certificates that a variable names', async () => {
+    await using server = await startServer();
+    await using secure = await behindTls(server.url);
+    const command = ['run', '--connect', secure.url, '--', 'echo', 'hello'];
+    const withFile = (file: string | undefined) => runCommand(command, { ...unset, CODEX_CA_CERTIFICATE: file });
+
+    expect(await withFile(authority.file)).toEqual({ code: 0, stdout: 'hello\n', stderr: '' });
+    expect(await withFile(undefined)).toMatchObject({ code: 255, stderr: expect.stringMatching(/verify|issuer/) });
+    expect(await withFile('/nowhere')).toMatchObject({
+      code: 255,
+      stderr: expect.stringContaining('which CODEX_CA_CERTIFICATE names: No such file'),
+    });
+  });
+
+  it('trusts them as a forwarder', async () => {
+    await using server = await startServer();
+    await using secure = await behindTls(server.url);
+    await using registry = await ScriptedRegistry.start(keys);
+    const env = { ...unset, CODEX_CA_CERTIFICATE: authority.file };
+    const forward = ['--remote', registry.url, '--environment-id', 'env', '--remote-token-file', token];
+    await using _forward = new Background({ args: ['forward', '--connect', secure.url, ...forward], env });
+    await registry.connected();
+
+    const place = ['--remote', registry.url, '--environment-id', 'env', '--token-file', token];
+    expect(await runCommand(['run', ...place, '--', 'echo', 'hello'], env)).toMatchObject({
+      code: 0,
+      stdout: 'hello\n',
+    });
+  });
+});
+
+describe('the proxy that the environment names', () => {
+  const place = ['--environment-id', 'env'];
+
+  it.each([
+    ['without TLS', false],
+    ['by TLS', true],
+  ])('is the way to the registry and to the rendezvous, %s', async (_, secure) => {
+    await using registry = await ScriptedRegistry.start(keys);
+    const { host, port } = new URL(registry.url);
+    await using proxy = await ForwardProxy.start(Number(port), secure ? keys : undefined);
+    const env = { ...unset, SSL_CERT_FILE: authority.file, HTTPS_PROXY: proxy.url, NO_PROXY: '' };
+    const args = ['--remote', registry.url, ...place, '--remote-token-file', token];
+    await using _environment = new Background({ args, env });
+    await registry.connected();
+
+    const harness = ['--remote', registry.url, ...place, '--token-file', token];
+    expect(await runCommand(['run', ...harness, '--', 'echo', 'hello'], env)).toMatchObject({ stdout: 'hello\n' });
+    expect(new Set(proxy.asked)).toEqual(new Set([`CONNECT ${host}`]));
+    expect(proxy.asked.length).toBeGreaterThanOrEqual(registry.upgrades.length + 2);
+  });
+
+  it('is left out for what NO_PROXY names', async () => {
+    await using registry = await ScriptedRegistry.start(keys);
+    const env = { ...unset, SSL_CERT_FILE: authority.file, HTTPS_PROXY: 'http://127.0.0.1:1', NO_PROXY: '127.0.0.1' };
+    const args = ['--remote', registry.url, ...place, '--remote-token-file', token];
+    await using _environment = new Background({ args, env });
+
+    await registry.connected();
+    expect(registry.upgrades.map(({ role }) => role)).toEqual(['environment']);
   });
 });
 

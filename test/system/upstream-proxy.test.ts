@@ -6,6 +6,7 @@ import { ForwardProxy } from '../support/forward-proxy.ts';
 import { HttpUpstream } from '../support/http-upstream.ts';
 import { networkRules } from '../support/network-rules.ts';
 import { startServer } from '../support/server.ts';
+import { TestAuthority } from '../support/test-authority.ts';
 import { base64, connect } from '../support/wire-client.ts';
 
 const FLAG = '--proxy-private-ips-via-upstream';
@@ -99,6 +100,25 @@ describe('a process that may use the upstream proxy of the server', () => {
       'GET http://8.8.8.8:81/x',
       'CONNECT [2001:4860:4860::8888]:443',
     ]);
+  });
+
+  it('speaks TLS to one with an https: address, and trusts it as any other server', async () => {
+    using authority = new TestAuthority();
+    await using origin = await startOrigin();
+    await using proxy = await ForwardProxy.start(origin.port, authority.issue('IP:127.0.0.1'));
+    const lines = ['GET name.invalid:81', 'CONNECT name.invalid:443'];
+    const env = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url, SSL_CERT_FILE: undefined };
+
+    expect(await answers({ env: { ...env, CODEX_CA_CERTIFICATE: '' } }, lines)).toEqual([
+      '502 upstream failure',
+      '502 upstream failure',
+    ]);
+    expect(proxy.asked).toEqual([]);
+    expect(await answers({ env: { ...env, CODEX_CA_CERTIFICATE: authority.file } }, lines)).toEqual([
+      '200 proxied http://name.invalid:81/x for name.invalid:81',
+      '200 the origin',
+    ]);
+    expect(proxy.asked).toEqual(['GET http://name.invalid:81/x', 'CONNECT name.invalid:443']);
   });
 
   it.each([

@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { connect, isIP, type Socket } from 'node:net';
+import { trustedRoots } from './trusted-roots.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The HTTP proxy that the environment names for a `ws:` or `wss:` address. Others, and those of SOCKS, are not used. */
+export function environmentProxy(address: URL, env: Environment = process.env): URL | undefined {
+  const [own, OWN] = address.protocol === 'wss:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY'];
+  const named = env[own] || env[OWN] || env.all_proxy || env.ALL_PROXY || '';
+  const text = named.includes('://') ? named : `http://${named}`;
+  if (named === '' || !URL.canParse(text) || goesAround(address, env.no_proxy || env.NO_PROXY || '')) return undefined;
+  const proxy = new URL(text);
+  return /^https?:$/.test(proxy.protocol) ? proxy : undefined;
+}
+
+/** Whether a list of hosts and domains, some with a port, has the one of an address. */
+function goesAround({ hostname, port, protocol }: URL, list: string): boolean {
+  const to = port || (protocol === 'wss:' ? '443' : '80');
+  return list.split(/[\s,]+/).some((entry) => {
+    const [, name = '', only] = /^(?:\*?\.)?(.*?)(?::(\d+))?$/.exec(entry.toLowerCase())!;
+    if (entry === '*') return true;
+    return name !== '' && (only ?? to) === to && (hostname === name || hostname.endsWith(`.${name}`));
+  });
+}
+
+/** A connection to the host of an address, opened by a proxy. */
+export async function tunnelTo(address: URL, proxy: URL, signal: AbortSignal): Promise<Socket> {
+  const socket = await connectToProxy(proxy, signal);
+  const authority = `${address.hostname}:${address.port || (address.protocol === 'wss:' ? 443 : 80)}`;
+  const credentials = [proxy.username, proxy.password].map(decodeURIComponent).join(':');
+  const authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
+  const call = request({
+    createConnection: () => socket,
+    method: 'CONNECT',
+    path: authority,
+    headers: { host: authority, ...(credentials !== ':' && { 'proxy-authorization': authorization }) },
+  });
+  call.end();
+  try {
+    const [{ statusCode }, , head] = (await once(call, 'connect', { signal })) as [IncomingMessage, Socket, Buffer];
+    if (statusCode !== 200) throw new Error(`the proxy answered ${statusCode} to CONNECT`);
+    if (head.length > 0) socket.unshift(head);
+    return socket;
+  } catch (error) {
+    call.on('error', () => {}); // it is told here
+    socket.destroy();
+    throw error;
+  }
+}
+
+async function connectToProxy({ protocol, hostname, port }: URL, signal: AbortSignal): Promise<Socket> {
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const secure = protocol === 'https:';
+  const to = { host, port: Number(port) || (secure ? 443 : 80) };
+  const { connect: connectSecurely } = process.getBuiltinModule('node:tls');
+  const name = isIP(host) === 0 ? { servername: host } : {};
+  const socket = secure ? connectSecurely({ ...to, ...name, secureContext: trustedRoots() }) : connect(to);
+  socket.on('error', () => socket.destroy());
+  try {
+    await once(socket, secure ? 'secureConnect' : 'connect', { signal });
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
