@@ -160,6 +160,11 @@ export class FaultRig implements AsyncDisposable {
     this.#companions.set(name, { pid: pid!, descriptors: known?.descriptors ?? descriptorsOf(pid!) });
   }
 
+  /** Looks after other programs no longer: they end. */
+  dismiss(): void {
+    this.#companions.clear();
+  }
+
   /** The server serves, and no process, descriptor, mount or file is left of what happened. */
   async recovered(): Promise<void> {
     await this.serves();
