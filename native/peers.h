@@ -15,8 +15,7 @@ enum {
     PEER_SANDBOX = 2,   /* one in a sandbox of this product does */
     PEER_FAMILY = 4,    /* one of a family of this process does */
     PEER_ELSEWHERE = 8, /* one in another pid or user namespace does */
-    PEER_HIDDEN = 16,   /* not found, and processes of this user could not be looked at */
-    PEER_SUSPECT = 32,  /* not found, while a sandbox shares the network and could be hiding it */
+    PEER_SUSPECT = 16,  /* not found, while a sandbox shares the network and could be hiding it */
 };
 
 struct peer {
@@ -29,13 +28,13 @@ struct peer_search {
     struct family product;
     const struct family *own;
     size_t own_count;
-    /* Whether to look for holders that are neither in a sandbox nor in a family nor elsewhere. */
+    /* Whether to look for holders that are neither in a sandbox nor in a family nor elsewhere, while there is no sandbox. */
     bool everyone;
     struct peer *peers;
     size_t count;
 };
 
-/* Searches /proc once or, for sockets that seem hidden, a few times. 0, or -1 with errno. */
+/* Searches /proc, and once more with all sandboxes stopped for sockets that could be hidden there. 0, or -1 with errno. */
 int peers_search(struct peer_search *search);
 
 struct peer_socket {

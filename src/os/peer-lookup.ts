@@ -7,7 +7,7 @@ import { type Peer, type PeerHolder, type PeerProof, peerRefusal } from './peer.
 
 let ready: boolean | undefined;
 
-/** Looks up who is connected. With a token only sandboxes matter, and nobody else is searched for. */
+/** Looks up who is connected. With a token only sandboxes matter, and others are searched for only where there is one. */
 export async function findPeer(socket: Socket, proof: PeerProof): Promise<Peer> {
   ready ??= nativeStatus().ready;
   const found = ready ? socketOf(socket) : 'unknown';
@@ -85,7 +85,7 @@ function isOfThisHost(text: string): boolean {
 }
 
 /** Bits of native/peers.h. */
-const bits = { held: 1, sandbox: 2, family: 4, elsewhere: 8, suspect: 32 } as const;
+const bits = { held: 1, sandbox: 2, family: 4, elsewhere: 8, suspect: 16 } as const;
 
 function holder(holders: number): PeerHolder {
   if (holders & bits.sandbox) return 'sandbox';

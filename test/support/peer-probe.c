@@ -1,17 +1,22 @@
 /*
  * peer-probe MODE PORT [TOKEN]: asks the server on 127.0.0.1:PORT for a WebSocket and prints the status line, then the body
  * of a refusal. Modes: plain; undumpable (no process of the same user may look at it); in-flight (the socket is on its way over
- * a Unix socket while the server decides); thread (only a second thread, with descriptors of its own, has the socket).
+ * a Unix socket while the server decides); thread (only a second thread, with descriptors of its own, has the socket); relay (the
+ * socket passes from parent to child until an answer comes); ping-pong (it passes between two processes over a Unix socket);
+ * stay (asks nothing: an undumpable process, until its input ends).
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int port;
@@ -69,6 +74,37 @@ static int pass(int over, int fd, int send)
     return fd;
 }
 
+static int is_answered(int fd)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    return poll(&ready, 1, 0) > 0;
+}
+
+/* Ends when the last of them has closed `over`. */
+static void relay(int over)
+{
+    int fd = ask();
+    while (!is_answered(fd))
+        if (fork() > 0)
+            _exit(0);
+    tell(fd);
+    close(over);
+}
+
+static void ping_pong(int ends[2])
+{
+    int first = fork() > 0, over = ends[first], fd;
+    close(ends[!first]);
+    fd = first ? ask() : pass(over, -1, 0);
+    while (!is_answered(fd)) {
+        pass(over, fd, 1);
+        close(fd);
+        fd = pass(over, -1, 0);
+    }
+    tell(fd);
+    kill(0, SIGKILL);
+}
+
 static void *alone(void *unused)
 {
     unshare(CLONE_FILES);
@@ -94,6 +130,33 @@ int main(int argc, char **argv)
         pthread_t thread;
         pthread_create(&thread, NULL, alone, NULL);
         pthread_join(thread, NULL);
+    } else if (strcmp(mode, "relay") == 0) {
+        int ends[2];
+        char byte;
+        if (pipe(ends) < 0)
+            return 1;
+        if (fork() == 0) {
+            close(ends[0]);
+            relay(ends[1]);
+            return 0;
+        }
+        close(ends[1]);
+        return read(ends[0], &byte, 1) != 0;
+    } else if (strcmp(mode, "ping-pong") == 0) {
+        int one[2];
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, one) < 0)
+            return 1;
+        if (fork() == 0) {
+            setpgid(0, 0);
+            ping_pong(one);
+        }
+        wait(NULL);
+    } else if (strcmp(mode, "stay") == 0) {
+        char byte;
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+        puts("here");
+        fflush(stdout);
+        return read(0, &byte, 1) != 0;
     } else {
         if (strcmp(mode, "undumpable") == 0)
             prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -22,7 +23,7 @@ function compiled(): string {
 }
 
 export interface ProbeOptions {
-  readonly mode?: 'plain' | 'undumpable' | 'in-flight' | 'thread';
+  readonly mode?: 'plain' | 'undumpable' | 'in-flight' | 'thread' | 'relay' | 'ping-pong';
   readonly token?: string | undefined;
   /** A program, with its arguments, to run the probe in. */
   readonly within?: readonly string[];
@@ -40,6 +41,21 @@ export async function probe(url: string, options: ProbeOptions = {}): Promise<{ 
     ...(uid !== undefined && { uid, gid: uid }),
   });
   return answerIn(await text(child.stdout));
+}
+
+/** A process that cannot be looked at and does nothing, until it is disposed. */
+export async function undumpableProcess(uid?: number): Promise<AsyncDisposable> {
+  const child = spawn(peerProbe(), ['stay', '0'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    ...(uid !== undefined && { uid, gid: uid }),
+  });
+  await once(child.stdout, 'data');
+  return {
+    [Symbol.asyncDispose]: async () => {
+      child.stdin.end();
+      if (child.exitCode === null) await once(child, 'exit');
+    },
+  };
 }
 
 export function answerIn(printed: string): { status: number; body: string } {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { answerIn, peerProbe, portOf, probe } from '../support/peer-probe.ts';
+import { answerIn, peerProbe, portOf, probe, undumpableProcess } from '../support/peer-probe.ts';
 import { StartFrames } from '../support/start-frames.ts';
 import { connect } from '../support/wire-client.ts';
 import { accounts, Yard } from './sandbox-fixture.ts';
@@ -80,6 +80,22 @@ describe.each(accounts)('the server of $name', (account) => {
     });
   });
 
+  it.each([
+    ['relay', 'from parent to child'],
+    ['ping-pong', 'between two processes'],
+  ])('refuses a command in its sandbox whose socket passes on all the time (%s: %s)', async (mode) => {
+    await using yard = await Yard.open(account);
+    await using hidden = await undumpableProcess(account.uid); // one of many that could be the peer
+    expect(hidden).toBeDefined();
+
+    const { status, body } = await askInside(yard, mode);
+
+    expect({ status, body }).toEqual({
+      status: 403,
+      body: expect.stringMatching(/from (a )?sandboxed command/),
+    });
+  });
+
   it('refuses its own commands outside a sandbox unless they have a token', async () => {
     await using open = await Yard.open(account);
     await using guarded = await Yard.open(account, {}, withToken);
@@ -132,11 +148,16 @@ describe.each(accounts)('the server of $name', (account) => {
 
   it('serves a process that it cannot look at while a sandbox shares its network', async () => {
     await using yard = await Yard.open(account);
-    const sleeping = await yard.start('echo up; exec sleep 1000', inSandbox);
-    await sleeping.printed('up');
+    const script = 'sleep 1000 & echo up; read -r line; kill $!; wait; echo "went on: $line"';
+    const command = await yard.start(script, { ...inSandbox, stdin: 'open' });
+    await command.printed('up');
 
     expect(await probe(yard.server.url, { mode: 'undumpable', ...asAccount })).toMatchObject({ status: 101 });
     await using client = await connect(yard.server.url);
     expect(await client.call('environment/info', {})).toBeDefined();
+
+    const chunk = Buffer.from('told\n').toString('base64');
+    await yard.client.call('process/write', { processId: command.id, chunk });
+    await command.printed('went on: told'); // it has stood still, and does not any more
   });
 });

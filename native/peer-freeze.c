@@ -1,0 +1,157 @@
+/*
+ * Stops all processes of sandboxes for a moment, so that a socket cannot pass from one to the other while it is looked for.
+ *
+ * Tracing (PTRACE_SEIZE) is not noticed by their parents, as SIGSTOP would be, and ends with the thread that does it, whatever
+ * becomes of that. /proc lists processes in ascending order while new numbers ascend, so one that forks and exits to run away is
+ * overtaken; passes are repeated until one finds no thread that runs.
+ */
+#define _GNU_SOURCE
+#include "peer-scan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE_MS 300
+#define THREAD_PATIENCE_MS 20
+#define PAUSE_NS 50000
+#define STOPPED_BY_US 128 /* PTRACE_EVENT_STOP; headers disagree about where it is defined */
+
+struct directory_entry {
+    uint64_t inode;
+    int64_t offset;
+    unsigned short length;
+    unsigned char type;
+    char name[];
+};
+
+static long now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool is_frozen(const struct freeze *freeze, pid_t thread)
+{
+    for (size_t i = freeze->count; i-- > 0;)
+        if (freeze->threads[i].thread == thread)
+            return true;
+    return false;
+}
+
+static bool has_ended(struct scan *scan, pid_t thread)
+{
+    char state = state_of(scan, thread);
+    return state == 0 || state == 'Z' || state == 'X';
+}
+
+/* Until it has stopped, or waits in the kernel, from where it does not return before it is let go. */
+static bool wait_for_stop(struct scan *scan, struct frozen_thread *frozen, long deadline)
+{
+    int status;
+    pid_t found;
+    long patience = now_ms() + THREAD_PATIENCE_MS;
+    while ((found = waitpid(frozen->thread, &status, __WALL | WNOHANG)) == 0) {
+        if (now_ms() > patience && state_of(scan, frozen->thread) == 'D')
+            return true;
+        if (now_ms() > deadline)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    }
+    if (found > 0 && WIFSTOPPED(status) && status >> 16 != STOPPED_BY_US)
+        frozen->signal = WSTOPSIG(status);
+    return true; /* or it has ended */
+}
+
+static bool freeze_thread(struct scan *scan, struct freeze *freeze, pid_t thread, long deadline)
+{
+    if (freeze->count == freeze->capacity) {
+        size_t capacity = freeze->capacity ? freeze->capacity * 2 : 64;
+        struct frozen_thread *larger = realloc(freeze->threads, capacity * sizeof *larger);
+        if (larger == NULL)
+            return false;
+        freeze->threads = larger;
+        freeze->capacity = capacity;
+    }
+    if (ptrace(PTRACE_SEIZE, thread, NULL, NULL) < 0)
+        return errno == ESRCH || has_ended(scan, thread);
+    struct frozen_thread *frozen = &freeze->threads[freeze->count++];
+    *frozen = (struct frozen_thread){.thread = thread};
+    ptrace(PTRACE_INTERRUPT, thread, NULL, NULL);
+    return wait_for_stop(scan, frozen, deadline);
+}
+
+/* The number of threads that were running still, or -1 if one cannot be stopped. */
+static int freeze_process(struct scan *scan, struct freeze *freeze, pid_t pid, long deadline)
+{
+    char path[32];
+    int fresh = 0;
+    snprintf(path, sizeof path, "%d/task", (int)pid);
+    int tasks = openat(scan->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = tasks < 0 ? NULL : fdopendir(tasks);
+    if (directory == NULL) {
+        if (tasks >= 0)
+            close(tasks);
+        return has_ended(scan, pid) ? 0 : -1;
+    }
+    struct dirent *entry;
+    while (fresh >= 0 && (entry = readdir(directory)) != NULL) {
+        pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (thread <= 0 || is_frozen(freeze, thread) || has_ended(scan, thread))
+            continue;
+        fresh = freeze_thread(scan, freeze, thread, deadline) ? fresh + 1 : -1;
+    }
+    closedir(directory);
+    return fresh;
+}
+
+/* Asks for one process at a time: the list must not be older than it has to be. */
+static int pass(struct scan *scan, struct freeze *freeze, long deadline)
+{
+    _Alignas(8) char room[64];
+    int all = 0;
+    if (lseek(scan->proc, 0, SEEK_SET) < 0)
+        return -1;
+    for (;;) {
+        long filled = syscall(SYS_getdents64, scan->proc, room, sizeof room);
+        if (filled <= 0)
+            return filled < 0 ? -1 : all;
+        for (long at = 0; at < filled;) {
+            struct directory_entry *entry = (struct directory_entry *)(room + at);
+            at += entry->length;
+            pid_t pid = (pid_t)strtol(entry->name, NULL, 10);
+            if (pid <= 1 || pid == scan->self || !is_sandboxed(scan, pid))
+                continue;
+            int fresh = freeze_process(scan, freeze, pid, deadline);
+            if (fresh < 0)
+                return -1;
+            all += fresh;
+        }
+    }
+}
+
+bool freeze_sandboxes(struct scan *scan, struct freeze *freeze)
+{
+    long deadline = now_ms() + PATIENCE_MS;
+    int fresh;
+    while ((fresh = pass(scan, freeze, deadline)) > 0)
+        if (now_ms() > deadline)
+            return false;
+    return fresh == 0;
+}
+
+void thaw_sandboxes(struct freeze *freeze)
+{
+    for (size_t i = 0; i < freeze->count; i++)
+        ptrace(PTRACE_DETACH, freeze->threads[i].thread, NULL, (void *)(long)freeze->threads[i].signal);
+    free(freeze->threads);
+    *freeze = (struct freeze){0};
+}
