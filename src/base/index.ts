@@ -11,6 +11,7 @@ export {
 export { Changes } from './changes.ts';
 export { Deadline } from './deadline.ts';
 export { type Deferred, deferred } from './deferred.ts';
+export { Holdings } from './holdings.ts';
 export { type LogFields, type Logger, silentLogger } from './logger.ts';
 export { Scope } from './scope.ts';
 export { Turnstile } from './turnstile.ts';

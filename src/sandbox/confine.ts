@@ -1,3 +1,4 @@
+import { Holdings } from '../base/index.ts';
 import { type Bubblewrap, bubblewrap, commandPids } from './bubblewrap.ts';
 import { canWatch } from './can-watch.ts';
 import { DenialRecord } from './denial-record.ts';
@@ -72,12 +73,11 @@ export function confine(command: Command, policy: Policy, options: ConfineOption
   return orRefused(command, () => {
     const { deniedMatches = expandGlobs(policy.deniedGlobs, policy.globDepth) } = options;
     const plan = plans.plan(policy, deniedMatches);
-    const proxies = options.managedNetwork ? new InnerProxies(proxyPorts(options.managedNetwork)) : undefined;
     const watch = options.watch === true && launcher.proc && canWatch();
     return launched(command, plan, {
       policy,
       launcher,
-      proxies,
+      managedNetwork: options.managedNetwork,
       kept: options.kept,
       watch,
       supervisor: options.supervisor,
@@ -99,14 +99,16 @@ const plans = new MountPlans(FIRST_EMPTY);
 interface Launch {
   readonly policy: Policy;
   readonly launcher: Launcher;
-  readonly proxies: InnerProxies | undefined;
+  readonly managedNetwork: ConfineOptions['managedNetwork'];
   readonly kept: number | undefined;
   readonly watch: boolean;
   readonly supervisor: number | undefined;
 }
 
 function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
-  const { policy, launcher, proxies, kept, watch, supervisor } = launch;
+  const { policy, launcher, managedNetwork, kept, watch, supervisor } = launch;
+  using holdings = new Holdings(); // there may be no descriptor for the next of them
+  const proxies = managedNetwork && holdings.hold(new InnerProxies(proxyPorts(managedNetwork)));
   const hostNetwork = policy.network === 'enabled' && !proxies;
   const pids = commandPids();
   const place = stagePlace(plan, launcher.proc && pids === 'own');
@@ -122,8 +124,9 @@ function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
   const mode = proxies ? 'proxy' : hostNetwork ? 'base' : 'isolated';
   const waitable = launcher.proc && mode === 'isolated' && kept === undefined && !watch && place.path === USUAL_PLACE;
   const calls = filter(mode);
-  const leash = new Leash();
-  const record = watch ? new DenialRecord((path) => isHidden(policy, path)) : undefined;
+  holdings.hold(mountPoints().claim(plan.mountPoints));
+  const record = watch ? holdings.hold(new DenialRecord((path) => isHidden(policy, path))) : undefined;
+  const leash = holdings.hold(new Leash());
   const request = stageRequest(command, {
     ...(proxies && { listeners: { channel, ports: proxies.ports } }),
     ...(record && {
@@ -136,7 +139,6 @@ function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
       },
     }),
   });
-  const mounted = mountPoints().claim(plan.mountPoints);
   return {
     command: {
       ...command,
@@ -163,14 +165,7 @@ function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
       record?.handedOver();
       void proxies?.open();
     },
-    claim: {
-      [Symbol.dispose]: () => {
-        leash[Symbol.dispose]();
-        record?.[Symbol.dispose]();
-        mounted[Symbol.dispose]();
-        proxies?.[Symbol.dispose]();
-      },
-    },
+    claim: holdings.move(),
   };
 }
 
