@@ -65,15 +65,18 @@ async function serveWebSocket(
       },
     }),
   );
-  options.announce(listener.url);
-  await Promise.all([ready(), import('./accept-websocket.ts')]);
-  options.loaded?.();
   options.changes?.((next) => {
     requireAuth(options, address, next.auth);
     auth = next.auth;
     listener.maxConnections = { ...defaultConfig, ...next.config }.maxConnections;
-    void point?.then((server) => server.configure(next.config));
+    void ready().then(
+      (server) => server.configure(next.config),
+      () => undefined, // this ends the server anyway
+    );
   });
+  options.announce(listener.url); // from here on signals are sent
+  await Promise.all([ready(), import('./accept-websocket.ts')]);
+  options.loaded?.();
   await aborted(signal);
   listener.stopListening();
   await (await point)?.finish();

@@ -77,6 +77,20 @@ describe('--print-token-url', () => {
     expect([refused.code, nonsense.code]).toEqual([255, 2]);
   });
 
+  it('keeps its token when the settings are read again', async () => {
+    const env = { EXEC_SERVER_LOG: 'info' };
+    await using server = await startServer({ args: ['--print-token-url'], env, detached: true });
+    const headers = { authorization: `Bearer ${tokenIn(server.url)}` };
+    const [plain = ''] = server.url.split('#');
+
+    server.process.kill('SIGHUP');
+    await server.logged('settings.reloaded');
+
+    await using client = await connectBare(plain, { headers });
+    expect(client).toBeDefined();
+    await expect(connectBare(plain)).rejects.toThrow('401');
+  });
+
   it('excludes another kind of authentication', async () => {
     const { code, stderr } = await runCommand(['--print-token-url', '--ws-auth', 'capability-token']);
 
