@@ -1,17 +1,17 @@
 import { basename } from 'node:path';
-import { gitHazard, isGit, plainCommands } from '../rules/index.ts';
+import { callsGit, gitCallHazard, plainCommands } from '../rules/index.ts';
 import { type CommandRequest, LOCAL_ENVIRONMENT } from './command-request.ts';
 
 /** Why a command with git in it should not leave the sandbox by rules alone; nothing if it may. */
 export async function gitCaution({ argv, cwd, environmentId }: CommandRequest): Promise<string | undefined> {
   const commands = plainCommands(argv) ?? [argv];
-  if (!commands.some(([program]) => isGit(program))) return undefined;
+  if (!commands.some(callsGit)) return undefined;
   if (environmentId !== LOCAL_ENVIRONMENT) return 'the configuration of a repository elsewhere is not known here';
   if (commands.some(([program = '']) => /^(?:cd|pushd|popd)$/.test(basename(program)))) {
     return 'git runs in another directory';
   }
-  for (const [program, ...args] of commands) {
-    const hazard = isGit(program) ? await gitHazard(args, { cwd, isWritable: () => false }) : undefined;
+  for (const words of commands) {
+    const hazard = await gitCallHazard(words, { cwd, isWritable: () => false });
     if (hazard !== undefined) return hazard;
   }
   return undefined;

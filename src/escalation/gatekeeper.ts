@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import type { Logger } from '../base/index.ts';
-import { gitHazard, isGit, type Policy as Rules } from '../rules/index.ts';
+import { gitCallHazard, type Policy as Rules } from '../rules/index.ts';
 import type { Broker, Passage } from './broker.ts';
 import { type Confinement, type Destination, destinationOf } from './destination.ts';
 import { escalatedEnvironment, withoutInterception } from './escalated-environment.ts';
@@ -85,9 +85,10 @@ export class Gatekeeper {
   async #judge(request: ExecRequest, path: string): Promise<Judgement> {
     const { gate, ask } = this.#options;
     const judgement = judge(gate.rules, path, request.argv.slice(1), gate);
-    if (judgement.decision !== 'allow' || !judgement.byRule || !gate.confinement || !isGit(path)) return judgement;
+    if (judgement.decision !== 'allow' || !judgement.byRule || !gate.confinement) return judgement;
     const { places } = gate.confinement;
-    const hazard = await gitHazard(request.argv.slice(1), { cwd: request.workdir, isWritable: (at) => places.has(at) });
+    const words = [path, ...request.argv.slice(1)];
+    const hazard = await gitCallHazard(words, { cwd: request.workdir, isWritable: (at) => places.has(at) });
     if (hazard === undefined) return judgement;
     if (ask) return { ...judgement, decision: 'prompt', justification: hazard };
     gate.log.warn('exec.kept_inside', { file: request.file, reason: hazard });

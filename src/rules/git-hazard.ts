@@ -44,6 +44,25 @@ export interface GitHazardOptions {
 
 export const isGit = (program: string | undefined): boolean => program !== undefined && basename(program) === 'git';
 
+/** Programs that run what their arguments name. */
+const RUNNERS = new Set(
+  'busybox chroot chrt doas env exec find flock ionice nice nohup parallel setpriv setsid stdbuf sudo taskset time timeout unshare watch xargs'.split(
+    ' ',
+  ),
+);
+
+/** The same for a whole command: git itself, or a program that is called to run it. */
+export async function gitCallHazard(argv: readonly string[], options: GitHazardOptions): Promise<string | undefined> {
+  const [program = '', ...args] = argv;
+  if (isGit(program)) return gitHazard(args, options);
+  return callsGit(argv) ? `git is run by ${basename(program)}` : undefined;
+}
+
+/** Whether a command is git or hands git to a program that runs it. */
+export function callsGit([program = '', ...args]: readonly string[]): boolean {
+  return isGit(program) || (RUNNERS.has(basename(program)) && args.some(isGit));
+}
+
 const DEEPEST = 4;
 const MOST_NESTED = 64;
 const LARGEST_FILE = 1024 * 1024;
@@ -154,11 +173,22 @@ class Inspection {
     }
     const old = ['remotes', 'branches'].map((name) => join(common, name)).find((path) => listed(path).length > 0);
     if (old !== undefined) throw new Error(`${old} may name repositories of this machine`);
+    // A fetch goes into submodules that are not checked out, and the removal of a worktree looks for changes there.
+    const modules = join(common, 'modules');
+    if (listed(modules).length > 0) throw new Error(`${modules} has repositories of submodules`);
+    for (const name of listed(join(common, 'worktrees'))) this.#checkWorktree(join(common, 'worktrees', name));
     const todo = join(git, 'rebase-merge/git-rebase-todo');
     if (exists(todo)) throw new Error(`${todo} may name programs`);
     const hook = hookIn(join(common, 'hooks'));
     if (hook !== undefined) throw new Error(`the repository has the hook ${hook}`);
     if (tree !== undefined) for (const path of await gitLinks(git, tree)) await this.#nested(join(tree, path), depth);
+  }
+
+  #checkWorktree(git: string): void {
+    const file = join(git, 'config.worktree');
+    if (this.#isWritable(file)) throw new Error(`commands can write ${file}`);
+    const { harmful } = exists(file) ? readGitConfig(readSmall(file)) : {};
+    if (harmful !== undefined) throw new Error(`${file} says ${harmful}`);
   }
 
   async #nested(folder: string, depth: number): Promise<void> {

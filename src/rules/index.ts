@@ -1,7 +1,7 @@
 export { type AddedRule, ruleLine, withRule } from './added-rule.ts';
 export { appendRule } from './append-rule.ts';
 export { isDangerous, isHarmless } from './dangerous-command.ts';
-export { type GitHazardOptions, gitHazard, isGit } from './git-hazard.ts';
+export { callsGit, type GitHazardOptions, gitCallHazard, gitHazard, isGit } from './git-hazard.ts';
 export { loadPolicy, type RulesFile } from './load-policy.ts';
 export { compileHosts, type NetworkProtocol, type NetworkRule } from './network-rule.ts';
 export { plainCommands } from './plain-commands.ts';

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { gitHazard } from '../../src/rules/index.ts';
+import { gitCallHazard, gitHazard } from '../../src/rules/index.ts';
 import { type Answer, interceptions, Site } from './escalation-fixture.ts';
 
 const env = { PATH: '/usr/bin:/bin', HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1' };
@@ -135,6 +135,23 @@ describe.each(interceptions)('git that a rule allows (--intercept=%s)', (interce
     expect(site.warnings).toContainEqual(['exec.kept_inside', expect.objectContaining({ file: '/usr/bin/git' })]);
   });
 
+  it.each([
+    ['a program that rules allow, too', 'timeout 20 git status'],
+    ['a program that stays inside', "printf 'all:\\n\\tgit status\\n' > Makefile; make; sh -c 'git status'"],
+    ['its absolute path', '/usr/bin/git status; /usr/lib/git-core/git status; git -C . status'],
+    ['variables that lead it there', 'cd /; GIT_DIR="$OLDPWD/.git" GIT_WORK_TREE="$OLDPWD" git status'],
+  ])('runs none, either, by %s', async (_name, command) => {
+    const both = `${rules}\nprefix_rule(pattern = ["timeout"])`;
+    await using site = await Site.open({ intercept, rules: both, shell: { environment } });
+    repository(site.work);
+    executable(join(site.outside, 'program'), `#!/bin/sh\n: > ${site.outside}/escaped\nexit 1\n`);
+    git(site.work, 'config', 'core.fsmonitor', join(site.outside, 'program'));
+
+    await site.run(`${command}; true`);
+
+    expect(existsSync(join(site.outside, 'escaped'))).toBe(false);
+  });
+
   it('leaves the sandbox where its repository names none, and asks where it does', async () => {
     await using site = await Site.open({
       intercept,
@@ -224,6 +241,27 @@ describe('a repository is a hazard', () => {
     execFileSync('mkfifo', [join(folder, '.git/config')]);
     expect(await hazard('status')).toContain('cannot be read');
   });
+
+  it('with repositories of submodules, which a fetch goes into, checked out or not', async () => {
+    mkdirSync(join(folder, '.git/modules/x'), { recursive: true });
+    expect(await hazard('fetch')).toContain('modules');
+  });
+
+  it('with another worktree whose own configuration names a program', async () => {
+    git(folder, 'worktree', 'add', '-q', join(folder, 'tree'));
+    git(folder, 'config', 'extensions.worktreeConfig', 'true');
+    git(join(folder, 'tree'), 'config', '--worktree', 'core.fsmonitor', 'x');
+    expect(await hazard('worktree', 'remove', 'tree')).toContain('config.worktree says');
+  });
+
+  it.each(['timeout 5 git status', 'env -i /usr/bin/git status', 'xargs git log', 'nice -n 1 git fetch'])(
+    'that cannot be seen through another program: %s',
+    async (line) => {
+      const options = { cwd: folder, isWritable: () => false };
+      expect(await gitCallHazard(line.split(' '), options)).toContain('git is run by');
+      expect(await gitCallHazard(['grep', 'git', 'file'], options)).toBeUndefined();
+    },
+  );
 
   it('with remotes in an old form, for which nothing in its configuration stands', async () => {
     mkdirSync(join(folder, '.git/remotes'), { recursive: true });
