@@ -17,23 +17,36 @@ export interface Memory {
 
 /** What a server and its helper processes use, read from /proc. The processes it runs for the benchmark do not count. */
 export class ProcessTree {
-  readonly #root: number;
+  readonly #server: number;
+  readonly #reaper: number | undefined;
 
-  constructor(root: number) {
-    this.#root = root;
+  /** The reaper, if there is one, is what started the server and waits for the processes that lost their parent. */
+  constructor(server: number, reaper?: number) {
+    this.#server = server;
+    this.#reaper = reaper;
   }
 
-  /** CPU of the living, and of the children they have waited for (those include the benchmark's processes). */
+  /** As started by a reaper, whose oldest child is the server. */
+  static below(reaper: number): ProcessTree {
+    return new ProcessTree(childrenOf(reaper)[0] ?? reaper, reaper);
+  }
+
+  get server(): number {
+    return this.#server;
+  }
+
+  /**
+   * CPU of the living, and of every process below the server that has ended and was waited for, by its parent or by the
+   * reaper; the benchmark's commands are among the latter.
+   */
   cpuSeconds(): { own: number; reaped: number } {
     let own = 0;
-    let reaped = 0;
+    let reaped = this.#reaper === undefined ? 0 : ticksOf(this.#reaper).reaped;
     for (const pid of this.#members()) {
-      const stat = read(`${pid}/stat`);
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      const ticks = (first: number) => (Number(fields[first] ?? 0) + Number(fields[first + 1] ?? 0)) / ticksPerSecond;
+      const ticks = ticksOf(pid);
       // Neither counts too much: ticks are rounded down, and a thread's nanoseconds are gone when it ends.
-      own += Math.max(ticks(11), threadSeconds(pid));
-      reaped += ticks(13);
+      own += Math.max(ticks.own, threadSeconds(pid));
+      reaped += ticks.reaped;
     }
     return { own, reaped };
   }
@@ -50,7 +63,7 @@ export class ProcessTree {
       sum.pssMiB += field(rollup, 'Pss') / 1024;
       sum.privateMiB += (field(rollup, 'Private_Clean') + field(rollup, 'Private_Dirty')) / 1024;
     }
-    return { ...sum, descriptors: list(`${this.#root}/fd`).length };
+    return { ...sum, descriptors: list(`${this.#server}/fd`).length };
   }
 
   resetPeak(): void {
@@ -72,11 +85,11 @@ export class ProcessTree {
 
   #walk(enter: (pid: number) => boolean): number[] {
     const found: number[] = [];
-    const queue = [this.#root];
+    const queue = this.#reaper === undefined ? [this.#server] : childrenOf(this.#reaper);
     for (let pid = queue.pop(); pid !== undefined; pid = queue.pop()) {
-      if (pid !== this.#root && !enter(pid)) continue;
+      if (pid !== this.#server && !enter(pid)) continue;
       found.push(pid);
-      for (const tid of list(`${pid}/task`)) queue.push(...numbers(read(`${pid}/task/${tid}/children`)));
+      queue.push(...childrenOf(pid));
     }
     return found;
   }
@@ -84,6 +97,18 @@ export class ProcessTree {
 
 export function runsWorkload(pid: number): boolean {
   return read(`${pid}/environ`).split('\0').includes(workloadMark);
+}
+
+function childrenOf(pid: number): number[] {
+  return list(`${pid}/task`).flatMap((tid) => numbers(read(`${pid}/task/${tid}/children`)));
+}
+
+/** Seconds of a process, and of its children that it has waited for. */
+function ticksOf(pid: number): { own: number; reaped: number } {
+  const stat = read(`${pid}/stat`);
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const seconds = (first: number) => (Number(fields[first] ?? 0) + Number(fields[first + 1] ?? 0)) / ticksPerSecond;
+  return { own: seconds(11), reaped: seconds(13) };
 }
 
 function threadSeconds(pid: number): number {

@@ -2,6 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { nativeFile } from '../src/os/index.ts';
 import { ProcessTree, runsWorkload } from './process-tree.ts';
 
 const announceTimeoutMs = 20_000;
@@ -29,12 +30,13 @@ export class ServerUnderTest {
     this.#child = child;
     this.spawnedAt = spawnedAt;
     this.url = url;
-    this.use = new ProcessTree(child.pid!);
+    this.use = ProcessTree.below(child.pid!);
   }
 
   static async start(command: string, env: NodeJS.ProcessEnv = process.env): Promise<ServerUnderTest> {
     const spawnedAt = performance.now();
-    const child: Child = spawn('/bin/sh', ['-c', `exec ${command}`], {
+    // Below a reaper, so that what a helper used is counted also where its parent has ended before it.
+    const child: Child = spawn(nativeFile('init'), ['/bin/sh', '-c', `exec ${command}`], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env,
       detached: true,
@@ -42,14 +44,14 @@ export class ServerUnderTest {
     try {
       return new ServerUnderTest(child, spawnedAt, await announcedUrl(child));
     } catch (error) {
-      child.kill('SIGKILL');
+      kill(ProcessTree.below(child.pid!).server);
       throw error;
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     const workload = this.use.workloadProcesses();
-    await stop(this.#child);
+    await stop(this.#child, this.use.server);
     // A server that does not clean up after itself must not burden the next sample.
     for (const pid of workload.filter(runsWorkload)) kill(pid);
   }
@@ -82,13 +84,13 @@ function announcedUrl(child: Child): Promise<string> {
   });
 }
 
-async function stop(child: Child): Promise<void> {
+async function stop(child: Child, server: number): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
   child.kill('SIGTERM');
   const grace = new AbortController();
   const patience = sleep(terminateTimeoutMs, 'late', { signal: grace.signal }).catch(() => 'cancelled');
-  if ((await Promise.race([exited, patience])) === 'late') child.kill('SIGKILL');
+  if ((await Promise.race([exited, patience])) === 'late') kill(server); // its reaper ends with it
   grace.abort();
   await exited;
 }
