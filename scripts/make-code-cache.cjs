@@ -30,8 +30,9 @@ async function exercise(url) {
   send({ id: 5, method: 'process/closeStdin', params: { processId: 'p' } });
   send({ id: 6, method: 'process/read', params: { processId: 'p', waitMs: 1000 } });
   await closed;
+  const unanswered = new Set([12, 13, 14]);
   const answered = new Promise((resolve) => {
-    socket.on('message', (message) => String(message).startsWith('{"id":12,') && resolve());
+    socket.on('message', (message) => unanswered.delete(JSON.parse(message).id) && unanswered.size === 0 && resolve());
   });
   const entries = ['/usr', '/etc'].map((path) => ({ path: { type: 'path', path: `file://${path}` }, access: 'read' }));
   const sandbox = {
@@ -42,6 +43,14 @@ async function exercise(url) {
   send({ id: 10, method: 'fs/getMetadata', params: { path, sandbox: null } });
   send({ id: 11, method: 'fs/readFile', params: { path, sandbox: null } });
   send({ id: 12, method: 'fs/readFile', params: { path, sandbox } });
+  const root = { path: { type: 'special', value: { kind: 'root' } }, access: 'read' };
+  const readable = {
+    ...sandbox,
+    permissions: { ...sandbox.permissions, file_system: { type: 'restricted', entries: [root] } },
+  };
+  send({ id: 13, method: 'fs/readFile', params: { path, sandbox: readable } });
+  const confined = { ...start, processId: 'c', argv: ['/bin/true'], pipeStdin: false, sandbox: readable };
+  send({ id: 14, method: 'process/start', params: confined }); // an error where there are no sandboxes
   await answered;
   socket.terminate();
 }

@@ -7,24 +7,31 @@ import { ExecError } from './errors.ts';
  * restriction is ignored runs with more rights than its client meant.
  */
 export function refuseUnknownSandboxMembers(schema: z.ZodMiniType, value: unknown): void {
-  check(new Set([schema]), value);
+  let known = knownBySchema.get(schema);
+  if (known === undefined) {
+    known = new Known([schema]);
+    knownBySchema.set(schema, known);
+  }
+  check(known, value);
 }
 
-export const isSandboxMember = (name: string): boolean => /^sandbox/i.test(name);
+export const isSandboxMember = (name: string): boolean =>
+  name.length >= WORD.length && name.slice(0, WORD.length).toLowerCase() === WORD;
 
-function check(schemas: ReadonlySet<z.ZodMiniType>, value: unknown): void {
+const WORD = 'sandbox';
+
+function check(known: Known, value: unknown): void {
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return;
-  const shapes = [...schemas].flatMap(unwrapped);
   if (Array.isArray(value)) {
-    const elements = new Set(shapes.flatMap(({ element }) => (element ? [element] : [])));
-    if (elements.size > 0) for (const item of value) check(elements, item);
+    const { element } = known;
+    if (element) for (const item of value) check(element, item);
     return;
   }
-  const objects = shapes.flatMap(({ shape }) => (shape ? [shape] : []));
-  if (objects.length === 0) return; // a map, whose names are the client's
-  for (const [name, member] of Object.entries(value)) {
-    const known = objects.flatMap((shape) => (Object.hasOwn(shape, name) ? [shape[name]!] : []));
-    if (known.length > 0) check(new Set(known), member);
+  const { members } = known;
+  if (!members) return; // a map, whose names are the client's
+  for (const name of Object.keys(value)) {
+    const member = members.get(name);
+    if (member) check(member, (value as Record<string, unknown>)[name]);
     else if (isSandboxMember(name)) throw unknownMember(name);
   }
 }
@@ -45,6 +52,40 @@ interface Inside {
   readonly options?: readonly z.ZodMiniType[];
   readonly in?: z.ZodMiniType;
 }
+
+/** What is known to be inside a value of some schemas, of which it has one. Found out when it is first asked for. */
+class Known {
+  readonly #shapes: readonly Inside[];
+  #members: ReadonlyMap<string, Known> | undefined | null = null;
+  #element: Known | undefined | null = null;
+
+  constructor(schemas: readonly z.ZodMiniType[]) {
+    this.#shapes = schemas.flatMap(unwrapped);
+  }
+
+  /** The members of an object by name; undefined where no schema names any. */
+  get members(): ReadonlyMap<string, Known> | undefined {
+    if (this.#members !== null) return this.#members;
+    const schemas = new Map<string, z.ZodMiniType[]>();
+    const objects = this.#shapes.flatMap(({ shape }) => (shape ? [shape] : []));
+    for (const [name, schema] of objects.flatMap(Object.entries<z.ZodMiniType>)) {
+      schemas.set(name, [...(schemas.get(name) ?? []), schema]);
+    }
+    const known = new Map([...schemas].map(([name, list]) => [name, new Known(list)]));
+    this.#members = objects.length === 0 ? undefined : known;
+    return this.#members;
+  }
+
+  /** What is in an array; undefined where no schema says. */
+  get element(): Known | undefined {
+    if (this.#element !== null) return this.#element;
+    const elements = this.#shapes.flatMap(({ element }) => (element ? [element] : []));
+    this.#element = elements.length === 0 ? undefined : new Known(elements);
+    return this.#element;
+  }
+}
+
+const knownBySchema = new WeakMap<z.ZodMiniType, Known>();
 
 /** What a value may look like on the wire: alternatives and optional values without their wrapping. */
 function unwrapped(schema: z.ZodMiniType): Inside[] {
