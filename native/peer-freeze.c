@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 300
+#define PATIENCE_MS 1000
 #define THREAD_PATIENCE_MS 20
 #define PAUSE_NS 50000
 #define STOPPED_BY_US 128 /* PTRACE_EVENT_STOP; headers disagree about where it is defined */

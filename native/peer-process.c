@@ -30,20 +30,19 @@ bool read_link(int directory, const char *path, char *room)
     return true;
 }
 
-static bool read_namespaces(struct scan *scan, pid_t pid, struct namespaces *into)
+static bool read_namespace(struct scan *scan, pid_t pid, enum namespace kind, struct namespaces *into)
 {
     char path[48];
-    for (int i = 0; i < NAMESPACES; i++) {
-        snprintf(path, sizeof path, "%d/ns/%s", (int)pid, namespace_names[i]);
-        if (!read_link(scan->proc, path, into->link[i]))
-            return false;
-    }
-    return true;
+    snprintf(path, sizeof path, "%d/ns/%s", (int)pid, namespace_names[kind]);
+    return read_link(scan->proc, path, into->link[kind]);
 }
 
 bool read_own_namespaces(struct scan *scan)
 {
-    return read_namespaces(scan, scan->self, &scan->own);
+    for (enum namespace kind = 0; kind < NAMESPACES; kind++)
+        if (!read_namespace(scan, scan->self, kind, &scan->own))
+            return false;
+    return true;
 }
 
 ssize_t read_text(struct scan *scan, pid_t pid, const char *name, char *room, size_t size)
@@ -142,31 +141,42 @@ static bool differs(const struct scan *scan, const struct namespaces *its, enum 
     return strcmp(its->link[kind], scan->own.link[kind]) != 0;
 }
 
-struct standing standing_of(struct scan *scan, pid_t pid)
+/* False if its namespaces cannot be read. */
+static bool find_standing(struct scan *scan, pid_t pid, struct standing *standing)
 {
     struct namespaces its;
-    struct standing standing = {0};
-    if (!read_namespaces(scan, pid, &its)) {
-        struct marked marked = mark_of(scan, pid);
-        standing.bits = marked.own ? PEER_FAMILY : 0;
-        return standing;
-    }
+    *standing = (struct standing){0};
+    if (!read_namespace(scan, pid, PID_NAMESPACE, &its) || !read_namespace(scan, pid, USER_NAMESPACE, &its) ||
+        !read_namespace(scan, pid, MOUNT_NAMESPACE, &its))
+        return false;
     bool elsewhere = differs(scan, &its, PID_NAMESPACE) || differs(scan, &its, USER_NAMESPACE);
-    standing.apart = elsewhere || differs(scan, &its, MOUNT_NAMESPACE);
-    standing.shares_network = !differs(scan, &its, NETWORK_NAMESPACE);
-    struct marked marked = standing.apart ? descent_of(scan, pid) : mark_of(scan, pid);
-    standing.bits = (marked.own ? PEER_FAMILY : 0) | (elsewhere ? PEER_ELSEWHERE : 0) |
-                    (standing.apart && (marked.product || marked.own) ? PEER_SANDBOX : 0);
+    standing->apart = elsewhere || differs(scan, &its, MOUNT_NAMESPACE);
+    if (!standing->apart)
+        return true;
+    if (!read_namespace(scan, pid, NETWORK_NAMESPACE, &its))
+        return false;
+    standing->shares_network = !differs(scan, &its, NETWORK_NAMESPACE);
+    struct marked marked = descent_of(scan, pid);
+    standing->bits = (marked.own ? PEER_FAMILY : 0) | (elsewhere ? PEER_ELSEWHERE : 0) |
+                     (marked.product || marked.own ? PEER_SANDBOX : 0);
+    return true;
+}
+
+struct standing standing_of(struct scan *scan, pid_t pid)
+{
+    struct standing standing;
+    if (!find_standing(scan, pid, &standing) || !standing.apart)
+        standing = (struct standing){.bits = mark_of(scan, pid).own ? PEER_FAMILY : 0};
     return standing;
 }
 
 /* A program that may not be read makes a process that its user may not look at: then its ancestors tell. */
 bool is_sandboxed(struct scan *scan, pid_t pid)
 {
-    struct namespaces its;
+    struct standing standing;
     for (int generation = 0; generation < GENERATIONS && pid > 1; generation++) {
-        if (read_namespaces(scan, pid, &its))
-            return (standing_of(scan, pid).bits & PEER_SANDBOX) != 0;
+        if (find_standing(scan, pid, &standing))
+            return (standing.bits & PEER_SANDBOX) != 0;
         if (!runs_as_us(scan, pid))
             return false;
         pid = parent_of(scan, pid);
