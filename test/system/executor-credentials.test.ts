@@ -1,9 +1,11 @@
+import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import { HttpUpstream } from '../support/http-upstream.ts';
-import { startServer } from '../support/server.ts';
+import { serverProgram, startServer } from '../support/server.ts';
 import { connect, type WireClient } from '../support/wire-client.ts';
 
 const everything = { inherit: 'all', ignoreDefaultExcludes: true, exclude: [], set: {}, includeOnly: [] };
@@ -168,5 +170,77 @@ describe('the credentials of the executor', () => {
     const seen = await environmentOf(client, { env: { ...sent, ...dropped } });
 
     expect(seen.sort()).toEqual(['CODEX_API_KEY=1', 'CODEX_EXEC_SERVER_ANYTHING=3', 'EXEC_SERVER_TOKEN=2']);
+  });
+
+  const readable = {
+    type: 'managed',
+    file_system: {
+      type: 'restricted',
+      entries: [{ path: { type: 'special', value: { kind: 'root' } }, access: 'read' }],
+    },
+    network: 'restricted',
+  };
+  const shell = { name: 'bash', path: '/bin/bash' };
+  const command = ['/bin/bash', '-lc', '/usr/bin/env -0'];
+  const paths: Readonly<Record<string, (sent: object) => Readonly<Record<string, unknown>>>> = {
+    'behind pipes': (env) => ({ env, envPolicy: everything }),
+    'at a terminal': (env) => ({ env, envPolicy: everything, tty: true }),
+    'in a sandbox': (env) => ({ env, envPolicy: everything, sandbox: { permissions: readable, cwd: 'file:///' } }),
+    'in a restored shell': (env) => ({
+      env,
+      envPolicy: everything,
+      argv: command,
+      shellSnapshot: { scopeId: 's', shell },
+    }),
+    'in a restored shell without a policy': (env) => ({ env, argv: command, shellSnapshot: { scopeId: 't', shell } }),
+    'as a prepared request': (env) => ({
+      mode: 'prepared',
+      argv: undefined,
+      cwd: undefined,
+      env: undefined,
+      request: { argv: ['/usr/bin/env', '-0'], cwd: 'file:///', env },
+    }),
+  };
+
+  it.each(Object.entries(paths))('reach no command %s', async (_name, start) => {
+    const token = 'f2c9a3b1-the-token';
+    await using server = await startWithToken(token, {
+      COPY: token,
+      CODEX_API_KEY: token,
+      EXEC_SERVER_MCP_TOKEN: 'mine',
+    });
+    await using client = await connect(server.url, { headers: { authorization: `Bearer ${token}` } });
+
+    const options = start({ SENT: token, OTHER: 'seen', HOME: '/nowhere' });
+    const child = await client.start({ argv: ['/usr/bin/env', '-0'], ...options });
+    await child.closed();
+    const seen = child.output(options.tty ? 'pty' : 'stdout');
+
+    expect(seen).toContain('OTHER=seen');
+    expect(seen).not.toContain(token);
+    expect(seen).not.toContain('mine');
+  });
+
+  it.each([
+    ['unified-exec', 'exec_command', { cmd: '/usr/bin/env' }],
+    ['shell', 'shell', { command: '/usr/bin/env', workdir: '/' }],
+  ])('reach no command of mcp --tools %s', async (tools, name, args) => {
+    const env = { CODEX_API_KEY: 'mine', EXEC_SERVER_TOKEN: 'mine', EXEC_SERVER_MCP_TOKEN: 'mine', OTHER: 'seen' };
+    const child = spawn(process.execPath, [serverProgram, 'mcp', '--tools', tools], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+      env: { ...process.env, ...env },
+    });
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const ask = async (message: object): Promise<string> => {
+      child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, ...message })}\n`);
+      return (await lines.next()).value as string;
+    };
+    const clientInfo = { name: 't', version: '1' };
+    await ask({ method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } });
+    const answer = await ask({ method: 'tools/call', params: { name, arguments: args } });
+    child.stdin.end();
+
+    expect(answer).toContain('OTHER=seen');
+    expect(answer).not.toContain('=mine');
   });
 });
