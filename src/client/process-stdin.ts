@@ -44,7 +44,7 @@ export class ProcessStdin {
 
   async #writeEnd(signal: AbortSignal | undefined): Promise<void> {
     this.requireCloseable();
-    if (this.kind === 'terminal') return this.#writePart(this.#endOfInput(), signal);
+    if (this.kind === 'terminal') return this.#writeParts(this.#endOfInput(), signal);
     const { status } = await this.#calls.request('process/closeStdin', { processId: this.#processId }, signal);
     if (status !== 'stdinClosed') this.#check(status);
   }
@@ -58,12 +58,32 @@ export class ProcessStdin {
   }
 
   async #writeParts(bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    let size = PART_BYTES;
+    let pauseMs = FIRST_PAUSE_MS;
     let at = 0;
     do {
       signal?.throwIfAborted();
-      await this.#writePart(bytes.subarray(at, at + PART_BYTES), signal);
-      at += PART_BYTES;
+      if (await this.#isTaken(bytes.subarray(at, at + size), signal)) {
+        at += size;
+        size = Math.min(size * 2, PART_BYTES);
+        pauseMs = FIRST_PAUSE_MS;
+      } else {
+        size = SHORT_PART_BYTES;
+        await pause(pauseMs, signal);
+        pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+      }
     } while (at < bytes.length);
+  }
+
+  /** False when the server has too much waiting for the processes of this client, this one or others, to read it. */
+  async #isTaken(chunk: Uint8Array, signal: AbortSignal | undefined): Promise<boolean> {
+    try {
+      await this.#writePart(chunk, signal);
+      return true;
+    } catch (error) {
+      if (error instanceof ExecError && error.kind === 'stdinFull') return false;
+      throw error;
+    }
   }
 
   async #writePart(chunk: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
@@ -89,7 +109,25 @@ export class ProcessStdin {
 }
 
 const CAPABILITY = 'processCloseStdin';
-/** In base64 still below the 16 MiB that the reference allows a frame. */
-const PART_BYTES = 8 * 1024 * 1024;
+/** As much as the server queues for a process. */
+const PART_BYTES = 1024 * 1024;
+/** After a refusal: the server takes as much for a process that reads, whatever waits for others. */
+const SHORT_PART_BYTES = 64 * 1024;
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 1000;
 const EOT = 0x04;
 const NEWLINE = 0x0a;
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}

@@ -11,16 +11,21 @@ interface Writer {
   reject(error: Error): void;
 }
 
+/** A write of which the addon does not have everything yet. */
+interface Rest extends Writer {
+  bytes: Uint8Array;
+}
+
 /** The input of a native child. */
 export class NativeInput implements ChildInput {
   readonly #addon: Addon;
   readonly #child: number;
   readonly #terminal: boolean;
   #failure: Error | undefined;
-  /** Writes that the addon has and the child has not taken yet. */
+  /** Those who wait until the child has taken what the addon has. */
   #waiting: Writer[] = [];
-  /** Writes for which the queue has no room, in order. */
-  #line: (Writer & { readonly bytes: Uint8Array })[] = [];
+  /** Writes for which the queue has no room, in order; of the first a part may be queued. */
+  #line: Rest[] = [];
   /** At most so much is queued. */
   #queued = 0;
   #ending = false;
@@ -31,18 +36,24 @@ export class NativeInput implements ChildInput {
     this.#terminal = terminal;
   }
 
+  get queued(): number {
+    return this.#queued;
+  }
+
   hasRoom(length: number): boolean {
-    return this.#line.length === 0 && (this.#queued === 0 || this.#queued + length <= QUEUE_LIMIT);
+    return this.#line.length === 0 && this.#queued + length <= QUEUE_LIMIT;
   }
 
   async write(bytes: Uint8Array): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
-    if (!this.hasRoom(bytes.length)) {
-      return new Promise((resolve, reject) => this.#line.push({ bytes, resolve, reject }));
-    }
-    this.#pass(bytes);
-    if (this.#queued <= QUEUE_LIMIT) return;
-    await new Promise<void>((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    if (this.hasRoom(bytes.length)) return this.#pass(bytes);
+    const written = new Promise<void>((resolve, reject) => this.#line.push({ bytes, resolve, reject }));
+    if (this.#queued === 0) this.#advance();
+    return written;
+  }
+
+  async taken(): Promise<void> {
+    if (this.#queued > 0) await new Promise<void>((resolve, reject) => this.#waiting.push({ resolve, reject }));
   }
 
   end(): void {
@@ -56,13 +67,20 @@ export class NativeInput implements ChildInput {
   drained(): void {
     this.#queued = 0;
     for (const writer of this.#waiting.splice(0)) writer.resolve();
+    this.#advance();
+  }
+
+  /** Queues as much of the line as there is room for. Of a large write the next part follows when the child has taken one. */
+  #advance(): void {
     try {
       for (let next = this.#line[0]; next; next = this.#line[0]) {
-        if (this.#queued > 0 && this.#queued + next.bytes.length > QUEUE_LIMIT) break;
-        this.#pass(next.bytes);
+        const part = next.bytes.subarray(0, QUEUE_LIMIT);
+        if (this.#queued > 0 && this.#queued + next.bytes.length > QUEUE_LIMIT) return;
+        this.#pass(part);
+        next.bytes = next.bytes.subarray(part.length);
+        if (next.bytes.length > 0) continue;
         this.#line.shift();
-        if (this.#queued === 0) next.resolve();
-        else this.#waiting.push(next);
+        next.resolve();
       }
     } catch {
       return; // every writer has been told
@@ -86,6 +104,7 @@ export class NativeInput implements ChildInput {
   failed(errno: number): Error {
     const error = writeError(errno);
     this.#failure ??= error;
+    this.#queued = 0;
     for (const writer of [...this.#waiting.splice(0), ...this.#line.splice(0)]) writer.reject(error);
     return error;
   }

@@ -33,10 +33,14 @@ export interface Child extends AsyncDisposable {
 }
 
 export interface ChildInput {
-  /** Whether so many bytes would be queued at once; otherwise their write waits until the child has taken them. */
+  /** Bytes that wait for the child to take them, at most. */
+  readonly queued: number;
+  /** Whether so many bytes would be queued at once; otherwise their write waits until the child has taken others. */
   hasRoom(length: number): boolean;
   /** Resolves once the bytes are queued and there is room for more; rejects with code EPIPE and the like when nobody reads. */
   write(bytes: Uint8Array): Promise<void>;
+  /** Resolves once the child has taken what is queued; rejects as `write` does. */
+  taken(): Promise<void>;
   /** Closes after the queued bytes. Pipes only: a terminal stays open. */
   end(): void;
 }

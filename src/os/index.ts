@@ -1,7 +1,7 @@
 export { nativeStatus } from './addon.ts';
 export { decodeBase64Part } from './base64.ts';
 export { pathBytes, pathText } from './byte-path.ts';
-export type { Child, ChildEvent, ExitStatus, OutputChunk, OutputStream } from './child.ts';
+export type { Child, ChildEvent, ChildInput, ExitStatus, OutputChunk, OutputStream } from './child.ts';
 export { HEADROOM, releaseChunk, TAILROOM } from './chunk.ts';
 export { hasCoreToSpare } from './cores.ts';
 export { DescriptorChannel, hangUp, receivedNumber, receiveNow, streamPair } from './descriptors.ts';

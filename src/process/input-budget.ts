@@ -1,26 +1,69 @@
+import type { ChildInput } from '../os/index.ts';
 import { ExecError, limits } from '../protocol/index.ts';
 
-/** Bounds what the children of one session leave waiting at their inputs, in memory, while they do not read. */
+/**
+ * Bounds what waits in memory until the children of one session read it. A write that fits into the queue of its child is
+ * answered at once. The answers to others are withheld, and so are all while the queues of all children together hold too
+ * much; what would make too much wait so is refused. A child that has taken everything gets a short write in any case: those
+ * that do not read stop no others.
+ */
 export class InputBudget {
-  #waitingBytes = 0;
+  /** Inputs that may have something queued. */
+  readonly #inputs = new Set<ChildInput>();
+  readonly #withheld = new Account();
+  /** Apart: a client that comes back repeats what it had waiting, which counts already. */
+  readonly #repeated = new Account();
 
-  /** Counts bytes until the work is done; refuses what would be too much. */
-  async during<T>(bytes: number, work: () => Promise<T>): Promise<T> {
-    const counted = Math.max(bytes, SMALLEST);
-    if (this.#waitingBytes + counted > limits.stdinWaitingBytes) {
-      throw new ExecError(
-        'invalidRequest',
-        `${limits.stdinWaitingBytes} bytes wait for processes of this connection to read their stdin; write again when an earlier write is answered`,
-      );
+  /** Resolves when the write may be answered. */
+  async write(input: ChildInput, bytes: Uint8Array): Promise<void> {
+    const { length } = bytes;
+    const fits = input.hasRoom(length);
+    const isSpare = this.#queuedBytes() + length <= limits.stdinWaitingBytes;
+    this.#inputs.add(input);
+    if (fits && isSpare) return input.write(bytes);
+    if (!fits || input.queued > 0 || length > ALWAYS_TAKEN_BYTES) this.#withheld.requireRoom(length);
+    await this.#withheld.during(length, async () => {
+      await input.write(bytes);
+      if (this.#queuedBytes() > limits.stdinWaitingBytes) await input.taken();
+    });
+  }
+
+  /** For a write that is answered like an earlier one that waits. */
+  async repeat(bytes: Uint8Array, earlier: Promise<void>): Promise<void> {
+    this.#repeated.requireRoom(bytes.length);
+    await this.#repeated.during(bytes.length, () => earlier);
+  }
+
+  #queuedBytes(): number {
+    let sum = 0;
+    for (const input of this.#inputs) {
+      if (input.queued === 0) this.#inputs.delete(input);
+      sum += input.queued;
     }
-    this.#waitingBytes += counted;
+    return sum;
+  }
+}
+
+/** Bytes of writes without an answer. */
+class Account {
+  #bytes = 0;
+
+  requireRoom(length: number): void {
+    if (this.#bytes + counted(length) > limits.stdinWaitingBytes) throw new ExecError('stdinFull', TOO_MUCH);
+  }
+
+  async during(length: number, work: () => Promise<void>): Promise<void> {
+    this.#bytes += counted(length);
     try {
-      return await work();
+      await work();
     } finally {
-      this.#waitingBytes -= counted;
+      this.#bytes -= counted(length);
     }
   }
 }
 
-/** What a waiting write costs however short it is. */
-const SMALLEST = 1024;
+/** A waiting write costs something however short it is. */
+const counted = (length: number): number => Math.max(length, 1024);
+
+const ALWAYS_TAKEN_BYTES = 64 * 1024;
+const TOO_MUCH = `${limits.stdinWaitingBytes} bytes wait for processes of this connection to read their stdin; write again when an earlier write is answered`;

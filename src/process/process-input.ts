@@ -1,4 +1,4 @@
-import type { Child } from '../os/index.ts';
+import { type Child, release } from '../os/index.ts';
 import { ExecError, limits, type Result } from '../protocol/index.ts';
 import type { InputBudget } from './input-budget.ts';
 import { WriteIds } from './write-ids.ts';
@@ -24,21 +24,25 @@ export class ProcessInput {
 
   async write(writeId: string | undefined, bytes: Uint8Array, running: boolean): Promise<WriteStatus> {
     const { stdin } = this.#child;
-    if (writeId !== undefined && this.#writeIds.has(writeId)) {
-      await this.#pending.get(writeId);
-      return { status: 'accepted' };
-    }
+    if (writeId !== undefined && this.#writeIds.has(writeId)) return this.#repeat(writeId, bytes);
     if (!stdin || !this.#open) return { status: 'stdinClosed' };
     if (bytes.length === 0) return this.#accept(writeId);
     if (!running) throw new ExecError('internal', 'failed to write to process stdin');
-    const pass = () => stdin.write(bytes);
-    const taken = (stdin.hasRoom(bytes.length) ? pass() : this.#budget.during(bytes.length, pass)).catch((cause) => {
+    const taken = this.#budget.write(stdin, bytes).catch((cause) => {
       if (writeId !== undefined) this.#writeIds.delete(writeId);
       if (cause instanceof ExecError) throw cause;
       throw new ExecError('internal', 'failed to write to process stdin', { cause });
     });
     if (writeId === undefined) await taken;
     else await this.#remember(writeId, taken);
+    return { status: 'accepted' };
+  }
+
+  /** The bytes are those of the first write, and not needed again. */
+  async #repeat(writeId: string, bytes: Uint8Array): Promise<WriteStatus> {
+    release(bytes);
+    const first = this.#pending.get(writeId);
+    if (first) await this.#budget.repeat(bytes, first);
     return { status: 'accepted' };
   }
 

@@ -5,6 +5,7 @@ const codes = {
   internal: -32603, // ours: spawn failed, disk failed
   notFound: -32004, // filesystem: no such file
   sessionAttached: -32010, // the session to resume still has a connection
+  stdinFull: -32011, // too much waits for processes to read it; the write was not taken and can be repeated
 } as const;
 
 export type ErrorKind = keyof typeof codes;
