@@ -24,9 +24,9 @@ export class FrameWriter {
 
   write(message: string | Uint8Array): void {
     const length = typeof message === 'string' ? Buffer.byteLength(message) : message.length;
-    if (typeof message !== 'string' && length > MERGED_BYTES) {
+    if (length > MERGED_BYTES) {
       this.flush();
-      this.#send(header(length, 0), message);
+      this.#send(header(length, 0), typeof message === 'string' ? Buffer.from(message) : message);
       return;
     }
     const frame = header(length, length);
@@ -61,7 +61,7 @@ export class FrameWriter {
   }
 }
 
-/** Above this, copying the message costs more than a second buffer in the write. */
+/** Above this, copying the message costs more than a second buffer in the write, and what waits must show at once. */
 const MERGED_BYTES = 8192;
 
 /** How the frame of a whole message begins. */

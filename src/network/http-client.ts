@@ -14,6 +14,8 @@ export interface HttpClientOptions {
   readonly isUnsendable: UnsendableVariable;
   /** Passes on a piece of a streamed body; the promise, if any, resolves when there is room for more. */
   readonly onDelta: (delta: BodyDelta) => void | Promise<void>;
+  /** Pending while answers wait for the client; no more of a body that is answered in one piece is read meanwhile. */
+  readonly room?: () => Promise<void> | undefined;
 }
 
 export interface BodyDelta {
@@ -53,7 +55,7 @@ export class HttpClient implements AsyncDisposable {
   async #buffered(params: RequestParams, message: HttpMessage): Promise<RequestResult> {
     using deadline = new Deadline(params.timeoutMs, this.#end.signal);
     const answer = await this.#exchange(params, message, deadline.signal);
-    return { ...head(answer), bodyBase64: await wholeBody(answer) };
+    return { ...head(answer), bodyBase64: await wholeBody(answer, this.#options.room) };
   }
 
   async #streamed(params: RequestParams, message: HttpMessage): Promise<RequestResult> {
@@ -231,14 +233,16 @@ function follow(message: HttpMessage, answer: Answer): HttpMessage | undefined {
   }
 }
 
-async function wholeBody({ body }: Answer): Promise<Uint8Array> {
+async function wholeBody({ body }: Answer, room: HttpClientOptions['room']): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   try {
+    await room?.();
     for await (const chunk of body) {
       bytes += (chunk as Uint8Array).length;
       if (bytes > limits.bufferedHttpBodyBytes) break;
       chunks.push(chunk as Uint8Array);
+      await room?.();
     }
   } catch (error) {
     const text = `failed to read http/request response body: ${bodyFailure(error)}`;

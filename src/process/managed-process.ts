@@ -239,30 +239,31 @@ export class ManagedProcess implements AsyncDisposable {
     if (this.#output.settle(seq)) this.#changes.notify();
   }
 
-  /** The parts of a `process/read` result as JSON text; `delivered` is to be called when the client has them. */
-  async read(
-    params: Params<'process/read'>,
-    signal: AbortSignal,
-  ): Promise<{ parts: Uint8Array[]; delivered: () => void }> {
+  /** Resolves when there is something to read, or nothing to wait for any more. */
+  async readable(params: Params<'process/read'>, signal: AbortSignal): Promise<void> {
     const afterSeq = params.afterSeq ?? 0;
-    const maxBytes = params.maxBytes ?? undefined;
     const deadline = performance.now() + (params.waitMs ?? 0);
     this.settle(afterSeq);
     for (;;) {
-      const chunks = this.#output.after(afterSeq, maxBytes);
       const waitMs = deadline - performance.now();
-      if (chunks.length > 0 || this.#nothingToAwait(afterSeq) || waitMs <= 0 || signal.aborted) {
-        const lastSeq = chunks.at(-1)?.seq ?? afterSeq;
-        const nextSeq = maxBytes !== undefined && chunks.length > 0 ? lastSeq + 1 : this.#nextSeq;
-        for (const { chunk } of chunks) this.#keepers.keep(chunk);
-        const delivered = () => {
-          this.settle(lastSeq);
-          for (const { chunk } of chunks) this.#keepers.drop(chunk);
-        };
-        return { parts: readResultParts(chunks, this.#readFacts(afterSeq, nextSeq)), delivered };
-      }
+      if (this.#output.hasAfter(afterSeq) || this.#nothingToAwait(afterSeq) || waitMs <= 0 || signal.aborted) return;
       await this.#changes.next({ timeoutMs: Math.ceil(waitMs), signal });
     }
+  }
+
+  /** The parts of a `process/read` result as JSON text; `delivered` is to be called when the client has them. */
+  read(params: Params<'process/read'>): { parts: Uint8Array[]; delivered: () => void } {
+    const afterSeq = params.afterSeq ?? 0;
+    const maxBytes = params.maxBytes ?? undefined;
+    const chunks = this.#output.after(afterSeq, maxBytes);
+    const lastSeq = chunks.at(-1)?.seq ?? afterSeq;
+    const nextSeq = maxBytes !== undefined && chunks.length > 0 ? lastSeq + 1 : this.#nextSeq;
+    for (const { chunk } of chunks) this.#keepers.keep(chunk);
+    const delivered = () => {
+      this.settle(lastSeq);
+      for (const { chunk } of chunks) this.#keepers.drop(chunk);
+    };
+    return { parts: readResultParts(chunks, this.#readFacts(afterSeq, nextSeq)), delivered };
   }
 
   #nothingToAwait(afterSeq: number): boolean {

@@ -95,6 +95,10 @@ export class RetainedOutput {
     return selected;
   }
 
+  hasAfter(seq: number): boolean {
+    return this.#positionAfter(seq) < this.#chunks.length;
+  }
+
   /** Binary search: numbers grow, with holes where exit and close took one. */
   #positionAfter(seq: number): number {
     let low = this.#first;

@@ -1,5 +1,6 @@
 import { concatBytes, type Deferred, deferred, encodeUtf8 } from '../base/index.ts';
 import { ExecError, limits } from '../protocol/index.ts';
+import { AnswerLine } from './answer-line.ts';
 import { type Message, type PayloadDecoder, parseMessage, type RequestId } from './envelope.ts';
 import { type Lane, Lanes } from './lanes.ts';
 import type { Link } from './link.ts';
@@ -39,6 +40,15 @@ export class EncodedResult {
   }
 }
 
+/** A result that may be large, made when the link has room for it. */
+export class DeferredResult {
+  readonly make: () => unknown;
+
+  constructor(make: () => unknown) {
+    this.make = make;
+  }
+}
+
 /** Bytes that are free before and after the only part of a result. */
 interface Room {
   readonly before: number;
@@ -48,12 +58,14 @@ interface Room {
 /** What one side of a connection does with what the other side sends. */
 export interface Service {
   lane(method: string, params: unknown): Lane;
+  /** Whether a request may have a large answer and is begun only when earlier ones of its kind have been sent. */
+  answersAtLength?(method: string): boolean;
   /** Answers with the wire form of the result; throws what becomes the error answer. */
   request(method: string, params: unknown, signal: AbortSignal): unknown;
   /** Throwing is a violation; while a returned promise is pending nothing more is read from the connection. */
   notification(method: string, params: unknown): void | Promise<void>;
   /** Called before the connection goes on (after text that is no message) or ends (after the other two). */
-  violation(kind: Violation, error: Error): void;
+  violation(kind: Violation, error: Error): void | Promise<void>;
   /** Called when a message could not be handled through a fault of ours; the connection ends. */
   fault?(error: unknown): void;
 }
@@ -81,6 +93,9 @@ export class Peer {
   readonly #decodePayload: PayloadDecoder | undefined;
   readonly #pending = new Map<RequestId, Deferred<unknown>>();
   readonly #ended = new AbortController();
+  readonly #deferred = new AnswerLine(1);
+  readonly #lengthy = new AnswerLine(LENGTHY_AT_A_TIME);
+  #room: Promise<void> | undefined;
   #nextId = 1;
   #received = 0;
   #held = 0;
@@ -111,6 +126,11 @@ export class Peer {
   /** How many calls have no answer yet. */
   get pending(): number {
     return this.#pending.size;
+  }
+
+  /** Resolves when the link has taken the answers so far; undefined when it has. */
+  get room(): Promise<void> | undefined {
+    return this.#room;
   }
 
   /** Whether whoever takes the messages has not done with the last one, so that later ones are not read. */
@@ -191,6 +211,11 @@ export class Peer {
   }
 
   #answer(id: RequestId, method: string, params: unknown): void | Promise<void> {
+    if (this.#service.answersAtLength?.(method)) return this.#lengthy.run(() => this.#carryOut(id, method, params));
+    return this.#carryOut(id, method, params);
+  }
+
+  #carryOut(id: RequestId, method: string, params: unknown): void | Promise<void> {
     if (this.#ended.signal.aborted) return;
     try {
       const result = this.#service.request(method, params, this.#ended.signal);
@@ -202,17 +227,38 @@ export class Peer {
   }
 
   #respond(id: RequestId, result: unknown): void | Promise<void> {
+    if (result instanceof DeferredResult) return this.#deferred.run(() => this.#respondNow(id, result));
     if (result instanceof EncodedResult) {
       const whole = result.between(encodeUtf8(`{"id":${id},"result":`), CLOSING_BRACE);
-      const room = this.link.send(whole, result.onDelivered);
+      const room = this.#send(whole, result.onDelivered);
       if (!result.onSent) return room;
       return room ? room.then(result.onSent) : result.onSent();
     }
-    return this.link.send(`{"id":${id},"result":${JSON.stringify(result) ?? 'null'}}`);
+    return this.#send(`{"id":${id},"result":${JSON.stringify(result) ?? 'null'}}`);
+  }
+
+  #respondNow(id: RequestId, { make }: DeferredResult): void | Promise<void> {
+    if (this.#ended.signal.aborted) return;
+    if (this.#room) return this.#room.then(() => this.#respondNow(id, { make }));
+    try {
+      return this.#respond(id, make());
+    } catch (error) {
+      return this.#refuse(id, error);
+    }
   }
 
   #refuse(id: RequestId, error: unknown): void | Promise<void> {
-    return this.link.send(`{"id":${id},"error":${JSON.stringify(ExecError.from(error).toWire())}}`);
+    return this.#send(`{"id":${id},"error":${JSON.stringify(ExecError.from(error).toWire())}}`);
+  }
+
+  #send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void> {
+    const room = this.link.send(message, onDelivered);
+    if (!room) return;
+    const noted = room.finally(() => {
+      if (this.#room === noted) this.#room = undefined;
+    });
+    this.#room = noted;
+    return noted;
   }
 
   #settle(message: Message & { type: 'result' | 'error' }): void {
@@ -231,4 +277,6 @@ export class Peer {
 }
 
 const TOO_MANY_PARKED = `this connection has ${limits.parkedRequests} requests waiting for something to happen; wait for one of them`;
+/** So that a slow one does not hold up all others. */
+const LENGTHY_AT_A_TIME = 4;
 const CLOSING_BRACE = encodeUtf8('}');

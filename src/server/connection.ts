@@ -14,7 +14,15 @@ import {
   notifications,
   type Params,
 } from '../protocol/index.ts';
-import { EncodedResult, type Lane, type Link, Peer, type Service, type Violation } from '../rpc/index.ts';
+import {
+  DeferredResult,
+  EncodedResult,
+  type Lane,
+  type Link,
+  Peer,
+  type Service,
+  type Violation,
+} from '../rpc/index.ts';
 import type { HelperLaunchers } from '../sandbox/index.ts';
 import type { ExecServerConfig } from './config.ts';
 import { discoveryHandlers } from './discovery-handlers.ts';
@@ -63,6 +71,15 @@ const controlMethods = new Set([
 /** They wait for a process or a server elsewhere; a `process/read` does if it says so. */
 const parkingMethods = new Set(['process/wait', 'process/write', 'http/request']);
 
+/** Their answers may be large. Files and `process/read` bound theirs themselves. */
+const lengthyMethods = new Set([
+  'process/list',
+  'process/snapshot',
+  'environmentConfig/read',
+  'capabilityRoots/discoverV1',
+  'capabilities/discoverV2',
+]);
+
 /** One client: takes it through the handshake and passes its requests to the handlers. */
 export class Connection implements Service {
   readonly #options: ConnectionOptions;
@@ -93,6 +110,7 @@ export class Connection implements Service {
       onDelta: (delta) => peer.notify('http/request/bodyDelta', encode(notifications['http/request/bodyDelta'], delta)),
       env: process.env,
       isUnsendable,
+      room: () => peer.room,
     });
     this.#handlers = {
       ...environmentHandlers(options.info),
@@ -116,6 +134,10 @@ export class Connection implements Service {
     if (controlMethods.has(method)) return 'control';
     if (method === 'process/read') return (params as { waitMs?: unknown } | null)?.waitMs ? 'parked' : 'ordinary';
     return parkingMethods.has(method) ? 'parked' : 'ordinary';
+  }
+
+  answersAtLength(method: string): boolean {
+    return lengthyMethods.has(method);
   }
 
   request(method: string, wireParams: unknown, signal: AbortSignal): unknown {
@@ -146,10 +168,10 @@ export class Connection implements Service {
     this.#handshake = { phase: 'ready', session: this.#handshake.session };
   }
 
-  violation(kind: Violation, error: Error): void {
+  violation(kind: Violation, error: Error): void | Promise<void> {
     this.#options.log.debug('message.refused', { kind, reason: error.message });
     if (kind === 'answer') return;
-    void this.#link.send(`{"error":${JSON.stringify(ExecError.from(error).toWire())},"id":-1}`);
+    return this.#link.send(`{"error":${JSON.stringify(ExecError.from(error).toWire())},"id":-1}`);
   }
 
   fault(error: unknown): void {
@@ -226,5 +248,7 @@ function takenError(): ExecError {
 }
 
 function wireResult(method: MethodName, result: unknown): unknown {
-  return result instanceof EncodedResult ? result : encode(methods[method].result, result as never);
+  return result instanceof EncodedResult || result instanceof DeferredResult
+    ? result
+    : encode(methods[method].result, result as never);
 }

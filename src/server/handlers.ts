@@ -1,6 +1,6 @@
 import type { Logger } from '../base/index.ts';
 import type { MethodName, Params, Result } from '../protocol/index.ts';
-import type { EncodedResult } from '../rpc/index.ts';
+import type { DeferredResult, EncodedResult } from '../rpc/index.ts';
 import type { Session } from './session.ts';
 
 /** What a handler knows besides its parameters. */
@@ -11,7 +11,7 @@ export interface RequestContext {
   readonly log: Logger;
 }
 
-type Reply<M extends MethodName> = Result<M> | EncodedResult;
+type Reply<M extends MethodName> = Result<M> | EncodedResult | DeferredResult;
 
 /** One function per method; a method without one is known but not served. */
 export type Handlers = {

@@ -1,6 +1,6 @@
 import type { ManagedProcess, Preparations } from '../process/index.ts';
 import { ExecError, type Params, type Result } from '../protocol/index.ts';
-import { EncodedResult } from '../rpc/index.ts';
+import { DeferredResult, EncodedResult } from '../rpc/index.ts';
 import type { Handlers, RequestContext } from './handlers.ts';
 import { launchNetwork } from './network-launch.ts';
 import { using } from './payload.ts';
@@ -13,8 +13,12 @@ export const processHandlers: Handlers = {
       : start(params, context),
 
   'process/read': async (params, { session, signal }) => {
-    const { parts, delivered } = await known(session, params.processId).read(params, signal);
-    return new EncodedResult(parts, { onDelivered: delivered });
+    const process = known(session, params.processId);
+    await process.readable(params, signal);
+    return new DeferredResult(() => {
+      const { parts, delivered } = process.read(params);
+      return new EncodedResult(parts, { onDelivered: delivered });
+    });
   },
 
   'process/write': ({ processId, writeId, chunk }, { session }) =>

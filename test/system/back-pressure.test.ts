@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -84,6 +87,16 @@ describe('back-pressure', () => {
       client.cut();
       await expect(Promise.all(answers)).rejects.toThrow('the connection ended before the answer');
     });
+  });
+
+  it('holds back complaints about what a client sends that does not read', async () => {
+    await using server = await startServer();
+    await using client = await connect(server.url);
+    const idle = residentMiB(server.pid);
+    client.socket.pause();
+    for (let n = 0; n < 800_000; n++) client.raw('}');
+    await delay(5000); // the stall itself
+    expect(peakMiB(server.pid) - idle).toBeLessThan(100);
   });
 
   it('keeps memory bounded while 40 children flood a client that does not read', async () => {
@@ -175,6 +188,13 @@ const sandboxAround = (folder: string): object => ({
   workspaceRoots: [uri(folder)],
 });
 
+/** A process that has printed 1 MiB. */
+async function printer(client: WireClient): Promise<{ processId: string; content: Buffer }> {
+  const process = await client.start({ argv: ['sh', '-c', 'yes "text that a process has printed" | head -c 1000000'] });
+  await process.closed();
+  return { processId: process.id, content: Buffer.from(process.bytes()) };
+}
+
 /** Requests whose answers have 1 MiB of content each. */
 const largeAnswers: Record<string, Ask> = {
   'whole files': readsFile(() => undefined),
@@ -186,6 +206,52 @@ const largeAnswers: Record<string, Ask> = {
       content,
       call: () => client.call('fs/readBlock', { handleId: 'h', offset: 0, len: content.length }),
       contentOf: ({ chunk }) => Buffer.from(chunk as string, 'base64'),
+    };
+  },
+  'output of a process': async (client) => {
+    const { processId, content } = await printer(client);
+    return {
+      content,
+      call: () => client.call('process/read', { processId, waitMs: 1000 }),
+      contentOf: ({ chunks }) =>
+        Buffer.concat((chunks as { chunk: string }[]).map(({ chunk }) => Buffer.from(chunk, 'base64'))),
+    };
+  },
+  'snapshots of a process': async (client) => {
+    const { processId, content } = await printer(client);
+    return {
+      content,
+      call: () => client.call('process/snapshot', { processId }),
+      contentOf: ({ stdout }) => Buffer.from(stdout as string, 'base64'),
+    };
+  },
+  'lists of processes': async (client) => {
+    const argv = ['true', ...Array.from({ length: 8000 }, (_, n) => `an argument, which is number ${n}`)];
+    for (let n = 0; n < 4; n++) await (await client.start({ argv })).closed();
+    const { processes } = await client.call<{ processes: unknown }>('process/list');
+    return {
+      content: Buffer.from(JSON.stringify(processes)),
+      call: () => client.call('process/list'),
+      contentOf: ({ processes }) => Buffer.from(JSON.stringify(processes)),
+    };
+  },
+  'bodies of HTTP answers': async (client, folder) => {
+    const { content } = await makeLarge(folder);
+    const origin = createServer((_, response) => response.end(content)).listen(0, '127.0.0.1');
+    await once(origin, 'listening');
+    origin.unref();
+    const { port } = origin.address() as AddressInfo;
+    let n = 0;
+    return {
+      content,
+      call: () =>
+        client.call('http/request', {
+          requestId: `${n++}`,
+          method: 'GET',
+          url: `http://127.0.0.1:${port}/`,
+          headers: [],
+        }),
+      contentOf: ({ bodyBase64 }) => Buffer.from(bodyBase64 as string, 'base64'),
     };
   },
 };

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { type Deferred, deferred } from '../base/index.ts';
+import { AnswerLine } from './answer-line.ts';
+
+describe('a line of answers', () => {
+  it('has those with room made at once', () => {
+    const line = new AnswerLine(1);
+    const made: number[] = [];
+    for (const n of [1, 2, 3]) expect(line.run(() => void made.push(n))).toBeUndefined();
+    expect(made).toEqual([1, 2, 3]);
+  });
+
+  it('has as many made as it is wide while the link is full, and the others in order as it takes them', async () => {
+    const line = new AnswerLine(2);
+    const made: number[] = [];
+    const links: Deferred<void>[] = [];
+    const answer = (n: number) => () => {
+      made.push(n);
+      links.push(deferred());
+      return links.at(-1)!.promise;
+    };
+    const done = [1, 2, 3, 4].map((n) => line.run(answer(n)));
+    expect(made).toEqual([1, 2]);
+    links[1]!.resolve();
+    await done[1];
+    expect(made).toEqual([1, 2, 3]);
+    for (const link of links) link.resolve();
+    await done[2];
+    for (const link of links) link.resolve();
+    await Promise.all(done);
+    expect(made).toEqual([1, 2, 3, 4]);
+  });
+
+  it('goes on behind one that failed', async () => {
+    const line = new AnswerLine(1);
+    const failed = line.run(() => Promise.reject(new Error('lost')));
+    const made = line.run(() => undefined);
+    await expect(failed).rejects.toThrow('lost');
+    await made;
+  });
+});

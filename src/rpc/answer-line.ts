@@ -1,0 +1,41 @@
+type Task = () => void | Promise<void>;
+
+/**
+ * Has answers made one after the other, as the link takes them: while a client does not read, those that wait are not in
+ * memory. A task that returns a promise has found the link full, or has work to do before it sends.
+ */
+export class AnswerLine {
+  readonly #width: number;
+  readonly #waiting: { readonly task: Task; readonly done: () => void }[] = [];
+  #running = 0;
+
+  constructor(width: number) {
+    this.#width = width;
+  }
+
+  /** The promise, if any, resolves when the task is done. */
+  run(task: Task): void | Promise<void> {
+    if (this.#running < this.#width) return this.#start(task);
+    return new Promise((done) => this.#waiting.push({ task, done }));
+  }
+
+  #start(task: Task): void | Promise<void> {
+    const busy = task();
+    if (!busy) return;
+    this.#running++;
+    return busy.finally(() => {
+      this.#running--;
+      this.#advance();
+    });
+  }
+
+  #advance(): void {
+    while (this.#running < this.#width) {
+      const next = this.#waiting.shift();
+      if (!next) return;
+      const busy = this.#start(next.task);
+      if (busy) void busy.finally(next.done);
+      else next.done();
+    }
+  }
+}
