@@ -28,7 +28,8 @@ struct fact_header {
     uint16_t reserved;
 };
 
-enum fact_kind { FACT_WRITE = 1, FACT_NETWORK = 2, FACT_SYSCALL = 3 };
+/* The last frame of a supervisor of its own says that it has seen the end of its command; without it some facts may be missing. */
+enum fact_kind { FACT_WRITE = 1, FACT_NETWORK = 2, FACT_SYSCALL = 3, FACT_END = 255 };
 
 /* What a supervisor has to know about the sandbox of its command. */
 struct watch_options {

@@ -25,7 +25,7 @@ napi_value send_bytes(napi_env env, napi_callback_info info)
     return result;
 }
 
-/* receive(fd, room) */
+/* receive(fd, room): how many bytes, 0 when there are none yet, -1 when there will be none. */
 napi_value receive_bytes(napi_env env, napi_callback_info info)
 {
     size_t count = 2, length;
@@ -39,6 +39,6 @@ napi_value receive_bytes(napi_env env, napi_callback_info info)
     do
         received = recv(fd, room, length, MSG_DONTWAIT);
     while (received < 0 && errno == EINTR);
-    TRY(env, napi_create_int64(env, received < 0 ? 0 : received, &result));
+    TRY(env, napi_create_int64(env, received == 0 ? -1 : received < 0 ? 0 : received, &result));
     return result;
 }

@@ -16,9 +16,10 @@ export function hangUp(fd: number): void {
   addon().hangUp(fd);
 }
 
-/** Receives from a socket what is there, without waiting, and no more than there is room for. */
-export function receiveNow(socket: number, room: Buffer): Buffer {
-  return room.subarray(0, addon().receive(socket, room));
+/** Receives from a socket what is there, without waiting, and no more than there is room for; nothing at the end of the stream. */
+export function receiveNow(socket: number, room: Buffer): Buffer | undefined {
+  const count = addon().receive(socket, room);
+  return count < 0 ? undefined : room.subarray(0, count);
 }
 
 /** A way for a child to hand descriptors to this process, once. */

@@ -46,6 +46,8 @@ export interface ManagedProcessOptions {
   readonly onClosed: () => void;
   /** Called when following the process failed through a fault of ours; the process is ended. */
   readonly onFault: (error: unknown) => void;
+  /** Called when what the sandbox has refused is not known although it should be. */
+  readonly onDenialsLost?: () => void;
 }
 
 type WriteStatus = Result<'process/write'>;
@@ -62,6 +64,7 @@ export class ManagedProcess implements AsyncDisposable {
   readonly #audience: ProcessAudience;
   readonly #onClosed: () => void;
   readonly #onFault: (error: unknown) => void;
+  readonly #onDenialsLost: (() => void) | undefined;
   readonly #output: RetainedOutput;
   readonly #snapshots: OutputSnapshots;
   readonly #input: ProcessInput;
@@ -85,6 +88,7 @@ export class ManagedProcess implements AsyncDisposable {
     this.#audience = audience;
     this.#onClosed = onClosed;
     this.#onFault = options.onFault;
+    this.#onDenialsLost = options.onDenialsLost;
     const drop = (chunk: OutputChunk) => this.#keepers.drop(chunk);
     this.#output = new RetainedOutput({ bytes: retainedOutputBytes, chunks: limits.retainedChunks }, drop);
     this.#snapshots = new OutputSnapshots(retainedOutputBytes, drop);
@@ -164,26 +168,33 @@ export class ManagedProcess implements AsyncDisposable {
   #announceExit(exitCode: number): Promise<void> {
     clearTimeout(this.#heldExit?.timer);
     this.#heldExit = undefined;
+    if (this.#confined?.record?.isIncomplete) this.#onDenialsLost?.();
     return this.#apply({ type: 'exited', exitCode, sandboxDenied: this.#wasDenied(exitCode) });
   }
 
   /** By what the sandbox has refused where that is recorded, and else by what was printed. */
   #wasDenied(exitCode: number): boolean {
     if (!this.#canBeDenied(exitCode)) return false;
-    const record = this.#confined?.record;
+    const record = this.#record;
     if (!record) return looksDenied(exitCode, this.#output.after(0).map(printed));
     if (exitCode === KILLED_BY_FILTER) record.addKilled(basename(this.argv[0] ?? ''));
     return record.denials.length > 0;
   }
 
   get #isKnown(): boolean {
-    return this.#confined?.record !== undefined;
+    return this.#record !== undefined;
+  }
+
+  /** What the sandbox has refused, where all of it is known. */
+  get #record(): Confined['record'] {
+    const record = this.#confined?.record;
+    return record?.isIncomplete ? undefined : record;
   }
 
   /** What the sandbox has refused, for a client that asks; nothing where it is unknown. */
   #denials(): { denials?: Denial[] } {
     if (!this.#audience.wantsDenials) return {};
-    const known = this.#confined && !this.#confined.refused ? this.#confined.record?.denials : [];
+    const known = this.#confined && !this.#confined.refused ? this.#record?.denials : [];
     return known ? { denials: [...known] } : {};
   }
 

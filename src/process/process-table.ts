@@ -104,6 +104,7 @@ export class ProcessTable implements AsyncDisposable {
         this.#onClosed(process);
       },
       onFault: (error) => options.log.error('process.lost', { processId, error: String(error) }),
+      onDenialsLost: () => options.log.warn('denials.lost', { processId, reason: 'their supervisor was killed' }),
     });
     this.#processes.set(processId, process);
     if (params.startId != null)

@@ -209,7 +209,7 @@ function filtered(command: Command, mode: FilterMode, { kept, watch = false, sup
     const inherit = [stageRequest(command, { filter: SECOND }), filter(mode)];
     return unclaimed({ ...staged, inherit });
   }
-  const record = new DenialRecord(() => false);
+  const record = new DenialRecord(() => false, { tellsEnd: supervisor === undefined });
   const program = filter(mode, { files: false, execs: supervisor !== undefined });
   const watched = { facts: SECOND, program, supervisor, ownNetwork: false, partialView: false };
   return {

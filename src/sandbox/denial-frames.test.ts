@@ -24,6 +24,14 @@ function frame({ kind = 1, missing = 0, subject = '/x', program = 'touch', reser
 const wire = (bytes: Buffer): unknown => JSON.parse(JSON.stringify(new DenialFrames().push(bytes)));
 
 describe('frames of refusals', () => {
+  it('end with one that says so', () => {
+    const frames = new DenialFrames();
+    expect(frames.push(frame())).toHaveLength(1);
+    expect(frames.ended).toBe(false);
+    expect(frames.push(frame({ kind: 255, subject: '', program: '' }))).toEqual([]);
+    expect([frames.ended, frames.broken]).toEqual([true, false]);
+  });
+
   it('name the kind, the path or address, and the program', () => {
     const bytes = Buffer.concat([
       frame({ subject: '/a/./b/../c d' }),

@@ -15,6 +15,9 @@ const LONGEST_PROGRAM = 255;
 
 const KINDS: Readonly<Record<number, Denial['kind'] | undefined>> = { 1: 'write', 2: 'network', 3: 'syscall' };
 
+/** Says that nothing more comes. */
+const END = Buffer.from([255, 0, 0, 0, 0, 0, 0, 0]);
+
 /** What all frames of one process take at most: refusals and missing paths are counted apart. */
 const MOST_FRAME_BYTES = 2 * limits.denialsPerProcess * (HEADER_BYTES + LONGEST_SUBJECT + LONGEST_PROGRAM);
 
@@ -23,6 +26,12 @@ export class DenialFrames {
   #rest: Buffer = Buffer.alloc(0);
   #taken = 0;
   #broken = false;
+  #ended = false;
+
+  /** Whether the frame came that ends them. */
+  get ended(): boolean {
+    return this.#ended;
+  }
 
   get broken(): boolean {
     return this.#broken;
@@ -41,6 +50,10 @@ export class DenialFrames {
   #next(): Fact | undefined {
     const rest = this.#rest;
     if (this.#broken || rest.length < HEADER_BYTES) return undefined;
+    if (rest.equals(END)) {
+      this.#ended = true;
+      return undefined;
+    }
     const kind = KINDS[rest.readUInt8(0)];
     const missing = rest.readUInt8(1);
     const subject = rest.readUInt16LE(2);

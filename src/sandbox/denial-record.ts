@@ -12,11 +12,17 @@ export class DenialRecord implements Disposable {
   readonly #frames = new DenialFrames();
   readonly #denials = new Map<string, Denial>();
   readonly #open = { near: true, far: true };
+  readonly #tellsEnd: boolean;
+  #isOver = false;
 
-  /** `hides` tells whether the policy keeps a path that is missing in the view from it. */
-  constructor(hides: (path: string) => boolean) {
+  /**
+   * `hides` tells whether the policy keeps a path that is missing in the view from it, `tellsEnd` whether the supervisor says so when
+   * it has seen the end of its command: the first process of a sandbox does not, whose end is that of the sandbox.
+   */
+  constructor(hides: (path: string) => boolean, { tellsEnd = false } = {}) {
     [this.#nearEnd, this.farEnd] = streamPair();
     this.#hides = hides;
+    this.#tellsEnd = tellsEnd;
   }
 
   /** To be called once the supervisor has inherited its end. */
@@ -29,6 +35,12 @@ export class DenialRecord implements Disposable {
   get denials(): readonly Denial[] {
     this.#receive();
     return [...this.#denials.values()];
+  }
+
+  /** Whether the supervisor was gone before its command, so that refusals may be missing. */
+  get isIncomplete(): boolean {
+    this.#receive();
+    return this.#tellsEnd && this.#isOver && !this.#frames.ended;
   }
 
   /** A program that uses a foreign system call interface is killed without asking the supervisor. */
@@ -47,7 +59,8 @@ export class DenialRecord implements Disposable {
     if (!this.#open.near) return;
     for (;;) {
       const bytes = receiveNow(this.#nearEnd, room);
-      if (bytes.length === 0) return;
+      this.#isOver = bytes === undefined;
+      if (!bytes?.length) return;
       if (this.#frames.broken) return;
       for (const { denial, missing } of this.#frames.push(bytes)) {
         if (missing === undefined || this.#hides(missing)) this.#add(denial);

@@ -13,6 +13,7 @@ import {
   type Account,
   accounts,
   type Denial,
+  outcomeOf,
   type RunOptions,
   readOnly,
   restrictedRead,
@@ -295,6 +296,20 @@ describe.each(accounts)('a client that asks for denials, of a server run by $nam
     const guessed = await run(false);
     expect(guessed.sandboxDenied).toBe(false);
     expect(guessed).not.toHaveProperty('denials');
+  });
+
+  it('tells nothing, and that in the log, when the supervisor of a command with the files of the host was killed', async () => {
+    const permissions = { type: 'managed', file_system: { type: 'unrestricted' }, network: 'restricted' };
+    const script = 'echo $$; read; echo "touch: Operation not permitted" >&2; exit 1';
+    const process = await yard.start(script, { sandbox: { permissions }, stdin: 'open' });
+    await process.until(() => process.output().includes('\n'));
+    const leader = Number(process.output());
+    const [supervisor] = processesWith('sandbox-stage').filter((pid) => markOf(pid) === markOf(leader));
+    globalThis.process.kill(supervisor!, 'SIGKILL');
+    await gone(supervisor!);
+    await yard.client.call('process/closeStdin', { processId: process.id });
+    expect(await outcomeOf(process)).toMatchObject({ exitCode: 1, denials: undefined, denied: true });
+    expect(await yard.server.lineOf('denials.lost')).toMatchObject({ processId: process.id });
   });
 
   it('keeps no supervisor when a command with the files of the host has ended', async () => {
