@@ -8,7 +8,7 @@ import { UsageError } from './usage-error.ts';
 type Setting = keyof ExecServerConfig;
 
 const descriptions: Readonly<Record<Setting, string>> = {
-  shutdownGracePeriodMs: 'how long processes may take to end when the server stops',
+  shutdownGracePeriodMs: 'how long the server may take to stop; its processes have most of it to end by themselves',
   maxProcessesPerConnection: 'processes one client may have running',
   retainedOutputBytesPerProcess: 'output kept per process for late readers; four times as much with --remote',
   allowDirectExec: 'accept process/start in its flat form',

@@ -1,9 +1,10 @@
 import type { Logger } from '../base/index.ts';
 import { exitNow } from '../os/index.ts';
+import { stopTimes } from '../server/index.ts';
 
 /**
- * Ends this process when an orderly stop takes longer than the grace of its commands and a little more: a copy on a thread, or a
- * child that a tracer holds, may never end. The guardian kills what is left then.
+ * Ends this process when an orderly stop takes longer than the grace: a copy on a thread, or a child that a tracer holds, may never
+ * end. The guardian kills what is left then.
  */
 export function endBy(signal: AbortSignal, options: { graceMs: number; exitCode: () => number; log: Logger }): void {
   const { graceMs, exitCode, log } = options;
@@ -11,8 +12,5 @@ export function endBy(signal: AbortSignal, options: { graceMs: number; exitCode:
     log.warn('server.stop_cut_short', { graceMs });
     exitNow(exitCode());
   };
-  signal.addEventListener('abort', () => setTimeout(end, graceMs + ORDERLY_MS).unref(), { once: true });
+  signal.addEventListener('abort', () => setTimeout(end, stopTimes(graceMs).endMs).unref(), { once: true });
 }
-
-/** For sweeps, the last events of clients and the guardian, after the grace. */
-const ORDERLY_MS = 3000;

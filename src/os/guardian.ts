@@ -5,29 +5,37 @@ import { spawnFree } from './spawn.ts';
 
 /**
  * Starts the guardian: a tiny process that kills everything the server has started when this process ends without a word.
- * It is started again if it dies while held; disposing it lets it go without killing.
+ * It is started again if it dies while held; disposing it lets it go without killing. One that cannot be started is an error, or
+ * told to `onFailure` and tried again until it stands.
  */
-export async function startGuardian(server: number): Promise<AsyncDisposable> {
+export async function startGuardian(server: number, onFailure?: (error: unknown) => void): Promise<AsyncDisposable> {
   const guardian = new Guardian(server);
-  await guardian.start();
+  await guardian.start().catch((error) => {
+    if (!onFailure) throw error;
+    onFailure(error);
+    guardian.keepStanding();
+  });
   return guardian;
 }
 
 class Guardian implements AsyncDisposable {
-  readonly #argv: readonly string[];
+  readonly #families: readonly string[];
   /** Shows others that the number of the server is taken. */
   readonly #mark: bigint;
+  /** Settles when it stands again or is not wanted any more. */
+  #restarted: Promise<void> | undefined;
+  #wake = (): void => {};
   #child: NativeChild | undefined;
   #held = true;
 
   constructor(server: number) {
-    this.#argv = [nativeFile('guardian'), familyMark(server, 0, 0).toString(16), SERVER_MASK.toString(16)];
+    this.#families = [familyMark(server, 0, 0).toString(16), SERVER_MASK.toString(16)];
     this.#mark = familyMark(server, ownSessions.guardian, 0);
   }
 
   async start(): Promise<void> {
     const child = spawnFree({
-      argv: this.#argv,
+      argv: [nativeFile('guardian'), ...this.#families],
       cwd: '/',
       env: {},
       io: { type: 'pipe', stdin: 'open' },
@@ -37,7 +45,7 @@ class Guardian implements AsyncDisposable {
     for await (const event of child.events) {
       if (event.type === 'output') {
         child.hold(false);
-        void child.exited.then(() => this.#restart());
+        void child.exited.then(() => this.keepStanding());
         return;
       }
     }
@@ -47,6 +55,8 @@ class Guardian implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#held) return;
     this.#held = false;
+    this.#wake();
+    await this.#restarted;
     this.#child?.hold(true);
     // One byte dismisses it; an end without a byte is the death of the server.
     await this.#child?.stdin?.write(Buffer.from('.')).catch(() => undefined); // already gone
@@ -56,15 +66,29 @@ class Guardian implements AsyncDisposable {
     clearTimeout(patience);
   }
 
-  /** Until it stands again: while there is no process or descriptor for it, parent-death signals are all there is. */
+  /** Starts it again until it stands: while there is no process or descriptor for it, parent-death signals are all there is. */
+  keepStanding(): void {
+    this.#restarted = this.#restart();
+  }
+
   async #restart(): Promise<void> {
     while (this.#held) {
       try {
         return await this.start();
       } catch {
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref());
+        await this.#pause();
       }
     }
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, RETRY_MS).unref();
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 }
 

@@ -2,7 +2,7 @@ import { limits } from '../protocol/limits.ts'; // without the schemas, which a 
 
 /** What an operator can set. */
 export interface ExecServerConfig {
-  /** How long processes may take to end on SIGTERM when the server stops, before they are killed. */
+  /** How long a stop of the server may take; its processes have most of it to end on SIGTERM before they are killed. */
   readonly shutdownGracePeriodMs: number;
   /** Processes one session may have running at a time. */
   readonly maxProcessesPerConnection: number;

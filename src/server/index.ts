@@ -8,4 +8,5 @@ export {
   parseListenUrl,
 } from './listen-url.ts';
 export { openConnectionPoint, type ServeOptions, serve } from './serve.ts';
+export { stopTimes } from './stop-times.ts';
 export { sha256, type WebSocketAuth } from './websocket-auth.ts';

@@ -1,10 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/index.ts';
 import { claimServerNumber, ownSessions, processMarks, sessionNumbers, startGuardian } from '../os/index.ts';
-import { ExecError, limits } from '../protocol/index.ts';
+import { ExecError, limits, SERVER_STOPPING } from '../protocol/index.ts';
 import { CommandLaunchers } from '../sandbox/index.ts';
 import type { ExecServerConfig } from './config.ts';
 import { type Attachment, type ClientWishes, Session } from './session.ts';
+import { stopTimes } from './stop-times.ts';
 
 /** All sessions of a server, attached or waiting to be resumed. */
 export class Sessions implements AsyncDisposable {
@@ -24,14 +25,14 @@ export class Sessions implements AsyncDisposable {
   constructor(config: () => ExecServerConfig, log: Logger) {
     this.#config = config;
     this.#log = log;
-    this.#guardian = startGuardian(this.#server);
-    this.#guardian.catch((error) => log.error('guardian.failed', { error: String(error) }));
+    this.#guardian = startGuardian(this.#server, (error) => log.error('guardian.failed', { error: String(error) }));
   }
 
   /** The mark of the next helper, which the guardian will know as ours. */
   readonly helperMark = processMarks(this.#server, ownSessions.helpers);
 
   create(client: Attachment, wishes: ClientWishes): Session {
+    if (this.#finished) throw new ExecError('invalidRequest', SERVER_STOPPING);
     const session = new Session({
       config: this.#config,
       log: this.#log,
@@ -109,14 +110,23 @@ export class Sessions implements AsyncDisposable {
 
   async #finish(): Promise<void> {
     const sessions = [...this.#sessions.values()];
-    const grace = AbortSignal.timeout(this.#config().shutdownGracePeriodMs);
-    setMaxListeners(0, grace); // every process listens
-    await Promise.all(
+    const { killMs, closeMs } = stopTimes(this.#config().shutdownGracePeriodMs);
+    const kill = AbortSignal.timeout(killMs);
+    setMaxListeners(0, kill); // every process listens
+    const closeAt = performance.now() + closeMs;
+    const ended = Promise.all(
       sessions.map(async ({ processes, client }) => {
-        const hadSome = await processes.endGracefully(grace);
-        if (hadSome) await client?.link.answers?.(LAST_EVENTS_MS);
+        const hadSome = await processes.endGracefully(kill);
+        if (hadSome) await client?.link.answers?.(Math.min(LAST_EVENTS_MS, closeAt - performance.now()));
       }),
     );
+    // What a tracer holds never ends, and is no reason not to close connections.
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise((resolve) => {
+      timer = setTimeout(resolve, closeMs);
+    });
+    await Promise.race([ended, patience]);
+    clearTimeout(timer);
   }
 
   /** Ends every session with all that is left of it. */
@@ -126,8 +136,7 @@ export class Sessions implements AsyncDisposable {
     for (const session of [...this.#sessions.values()]) this.#end(session);
     await Promise.all(this.#ending);
     await this.#launchers[Symbol.asyncDispose]();
-    const guardian = await this.#guardian.catch(() => undefined); // reported when it failed
-    await guardian?.[Symbol.asyncDispose]();
+    await (await this.#guardian)[Symbol.asyncDispose]();
   }
 
   #end(session: Session): void {

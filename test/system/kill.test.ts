@@ -143,7 +143,7 @@ describe('kill means gone', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'a server stopped by %s leaves nothing behind and exits with 0',
     async (signal) => {
-      await using server = await startServer({ args: ['--shutdown-grace-period-ms', '100'] });
+      await using server = await startServer({ args: ['--shutdown-grace-period-ms', '1000'] });
       const client = await connect(server.url);
       const all = await Promise.all(escapes.map((way) => escaped(client, way)));
       expect(await server.stop(signal)).toBe(0);

@@ -65,6 +65,27 @@ describe('the guardian', () => {
     expect(await isAlive(second)).toBe(false);
   });
 
+  it('that cannot be started is tried again until it stands', async () => {
+    const number = claimServerNumber();
+    const script = `
+      const os = await import(${JSON.stringify(os)});
+      const { openSync, closeSync } = await import('node:fs');
+      os.nativeStatus();
+      const taken = [];
+      try {
+        for (;;) taken.push(openSync('/dev/null'));
+      } catch {}
+      await os.startGuardian(${number}, (error) => process._rawDebug('failed', error.message));
+      for (const descriptor of taken) closeSync(descriptor);
+      setInterval(() => {}, 1000);`;
+    const limited = ['prlimit', '--nofile=100:100', process.execPath, '--input-type=module', '-e', script];
+    const node = start(limited, { mark: 0n });
+    await outputMatching(node, /failed/);
+    const guardian = await guardianOf(number);
+    process.kill(node.pid, 'SIGKILL');
+    await gone(guardian);
+  });
+
   it('keeps the number of its server from others', async () => {
     const number = claimServerNumber();
     const guardian = await startGuardian(number);

@@ -16,11 +16,12 @@ import { readOnly } from './sandbox-fixture.ts';
 const GRACE_MS = 300;
 /** The grace, what a sweep and a guardian may take besides, and a busy machine. */
 const PATIENCE_MS = 15_000;
+const BUSY_MACHINE_MS = 2000;
 const args = ['--shutdown-grace-period-ms', String(GRACE_MS)];
 
 /** A server is told to stop: how it ended, or that it did not. */
-async function stopped(server: TestServer): Promise<unknown> {
-  const outcome = await Promise.race([server.stop(), delay(PATIENCE_MS, 'serves on', { ref: false })]);
+async function stopped(server: TestServer, patienceMs = PATIENCE_MS): Promise<unknown> {
+  const outcome = await Promise.race([server.stop(), delay(patienceMs, 'serves on', { ref: false })]);
   if (outcome === 'serves on') server.process.kill('SIGKILL');
   return outcome;
 }
@@ -103,6 +104,25 @@ describe('SIGTERM ends a server with', () => {
     await states[state]!(client, server, scope);
 
     expect(await stopped(server)).toBe(0);
+  });
+});
+
+describe('the grace is all that a stop takes with', () => {
+  it.each([
+    'a child that ignores SIGTERM',
+    'a child held by a tracer',
+    'a child held dead by a tracer',
+    'a guardian that is stopped',
+    'long copies under way',
+  ])('%s', async (state) => {
+    await using scope = new Scope();
+    const graceMs = 3000;
+    const server = await startServer({ args: ['--shutdown-grace-period-ms', String(graceMs)] });
+    const client = await connect(server.url);
+    await states[state]!(client, server, scope);
+
+    expect(await stopped(server, graceMs + BUSY_MACHINE_MS)).toBe(0);
+    expect([1001, 1006]).toContain(await client.closed);
   });
 });
 

@@ -42,6 +42,18 @@ describe('a server that is stopped', () => {
     });
   });
 
+  it('begins no session any more', async () => {
+    await using server = await startServer({ args: ['--shutdown-grace-period-ms', '4000'] });
+    await using client = await connect(server.url);
+    await using late = await connectBare(server.url);
+    const process = await client.start({ argv: stubborn });
+    await process.printed('ready\n');
+    server.process.kill('SIGTERM');
+    await process.printed('no\n');
+
+    await expect(late.initialize()).rejects.toMatchObject({ code: -32600, message: 'exec-server is stopping' });
+  });
+
   it('is not looked for by a client, which gives the reason', async () => {
     await using server = await startServer();
     await using client = await ExecServerClient.connect(webSocket(server.url));
