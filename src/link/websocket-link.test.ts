@@ -53,6 +53,22 @@ describe('a WebSocket link', () => {
     expect(near.source).toBe('websocket JSON-RPC message from exec-server websocket 127.0.0.1:7');
   });
 
+  it('takes nothing for delivered any more once it is being ended', async () => {
+    await using scope = new Scope();
+    const { near, client } = await connected(scope);
+    const pong = new Promise((resolve) => client.once('ping', resolve));
+    let delivered = false;
+    void near.send('{}', () => {
+      delivered = true;
+    });
+    near.probe();
+    near.destroy();
+
+    await pong;
+    await near.closed;
+    expect(delivered).toBe(false);
+  });
+
   it('sends text, also when the message is bytes', async () => {
     await using scope = new Scope();
     const { near, client } = await connected(scope);

@@ -55,6 +55,7 @@ export class WebSocketLink implements Link {
       ws.ping(text);
     });
     ws.on('pong', (data) => {
+      if (this.#closing) return; // what was sent here counts for nobody any more
       try {
         this.#delivery.answered(data.toString('latin1'));
         this.#answers.notify();
