@@ -1,22 +1,29 @@
 import type { LogFields, Logger } from '../base/index.ts';
+import { LogSink } from './log-sink.ts';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 type Level = (typeof levels)[number];
 
 /** Logs to stderr: text for a person on a terminal, a JSON line otherwise. `EXEC_SERVER_LOG` sets the lowest level. */
-export function stderrLogger(env: NodeJS.ProcessEnv, base: LogFields = {}): Logger {
+export function stderrLogger(env: NodeJS.ProcessEnv): Logger {
+  const sink = new LogSink((lines) => format('warn', 'log.dropped', { lines, reason: 'the log is read too slowly' }));
+  process.once('exit', () => sink.flush());
+  return loggerTo(sink, env, {});
+}
+
+function loggerTo(sink: LogSink, env: NodeJS.ProcessEnv, base: LogFields): Logger {
   const wanted = levels.indexOf(env.EXEC_SERVER_LOG as Level);
   const lowest = wanted < 0 ? levels.indexOf('warn') : wanted;
   const log = (level: Level) => (event: string, fields?: LogFields) => {
     if (levels.indexOf(level) < lowest) return;
-    process.stderr.write(`${format(level, event, { ...base, ...fields })}\n`);
+    sink.add(format(level, event, { ...base, ...fields }));
   };
   return {
     debug: log('debug'),
     info: log('info'),
     warn: log('warn'),
     error: log('error'),
-    with: (fields) => stderrLogger(env, { ...base, ...fields }),
+    with: (fields) => loggerTo(sink, env, { ...base, ...fields }),
   };
 }
 

@@ -10,3 +10,8 @@ export function sendNow(socket: Socket, bytes: Uint8Array, more?: Uint8Array): n
   const { _handle: handle } = socket as Socket & { _handle?: { fd?: number } | null };
   return addon().send(handle?.fd ?? -1, bytes, more);
 }
+
+/** The same for a socket that was inherited; how many bytes it took. */
+export function sendToSocket(descriptor: number, bytes: Uint8Array): number {
+  return addon().send(descriptor, bytes, undefined);
+}

@@ -226,8 +226,8 @@ const largeAnswers: Record<string, Ask> = {
     };
   },
   'lists of processes': async (client) => {
-    const argv = ['true', ...Array.from({ length: 8000 }, (_, n) => `an argument, which is number ${n}`)];
-    for (let n = 0; n < 4; n++) await (await client.start({ argv })).closed();
+    const names = Array.from({ length: 8000 }, (_, n) => `an argument, which is number ${n}`);
+    for (let n = 0; n < 2; n++) await client.start({ argv: ['sh', '-c', 'exec sleep 900', ...names] });
     const { processes } = await client.call<{ processes: unknown }>('process/list');
     return {
       content: Buffer.from(JSON.stringify(processes)),

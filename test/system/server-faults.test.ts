@@ -4,8 +4,11 @@ import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { eventually } from '../support/proc.ts';
 import { serverProgram, startServer, TestServer } from '../support/server.ts';
 import { connect } from '../support/wire-client.ts';
 
@@ -15,6 +18,13 @@ const injection = fileURLToPath(new URL('../support/fault-injection.cjs', import
 function startFaulty(fault: 'rejection' | 'exception' | 'descriptor'): Promise<TestServer> {
   return startServer({ env: { NODE_OPTIONS: `--require ${injection}`, INJECTED_FAULT: fault } });
 }
+
+/** Starts a server whose log has a reader that takes nothing at first. */
+const stoppedReaders = {
+  'a pipe':
+    'fifo=$1; shift; mkfifo "$fifo"; sh -c \'echo $$; kill -STOP $$; exec cat\' < "$fifo" >&2 & exec "$@" 2> "$fifo" >&3',
+  'a socket': 'shift; exec "$@" >&3', // which the test itself does not read
+};
 
 async function runsCommands(server: TestServer): Promise<void> {
   await using client = await connect(server.url);
@@ -75,6 +85,36 @@ describe('a server', () => {
     await runsCommands(server);
     expect(server.process.exitCode).toBe(null);
   });
+
+  it.each(Object.entries(stoppedReaders))(
+    'goes on serving when the reader of its log is stopped, behind %s',
+    async (_, script) => {
+      const folder = await mkdtemp(join(tmpdir(), 'server-faults-'));
+      const command = [process.execPath, serverProgram, '--listen', 'ws://127.0.0.1:0'];
+      const child = spawn('sh', ['-c', script, 'sh', join(folder, 'fifo'), ...command], {
+        stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+        env: { ...process.env, EXEC_SERVER_LOG: 'debug' },
+      });
+      const [url] = (await once(createInterface({ input: child.stdio[3] as Readable }), 'line')) as [string];
+      {
+        await using client = await connect(url);
+        for (let n = 0; n < 20_000; n++) client.raw('no message');
+        await client.call('environment/info');
+      }
+
+      let log = '';
+      child.stderr!.on('data', (text) => {
+        log += text;
+      });
+      await eventually('the log', () => log.includes('\n'));
+      const reader = /^\d+$/m.exec(log)?.[0];
+      if (reader) process.kill(Number(reader), 'SIGCONT');
+      await eventually('the number of lines', () => /"event":"log.dropped","lines":\d+/.test(log));
+      child.kill('SIGTERM');
+      await once(child, 'close');
+      await rm(folder, { recursive: true });
+    },
+  );
 
   it('does not end when the reader of its standard output is gone', async () => {
     const url = `ws://127.0.0.1:${await freePort()}`;

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { LogSink } from './log-sink.ts';
+
+/** A reader that takes a number of bytes and then no more. */
+class SlowReader {
+  text = '';
+  room = 0;
+
+  readonly write = (bytes: Buffer): number => {
+    const taken = bytes.subarray(0, this.room);
+    this.room -= taken.length;
+    this.text += taken;
+    return taken.length;
+  };
+}
+
+const loss = (lines: number): string => `${lines} lost`;
+
+describe('a log', () => {
+  it('passes lines on as its reader takes them', () => {
+    const reader = new SlowReader();
+    const sink = new LogSink(loss, reader.write);
+    reader.room = 6;
+    for (const line of ['one', 'two', 'three']) sink.add(line);
+    expect(reader.text).toBe('one\ntw');
+    reader.room = 100;
+    sink.flush();
+    expect(reader.text).toBe('one\ntwo\nthree\n');
+  });
+
+  it('keeps a bounded number of bytes for a reader that takes none, and tells how many lines it has dropped', () => {
+    const reader = new SlowReader();
+    const sink = new LogSink(loss, reader.write);
+    for (let n = 0; n < 1000; n++) sink.add('x'.repeat(1023));
+    expect(reader.text).toBe('');
+    reader.room = Number.POSITIVE_INFINITY;
+    sink.flush();
+    expect(reader.text.length).toBe(256 * 1024 + '744 lost\n'.length);
+    expect(reader.text.endsWith('\n744 lost\n')).toBe(true);
+    sink.add('goes on');
+    expect(reader.text.endsWith('goes on\n')).toBe(true);
+  });
+});

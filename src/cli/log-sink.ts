@@ -1,0 +1,90 @@
+import { constants, fstatSync, openSync, writeSync } from 'node:fs';
+import { nativeStatus, sendToSocket } from '../os/index.ts';
+
+/** Takes as many of the bytes as it can without waiting; none where the reader is gone. */
+type Writer = (bytes: Buffer) => number;
+
+/**
+ * Writes lines to standard error and never waits for their reader: Node would, and the whole server with it, once a pipe is full
+ * whose reader is stopped. A bounded number of bytes is kept for such a reader; what is beyond is dropped and counted.
+ */
+export class LogSink {
+  readonly #write: Writer;
+  readonly #describeLoss: (lines: number) => string;
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #dropped = 0;
+  #retry: NodeJS.Timeout | undefined;
+
+  /** `describeLoss` gives the line that tells how many were dropped. */
+  constructor(describeLoss: (lines: number) => string, write: Writer = writerOf(STDERR)) {
+    this.#describeLoss = describeLoss;
+    this.#write = write;
+  }
+
+  add(line: string): void {
+    const bytes = Buffer.from(`${line}\n`);
+    if (this.#waitingBytes + bytes.length > MOST_WAITING_BYTES) this.#dropped++;
+    else this.#queue(bytes);
+    this.flush();
+  }
+
+  /** Writes what the reader takes now, and tries the rest again later. */
+  flush(): void {
+    for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
+      const written = this.#write(next);
+      this.#waitingBytes -= written;
+      if (written < next.length) {
+        this.#waiting[0] = next.subarray(written);
+        break;
+      }
+      this.#waiting.shift();
+      if (this.#waiting.length === 0 && this.#dropped > 0) this.#tellLoss();
+    }
+    if (this.#waiting.length === 0) this.#retry = void clearTimeout(this.#retry);
+    else this.#retry ??= setInterval(() => this.flush(), RETRY_MS).unref();
+  }
+
+  #queue(bytes: Buffer): void {
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+  }
+
+  #tellLoss(): void {
+    this.#queue(Buffer.from(`${this.#describeLoss(this.#dropped)}\n`));
+    this.#dropped = 0;
+  }
+}
+
+const STDERR = 2;
+const MOST_WAITING_BYTES = 256 * 1024;
+const RETRY_MS = 100;
+
+/**
+ * How to write to a descriptor without waiting. A pipe or terminal is opened once more for it, so that those who share the
+ * descriptor keep theirs as it is; one that cannot be, and a file, is written as it is.
+ */
+function writerOf(descriptor: number): Writer {
+  const plain: Writer = (bytes) => writeSync(descriptor, bytes);
+  try {
+    const found = fstatSync(descriptor);
+    if (found.isSocket()) return nativeStatus().ready ? (bytes) => sendToSocket(descriptor, bytes) : tolerant(plain);
+    if (!found.isFIFO() && !found.isCharacterDevice()) return tolerant(plain);
+    const flags = constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+    const own = openSync(`/proc/self/fd/${descriptor}`, flags);
+    return tolerant((bytes) => writeSync(own, bytes));
+  } catch {
+    return tolerant(plain);
+  }
+}
+
+/** A reader that is gone takes nothing with it. */
+function tolerant(write: Writer): Writer {
+  return (bytes) => {
+    try {
+      return write(bytes);
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === 'EAGAIN' ? 0 : bytes.length;
+    }
+  };
+}
