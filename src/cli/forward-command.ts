@@ -1,4 +1,4 @@
-import { hardenProcess, nativeStatus } from '../os/index.ts';
+import { hardenProcess, nativeStatus, runUnderInit } from '../os/index.ts';
 import { describeOptions, parseOptions } from './arguments.ts';
 import { handleFaults } from './faults.ts';
 import { checkRemoteValues, remoteOptions } from './remote-options.ts';
@@ -34,6 +34,7 @@ export async function forwardCommand(argv: readonly string[]): Promise<number> {
   for (const name of ['remote', 'environment-id', 'connect'] as const) {
     if (values[name] === undefined) throw new UsageError(`--${name} is required`);
   }
+  runUnderInit();
   checkRemoteValues(values);
   if (values['remote-transport'] === 'direct') {
     throw new Error('direct exec-server transport does not support forwarding');

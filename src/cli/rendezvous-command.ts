@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { Logger } from '../base/index.ts';
-import { hardenProcess, nativeStatus } from '../os/index.ts';
+import { hardenProcess, nativeStatus, runUnderInit } from '../os/index.ts';
 import {
   AccessTokens,
   AuditLog,
@@ -92,6 +92,7 @@ export async function rendezvousCommand(argv: readonly string[]): Promise<number
     process.stdout.write(help());
     return 0;
   }
+  runUnderInit();
   const address = parseListen(values.listen ?? 'http://127.0.0.1:0');
   const publicUrl = parsePublicUrl(values['public-url']);
   const cluster = clusterOf(values);
