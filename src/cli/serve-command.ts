@@ -1,4 +1,11 @@
-import { hardenProcess, nativeStatus, ownCredentialDigest, runUnderInit, secretPaths } from '../os/index.ts';
+import {
+  hardenProcess,
+  nativeStatus,
+  ownCredentialDigest,
+  runUnderInit,
+  secretPaths,
+  statePlace,
+} from '../os/index.ts';
 import { inheritPidNamespace } from '../sandbox/index.ts';
 import {
   DEFAULT_LISTEN_URL,
@@ -75,6 +82,8 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   if (pidNamespace(values['linux-sandbox-pid-namespace'] as string | undefined) === 'inherit') inheritPidNamespace();
   secretPaths.add(...secretFiles(values, process.env));
   const log = stderrLogger(process.env);
+  const state = statePlace(process.env);
+  if (state.reason) log.warn('state.kept_elsewhere', { ...state });
   if (process.geteuid?.() === 0) log.info('server.runs_as_root', { advice: 'run it as an ordinary user' });
   const stop = new AbortController();
   using faults = handleFaults(log, stop);

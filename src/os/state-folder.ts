@@ -1,6 +1,27 @@
-import { homedir } from 'node:os';
+import { statSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where a user's servers keep what must outlive them. */
-export const stateFolder = (env: NodeJS.ProcessEnv): string =>
-  join(env.XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'exec-server');
+export interface StatePlace {
+  readonly folder: string;
+  /** Why it is not where it should be. */
+  readonly reason?: string;
+}
+
+/**
+ * Where a user's servers keep what must outlive them. A home that does not exist is not made: somebody may make it later, with
+ * what belongs in it.
+ */
+export function statePlace(env: NodeJS.ProcessEnv): StatePlace {
+  if (env.XDG_STATE_HOME) return { folder: join(env.XDG_STATE_HOME, 'exec-server') };
+  const home = homedir();
+  if (isDirectory(home)) return { folder: join(home, '.local', 'state', 'exec-server') };
+  const folder = join(tmpdir(), `exec-server-${process.geteuid?.()}`);
+  return { folder, reason: `the home directory ${home} does not exist` };
+}
+
+export const stateFolder = (env: NodeJS.ProcessEnv): string => statePlace(env).folder;
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}

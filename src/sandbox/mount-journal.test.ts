@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -45,6 +45,25 @@ describe('the journal of mount points', () => {
     bury();
     sweepMountPoints(journals);
     expect(points.map((point) => existsSync(point))).toEqual([false, true, true]);
+    expect(readdirSync(journals)).toEqual([]);
+  });
+
+  it.skipIf(process.getuid!() === 0)('is kept while something cannot be taken away', () => {
+    const point = join(folder, 'closed/.codex');
+    new MountPoints(new MountJournal(journals)).claim([point]);
+    mkdirSync(point, { recursive: true });
+    chmodSync(join(folder, 'closed'), 0o555);
+    bury();
+    sweepMountPoints(journals);
+    expect([existsSync(point), readdirSync(journals).length]).toEqual([true, 1]);
+    chmodSync(join(folder, 'closed'), 0o755);
+    sweepMountPoints(journals);
+    expect([existsSync(point), readdirSync(journals)]).toEqual([false, []]);
+  });
+
+  it('is not written where others may write', () => {
+    chmodSync(folder, 0o777);
+    new MountPoints(new MountJournal(journals)).claim([join(folder, '.codex')]);
     expect(readdirSync(journals)).toEqual([]);
   });
 

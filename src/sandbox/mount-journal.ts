@@ -1,5 +1,14 @@
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import {
+  appendFileSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmdirSync,
+  rmSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { stateFolder } from '../os/index.ts';
 import { PROTECTED_NAMES } from './mount-plan.ts';
 
@@ -20,12 +29,19 @@ export class MountJournal {
   /** To be called before the mount points are made. */
   add(paths: readonly string[]): void {
     try {
-      if (!this.#written) mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      if (!this.#written) this.#prepare();
       appendFileSync(this.#file, paths.map((path) => `${JSON.stringify(path)}\n`).join(''), { mode: 0o600 });
       this.#written = true;
     } catch {
-      // An account without a home keeps no journal: a crash may leave empty directories behind.
+      // Nothing can be written there, so there is no journal: a crash may leave empty directories behind.
     }
+  }
+
+  /** Not in a directory into which others may write, who could lead our writing elsewhere. */
+  #prepare(): void {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const { uid, mode } = lstatSync(dirname(this.#folder));
+    if (uid !== process.geteuid!() || (mode & 0o022) !== 0) throw new Error(`${this.#folder} belongs to others`);
   }
 
   /** No mount point is left. */
@@ -43,18 +59,25 @@ export function sweepMountPoints(folder: string): void {
   const here = currentProcess();
   for (const name of namesIn(folder)) {
     if (!isOver(name, here)) continue;
-    for (const path of pathsIn(join(folder, name))) removeLeftover(path);
-    rmSync(join(folder, name), { force: true });
+    const kept = pathsIn(join(folder, name)).filter((path) => !isDealtWith(path));
+    if (kept.length === 0) rmSync(join(folder, name), { force: true });
   }
 }
 
-function removeLeftover(path: string): void {
-  if (!(PROTECTED_NAMES as readonly string[]).includes(basename(path))) return;
+/** False when it cannot be removed now but perhaps later. */
+function isDealtWith(path: string): boolean {
+  if (!(PROTECTED_NAMES as readonly string[]).includes(basename(path))) return true;
   try {
     rmdirSync(path);
-  } catch {
-    // gone already, or somebody's by now
+    return true;
+  } catch (error) {
+    return !isRefusal(error); // gone already, or not empty and so somebody's by now
   }
+}
+
+/** Whether the directory around a path is why it cannot be removed. */
+export function isRefusal(error: unknown): boolean {
+  return ['EACCES', 'EPERM', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
 function pathsIn(file: string): string[] {

@@ -1,6 +1,6 @@
 import { rmdirSync, unlinkSync } from 'node:fs';
 import { look } from './disk.ts';
-import type { MountJournal } from './mount-journal.ts';
+import { isRefusal, type MountJournal } from './mount-journal.ts';
 
 interface Use {
   count: number;
@@ -10,11 +10,15 @@ interface Use {
 
 /**
  * The mount points bubblewrap creates on the disk for what is missing there. Sandboxes that run at the same time share
- * them; the last one to end takes them away again, unless something has come to be in them.
+ * them; the last one to end takes them away again, unless something has come to be in them. What cannot be taken away then,
+ * because the directory around it was made unwritable meanwhile, is tried again until it can.
  */
 export class MountPoints {
   readonly #uses = new Map<string, Use>();
+  /** Left where nothing can be removed for now, with the identity they had. */
+  readonly #stuck = new Map<string, string>();
   readonly #journal: MountJournal | undefined;
+  #retry: NodeJS.Timeout | undefined;
 
   constructor(journal?: MountJournal) {
     this.#journal = journal;
@@ -23,7 +27,7 @@ export class MountPoints {
   /** Counts a sandbox in. */
   claim(paths: readonly string[]): Disposable {
     const fresh = paths.filter((path) => !this.#uses.has(path));
-    for (const path of fresh) this.#uses.set(path, { count: 0, before: identityOf(path) });
+    for (const path of fresh) this.#uses.set(path, { count: 0, before: this.#foundAt(path) });
     for (const path of paths) this.#uses.get(path)!.count++;
     const missing = fresh.filter((path) => this.#uses.get(path)!.before === undefined);
     if (missing.length > 0) this.#journal?.add(missing);
@@ -33,9 +37,28 @@ export class MountPoints {
         if (!held) return;
         held = false;
         for (const path of paths) this.#letGo(path);
-        if (this.#uses.size === 0) this.#journal?.clear();
+        this.removeStuck();
       },
     };
+  }
+
+  /** Tries again to take away what could not be. */
+  removeStuck(): void {
+    for (const [path, identity] of this.#stuck) {
+      if (identityOf(path) !== identity || isRemoved(path)) this.#stuck.delete(path);
+    }
+    while (this.#stuck.size > MOST_STUCK) this.#stuck.delete(this.#stuck.keys().next().value!);
+    if (this.#stuck.size === 0) this.#retry = void clearInterval(this.#retry);
+    else this.#retry ??= setInterval(() => this.removeStuck(), RETRY_MS).unref();
+    if (this.#uses.size === 0 && this.#stuck.size === 0) this.#journal?.clear();
+  }
+
+  /** What is at a path that is not ours. */
+  #foundAt(path: string): string | undefined {
+    const identity = identityOf(path);
+    if (identity === undefined || this.#stuck.get(path) !== identity) return identity;
+    this.#stuck.delete(path);
+    return undefined;
   }
 
   /**
@@ -47,9 +70,15 @@ export class MountPoints {
     use.count--;
     if (use.count > 0) return;
     this.#uses.delete(path);
-    if (use.before === undefined || use.before !== identityOf(path)) removeIfEmpty(path);
+    const identity = identityOf(path);
+    if (identity === undefined || use.before === identity) return;
+    if (!isRemoved(path)) this.#stuck.set(path, identity);
   }
 }
+
+/** The journal knows the others. */
+const MOST_STUCK = 1024;
+const RETRY_MS = 5000;
 
 /** Tells a thing from one that has taken its place; numbers are used again, soon. */
 function identityOf(path: string): string | undefined {
@@ -57,12 +86,14 @@ function identityOf(path: string): string | undefined {
   return found && `${found.dev}:${found.ino}:${found.birthtimeMs}`;
 }
 
-function removeIfEmpty(path: string): void {
+/** Removes what is empty; false when that is not possible now. Anything else belongs to others. */
+function isRemoved(path: string): boolean {
   const found = look(path);
   try {
     if (found?.isDirectory()) rmdirSync(path);
     else if (found?.isFile() && found.size === 0) unlinkSync(path);
-  } catch {
-    // it is not empty, so it is somebody's now
+  } catch (error) {
+    return !isRefusal(error);
   }
+  return true;
 }

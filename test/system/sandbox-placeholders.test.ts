@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import {
+  chmodSync,
   chownSync,
   existsSync,
   lstatSync,
@@ -13,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { deferred } from '../../src/base/index.ts';
-import { appeared, uniqueSeconds } from '../support/proc.ts';
+import { appeared, eventually, uniqueSeconds } from '../support/proc.ts';
 import { base64 } from '../support/wire-client.ts';
 import { refusal } from './files-fixture.ts';
 import { accounts, outcomeOf, path, special, uri, workspaceWrite, Yard } from './sandbox-fixture.ts';
@@ -144,6 +145,15 @@ describe.each(accounts)('the workspace on the disk, while a server of $name is a
     await outcomeOf(long);
     expect(readdirSync(root)).toEqual(['file']);
     expect(readFileSync(join(root, 'file'), 'utf8')).toBe('x');
+  });
+
+  it('loses what a command kept from being removed as soon as that is possible', async () => {
+    const before = readdirSync(yard.workspace);
+    expect((await yard.run('chmod 555 .', { entries: workspaceWrite })).exitCode).toBe(0);
+
+    chmodSync(yard.workspace, 0o755);
+    await eventually('the end of what was left', () => !existsSync(yard.at('workspace/.git')));
+    expect(readdirSync(yard.workspace)).toEqual(before);
   });
 
   function own(folder: string): void {
