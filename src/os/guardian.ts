@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { familyMark, ownSessions, SERVER_MASK } from './family-mark.ts';
 import type { NativeChild } from './native-child.ts';
 import { nativeFile } from './native-file.ts';
@@ -42,6 +43,8 @@ class Guardian implements AsyncDisposable {
       mark: this.#mark,
     });
     this.#child = child;
+    living.add(child);
+    void child.exited.then(() => living.delete(child));
     for await (const event of child.events) {
       if (event.type === 'output') {
         child.hold(false);
@@ -61,7 +64,7 @@ class Guardian implements AsyncDisposable {
     // One byte dismisses it; an end without a byte is the death of the server.
     await this.#child?.stdin?.write(Buffer.from('.')).catch(() => undefined); // already gone
     this.#child?.closeOutputs();
-    const patience = setTimeout(() => this.#child?.signal(SIGKILL), DISMISSAL_MS); // it may be stopped
+    const patience = setTimeout(() => this.#child?.signal(constants.signals.SIGKILL), DISMISSAL_MS); // it may be stopped
     await this.#child?.exited;
     clearTimeout(patience);
   }
@@ -92,8 +95,14 @@ class Guardian implements AsyncDisposable {
   }
 }
 
-const SIGKILL = 9;
+const living = new Set<NativeChild>();
+
+/** Has guardians that were stopped go on: this process ends, and they have work to do. */
+export function wakeGuardians(): void {
+  for (const child of living) child.signal(constants.signals.SIGCONT);
+}
+
 /** How long it may take to go; nothing of the server lives any more. */
-const DISMISSAL_MS = 1000;
+const DISMISSAL_MS = 100;
 /** How long after it could not be started this is tried again. */
 const RETRY_MS = 500;

@@ -1,5 +1,6 @@
 import { addon, nativeStatus } from './addon.ts';
 import { errorName } from './error-name.ts';
+import { wakeGuardians } from './guardian.ts';
 import { nativeFile } from './native-file.ts';
 
 /**
@@ -13,7 +14,8 @@ export function runUnderInit(): void {
   throw new Error(`${argv[0]} cannot be started: ${errorName(errno)}`);
 }
 
-/** Ends this process at once. `process.exit` waits for threads that work. */
+/** Ends this process at once; guardians end what it leaves behind. `process.exit` waits for threads that work. */
 export function exitNow(code: number): never {
+  wakeGuardians();
   return addon().exitNow(code);
 }

@@ -67,10 +67,13 @@ const states: Readonly<Record<string, Prepare>> = {
     process.kill(pid, 'SIGKILL');
     await eventually('a zombie', () => stateOf(pid) === 'Z');
   },
-  'a guardian that is stopped': async (client, { pid }) => {
+  'a guardian that is stopped': async (client, { pid }, scope) => {
     await client.start({ argv: ['sleep', '900'] });
     const isGuardian = (child: number) => /guardian/.test(readFileSync(`/proc/${child}/cmdline`, 'latin1'));
-    for (const child of childrenOf(pid)) if (isGuardian(child.pid)) process.kill(child.pid, 'SIGSTOP');
+    for (const child of childrenOf(pid).filter((other) => isGuardian(other.pid))) {
+      process.kill(child.pid, 'SIGSTOP');
+      scope.defer(() => gone(child.pid));
+    }
   },
   'long copies under way': async (client, { pid }, scope) => {
     const folder = mkdtempSync(join(tmpdir(), 'exec-server-copies-'));
