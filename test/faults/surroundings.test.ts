@@ -126,8 +126,8 @@ describe('a server without what others have', () => {
 
   it.each([
     ['no HOME', () => 'unset HOME'],
-    ['a HOME that is not there', (folder: string) => `export HOME=${folder}/missing TMPDIR=${folder}`],
-    ['a HOME that is a file', (folder: string) => `export HOME=/etc/hostname TMPDIR=${folder}`],
+    ['a HOME that is not there', (folder: string) => `HOME=${folder}/missing; export HOME`],
+    ['a HOME that is a file', () => 'HOME=/etc/hostname; export HOME'],
   ])('serves with %s', (_, script) =>
     survives(
       (folder) => ({ under: afterShell(script(folder)) }),
