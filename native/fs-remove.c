@@ -106,6 +106,10 @@ static int remove_at(int parent, const char *name, bool recursive)
     struct removal removal = {.top = -1, .crew = {.work = remove_below_top, .context = &removal}};
     if (unlinkat(parent, name, 0) == 0)
         return 0;
+    if (errno == EROFS) { /* said before the name is looked up */
+        struct stat status;
+        return fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : -EROFS;
+    }
     if (errno != EISDIR && errno != EPERM) /* POSIX has EPERM for directories */
         return -errno;
     if (recursive)

@@ -37,17 +37,20 @@ describe('base64', () => {
   it.each([
     ['the alphabet for URLs', '-_-_', 'Invalid symbol 45, offset 0.'],
     ['a foreign symbol', '*AAA', 'Invalid symbol 42, offset 0.'],
-    ['a letter whose low byte is in the alphabet', 'AA\u0141A', 'Invalid symbol 321, offset 2.'],
+    ['a letter whose low byte is in the alphabet', 'AA\u0141A', 'Invalid symbol 197, offset 2.'],
     ['a line end', 'AAAA\nAAA', 'Invalid symbol 10, offset 4.'],
     ['a blank', 'AAA ', 'Invalid symbol 32, offset 3.'],
     ['a missing pad', 'AAA', 'Invalid padding'],
-    ['one symbol alone', 'A', 'Invalid padding'],
-    ['padding alone', '====', 'Invalid padding'],
-    ['padding in the middle', 'AA==AAAA', 'Invalid padding'],
-    ['a pad inside a group', 'AA=A', 'Invalid padding'],
-    ['three pads', 'A===', 'Invalid padding'],
-    ['bits after the last byte', 'AB==', 'Invalid padding'],
-    ['bits after the last two bytes', 'AAB=', 'Invalid padding'],
+    ['one symbol alone', 'A', 'Invalid input length: 1'],
+    ['one symbol more', 'YWExY', 'Invalid input length: 5'],
+    ['a foreign symbol more', 'AAAA*', 'Invalid symbol 42, offset 4.'],
+    ['a pad more', 'AAAA=', 'Invalid symbol 61, offset 4.'],
+    ['padding alone', '====', 'Invalid symbol 61, offset 0.'],
+    ['padding in the middle', 'AA==AAAA', 'Invalid symbol 61, offset 2.'],
+    ['a pad inside a group', 'AA=A', 'Invalid symbol 61, offset 2.'],
+    ['three pads', 'A===', 'Invalid symbol 61, offset 1.'],
+    ['bits after the last byte', 'AB==', 'Invalid last symbol 66, offset 1.'],
+    ['bits after the last two bytes', 'AAB=', 'Invalid last symbol 66, offset 2.'],
   ])('with %s is refused', (_, text, message) => {
     expect(() => decodeBase64(text)).toThrow(message);
   });

@@ -83,8 +83,26 @@ function decodePortable(text: string): Uint8Array {
   }
 }
 
+/** What is wrong with the text, found in the order and told in the words of the reference's decoder. */
 function base64Error(text: string): Error {
-  const bad = /[^A-Za-z0-9+/=]/.exec(text);
-  if (bad) return new Error(`Invalid symbol ${text.charCodeAt(bad.index)}, offset ${bad.index}.`);
-  return new Error('Invalid padding');
+  const bytes = encodeUtf8(text);
+  const symbol = (at: number): Error => new Error(`Invalid symbol ${bytes[at]}, offset ${at}.`);
+  const lastGroup = bytes.length - (bytes.length % 4 || 4);
+  const foreign = bytes.findIndex((byte, at) => !isSymbol(byte) && (byte !== PAD || at < lastGroup));
+  const alone = bytes.length - 1;
+  if (bytes.length % 4 === 1 && bytes[alone] !== PAD && !isSymbol(bytes[alone]!)) return symbol(alone);
+  if (foreign !== -1 && foreign < lastGroup) return symbol(foreign);
+  const group = bytes.subarray(lastGroup);
+  const pad = group.indexOf(PAD);
+  const isMisplaced = pad !== -1 && (pad < 2 || group.subarray(pad).some((byte) => byte !== PAD));
+  if (isMisplaced && (foreign === -1 || lastGroup + pad < foreign)) return symbol(lastGroup + pad);
+  if (foreign !== -1) return symbol(foreign);
+  if (group.length === 1) return new Error(`Invalid input length: ${bytes.length}`);
+  if (group.length < 4) return new Error('Invalid padding');
+  const last = lastGroup + (pad === -1 ? 4 : pad) - 1;
+  return new Error(`Invalid last symbol ${bytes[last]}, offset ${last}.`);
 }
+
+const PAD = 0x3d;
+
+const isSymbol = (byte: number): boolean => /[A-Za-z0-9+/]/.test(String.fromCharCode(byte));

@@ -1,5 +1,5 @@
-import { type FSWatcher, lstatSync, watch } from 'node:fs';
-import { dirname } from 'node:path';
+import { type FSWatcher, lstatSync, realpathSync, watch } from 'node:fs';
+import { dirname, posix } from 'node:path';
 import type { NativePath, PathUri } from '../protocol/index.ts';
 
 /**
@@ -21,7 +21,9 @@ export class MissingWatch implements Disposable {
     this.#newest = watchId;
     this[Symbol.dispose]();
     if (missing.length === 0 || missing.length > MAX_PATHS) return false;
-    const armed = new ArmedWatch(missing.map(nativeBuffer), present && nativeBuffer(present), () => {
+    const paths = [...missing, ...(present ? [present] : [])].map(nativeBuffer);
+    if (!paths.every((path) => path !== undefined)) return false; // of another host
+    const armed = new ArmedWatch(paths.slice(0, missing.length), paths[missing.length], () => {
       this.#armed = undefined;
       this.#onChanged(watchId);
     });
@@ -54,6 +56,9 @@ class ArmedWatch implements Disposable {
   /** Watches every place where the news would show. False when there is news already, or no way to see it. */
   arm(): boolean {
     if (this.#present && this.#presentAtFirst === undefined) return false;
+    if (!this.#missing.every(isAbsent)) return false;
+    const there = [...this.#missing.map(existingAncestor), ...(this.#present ? [this.#present] : [])];
+    if (there.some(leadsElsewhere)) return false;
     if (this.#follow() && !this.#changed()) return true;
     this[Symbol.dispose]();
     return false;
@@ -124,12 +129,36 @@ function existingAncestor(path: Buffer): Buffer {
   return place;
 }
 
+/** Whether a path that is there is one through a link, which could lead to another place without a change in this one. */
+function leadsElsewhere(path: Buffer): boolean {
+  const text = posix.normalize(path.toString('latin1'));
+  try {
+    return realpathSync(path, 'buffer').toString('latin1') !== (text.length > 1 ? text.replace(/\/$/, '') : text);
+  } catch {
+    return true; // a link to nothing
+  }
+}
+
 /** Latin-1 keeps every byte what it is. */
 const parentOf = (path: Buffer): Buffer => Buffer.from(dirname(path.toString('latin1')), 'latin1');
 
-function nativeBuffer(uri: PathUri): Buffer {
-  const path: NativePath = uri.toNative();
-  return typeof path === 'string' ? Buffer.from(path) : Buffer.from(path);
+/** Undefined for a path of another host. */
+function nativeBuffer(uri: PathUri): Buffer | undefined {
+  try {
+    const path: NativePath = uri.toNative();
+    return typeof path === 'string' ? Buffer.from(path) : Buffer.from(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether nothing is there but something could be: below a file, or with a name that is too long, nothing ever can. */
+function isAbsent(path: Buffer): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
 }
 
 const MAX_PATHS = 64;

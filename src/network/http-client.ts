@@ -179,6 +179,7 @@ function withCookies(message: HttpMessage): HttpMessage {
 async function send(dispatcher: Dispatcher, message: HttpMessage, signal: AbortSignal): Promise<Answer> {
   const { method, url, headers, body } = message;
   try {
+    if (method === 'CONNECT') throw new Error('a tunnel is not an exchange of messages');
     const answer = await dispatcher.request({
       origin: url.origin,
       path: url.pathname + url.search,

@@ -1,4 +1,4 @@
-import { ExecError, type Params } from '../protocol/index.ts';
+import { ExecError, type Params, urlFault } from '../protocol/index.ts';
 
 type RequestParams = Params<'http/request'>;
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -35,8 +35,7 @@ export function httpMessage(params: RequestParams, env: Environment, isUnsendabl
 }
 
 function checkedMethod(method: string): string {
-  // A tunnel is no exchange of messages.
-  if (!TOKEN.test(method) || method === 'CONNECT') {
+  if (!TOKEN.test(method)) {
     throw new ExecError('invalidParams', 'http/request method is invalid: invalid HTTP method');
   }
   return method;
@@ -47,8 +46,7 @@ function checkedUrl(text: string): URL {
   try {
     url = new URL(text);
   } catch {
-    const reason = /^[a-z][a-z0-9+.-]*:/i.test(text) ? 'invalid URL' : 'relative URL without a base';
-    throw new ExecError('invalidParams', `http/request url is invalid: ${reason}`);
+    throw new ExecError('invalidParams', `http/request url is invalid: ${urlFault(text)}`);
   }
   if (!isWeb(url)) {
     const scheme = url.protocol.slice(0, -1);

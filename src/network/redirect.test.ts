@@ -26,6 +26,14 @@ describe('a redirect', () => {
     expect(follow('HEAD', 303, '/next')?.method).toBe('HEAD');
   });
 
+  it('leaves every method but POST alone unless the status asks for a GET', () => {
+    for (const method of ['DELETE', 'PUT', 'PATCH', 'OPTIONS', 'get']) {
+      const next = [301, 302, 303, 307].map((status) => follow(method, status, '/next'));
+      expect(next.map((one) => one?.method)).toEqual([method, method, 'GET', method]);
+      expect(next.map((one) => one?.body?.toString())).toEqual(['body', 'body', undefined, 'body']);
+    }
+  });
+
   it('keeps everything on its own server and says where it comes from', () => {
     const next = follow('GET', 302, '/next');
 

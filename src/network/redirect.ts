@@ -12,7 +12,7 @@ export function redirected(
   const url = redirects.has(status) && location !== undefined ? target(location, message.url) : undefined;
   if (!url) return undefined;
   const { method } = message;
-  const becomesGet = status <= 303 && method !== 'GET' && method !== 'HEAD';
+  const becomesGet = status === 303 ? method !== 'HEAD' : status < 303 && method === 'POST';
   const dropped = new Set([
     'referer',
     ...(becomesGet ? aboutTheBody : []),

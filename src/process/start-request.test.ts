@@ -128,6 +128,20 @@ describe('a start request', () => {
     [{ argv: ['/bin/echo', 'a\0b'] }, -32603, 'nul byte found in provided data'],
     [{ arg0: 'a\0b' }, -32603, 'nul byte found in provided data'],
     [{ env: { A: 'a\0b' } }, -32603, 'data provided contains a nul byte'],
+    [{ env: { PATH: '/bin', A: 'a\0b' }, argv: ['sh'], tty: true }, -32603, 'nul byte found in provided data'],
+    [{ env: { PATH: '/bin', 'A\0b': '' }, argv: ['/nowhere'], tty: true }, -32603, 'nul byte found in provided data'],
+    [{ env: { PATH: '/bin' }, argv: ['sh', 'a\0b'], tty: true }, -32603, 'nul byte found in provided data'],
+    [
+      { env: { PATH: '/bin' }, argv: ['s\0h'], tty: true },
+      -32603,
+      'Unable to spawn s\0h because:\nNo viable candidates found in PATH "/bin"',
+    ],
+    [
+      { env: { PATH: '/bin' }, argv: ['nowhere', 'a\0b'], tty: true },
+      -32603,
+      'Unable to spawn nowhere because:\nNo viable candidates found in PATH "/bin"',
+    ],
+    [{ argv: ['./s\0h'], tty: true }, -32603, 'Unable to spawn /work dir/./s\0h because it does not exist'],
     [
       { cwd: 'file:///C:/Users' },
       -32602,

@@ -1,8 +1,17 @@
 import { userInfo } from 'node:os';
 import type { SpawnOptions } from '../os/index.ts';
 import { ExecError, type Params, type PathUri, type ProcessIo, type Sandbox } from '../protocol/index.ts';
-import { type Confined, confine, expandGlobsLater, type Policy, Refusal, resolvePolicy } from '../sandbox/index.ts';
+import {
+  type Confined,
+  confine,
+  expandGlobsLater,
+  type Policy,
+  Refusal,
+  resolvePolicy,
+  workspaceRootsOf,
+} from '../sandbox/index.ts';
 import { childEnvironment } from './child-environment.ts';
+import { explainSearch } from './program-search.ts';
 
 type StartParams = Params<'process/start'>;
 
@@ -37,14 +46,15 @@ export function resolveStart(
   if (request.argv[0] === '') {
     throw new ExecError('internal', `missing program for ${io.type === 'pty' ? 'PTY' : 'pipe'} spawn`);
   }
-  checkTexts([...request.argv, request.arg0 ?? ''], env);
-  return {
+  const command = {
     argv: request.argv,
     ...(request.arg0 != null && { arg0: request.arg0 }),
     cwd,
     env: io.type === 'pty' && env.SHELL === undefined ? { ...env, SHELL: accountShell() } : env,
     io,
   };
+  checkSpawnable(command, params.sandbox != null);
+  return command;
 }
 
 /** The command held by the sandbox its client asks for. */
@@ -88,11 +98,24 @@ export async function findDenied(
 
 function policyOf(command: Omit<SpawnOptions, 'mark'>, sandbox: Sandbox): Policy {
   const cwd = sandbox.cwd ?? sandbox.policyContext?.cwd;
+  if (cwd) checkPlace('cwd', cwd);
+  for (const root of workspaceRootsOf(sandbox)) checkPlace('workspace root', root);
   return resolvePolicy(sandbox, {
     cwd: () => (cwd ? nativePolicyPath(cwd) : String(command.cwd)),
     tmpdir: command.env.TMPDIR,
     toNative: nativePolicyPath,
   });
+}
+
+/** A place that a sandbox names must be of this host, whatever its entries ask for. */
+function checkPlace(name: string, uri: PathUri): void {
+  try {
+    uri.toNative();
+  } catch (error) {
+    const reason = (error as Error).message;
+    const text = `sandbox ${name} URI \`${uri}\` is not valid on this exec-server host: ${reason}`;
+    throw new ExecError('invalidParams', text);
+  }
 }
 
 function nativePolicyPath(uri: PathUri): string {
@@ -131,12 +154,24 @@ function resolveIo({ io, tty, pipeStdin }: StartParams): ProcessIo {
   return io;
 }
 
-function checkTexts(argv: readonly string[], env: Readonly<Record<string, string>>): void {
-  if (argv.some((text) => text.includes('\0'))) throw new ExecError('internal', 'nul byte found in provided data');
-  if (Object.entries(env).some((pair) => pair.some((text) => text.includes('\0')))) {
-    throw new ExecError('internal', 'data provided contains a nul byte');
-  }
+/**
+ * What the reference refuses before it spawns. At a terminal it looks for the program itself, unless a sandbox does, and never in
+ * a default PATH; of arguments and variables it then says the same.
+ */
+function checkSpawnable(command: Omit<SpawnOptions, 'mark'>, isSandboxed: boolean): void {
+  const { argv, arg0 = '', env, io } = command;
+  const inArguments = [...argv, arg0].some(hasNul);
+  const inVariables = Object.entries(env).some((pair) => pair.some(hasNul));
+  const isTerminal = io.type === 'pty';
+  const isSearched = isTerminal && !isSandboxed && !argv[0]!.startsWith('/');
+  if (!inArguments && !inVariables && !(isSearched && env.PATH === undefined)) return;
+  const notFound = isSearched ? explainSearch(command) : undefined;
+  if (notFound !== undefined) throw new ExecError('internal', notFound);
+  if (inArguments || (inVariables && isTerminal)) throw new ExecError('internal', 'nul byte found in provided data');
+  if (inVariables) throw new ExecError('internal', 'data provided contains a nul byte');
 }
+
+const hasNul = (text: string): boolean => text.includes('\0');
 
 function nativeCwd(cwd: PathUri): string | Buffer {
   try {

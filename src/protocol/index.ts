@@ -32,3 +32,4 @@ export type { Denial, EnvPolicy, OutputStream, ProcessIo, RetainedChunk, SignalN
 export { type PermissionEntry, type PermissionProfile, permissionProfile, type Sandbox, sandbox } from './sandbox.ts';
 export { isSandboxMember, refuseUnknownSandboxMembers } from './sandbox-members.ts';
 export { decode, encode, type Method } from './schema.ts';
+export { urlFault } from './url-fault.ts';

@@ -68,7 +68,8 @@ describe('a path URI', () => {
   it.each([
     ['file:///C:/x', 'file:///C:/x'],
     ['file:///c:/x', 'file:///C:/x'],
-    ['file:///c|/x', 'file:///C:/x'],
+    ['file:/c|/x', 'file:///C:/x'],
+    ['file:c|/x', 'file:///C:/x'],
     ['file:///C:', 'file:///C:'],
     ['file://server/share/x', 'file://server/share/x'],
   ])('of another platform, %s, can be passed on but not used', (uri, href) => {

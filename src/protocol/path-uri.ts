@@ -1,5 +1,6 @@
 import { decodeBase64, decodeLatin1, encodeBase64, encodeUtf8 } from '../base/index.ts';
 import { ExecError } from './errors.ts';
+import { urlFault } from './url-fault.ts';
 
 /** A native path: text where its bytes are UTF-8, the bytes otherwise. */
 export type NativePath = string | Uint8Array;
@@ -12,6 +13,9 @@ const SCHEME = 'file://';
 /** What the rules leave as it is: several times faster than having them applied. */
 const PLAIN = /^file:\/\/(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9_.~+=@,-]+)+$/;
 const LONGEST_PLAIN = 4096;
+
+/** Where the rules take `c|` for a drive, the reference takes it for a name, but only after exactly three slashes. */
+const BAR_NAME = /^(\s*file:\/{3}[a-z])\|(?=[/\\?#\s]|$)/i;
 
 /** A path as it travels: a `file:` URI, parsed by the rules of WHATWG URLs. */
 export class PathUri {
@@ -33,7 +37,7 @@ export class PathUri {
   static parse(text: string): PathUri {
     if (text.length < LONGEST_PLAIN && PLAIN.test(text)) return new PathUri(text, text.slice(SCHEME.length), '');
     if (text.startsWith('/')) return PathUri.fromNative(text);
-    const url = parseUrl(text);
+    const url = parseUrl(text.replace(BAR_NAME, '$1%7C'));
     if (url.protocol !== 'file:') throw invalid(`unsupported path URI scheme \`${url.protocol.slice(0, -1)}\``);
     const [beforeFragment, fragment] = url.href.split('#', 2);
     if (beforeFragment!.includes('?')) throw invalid('query parameters are not allowed in path URIs');
@@ -92,11 +96,7 @@ function parseUrl(text: string): URL {
   try {
     return new URL(text);
   } catch {
-    // Node gives one message for all mistakes; a missing scheme is the usual one.
-    const reason = /^[a-z][a-z0-9+.-]*:/i.test(text)
-      ? 'invalid international domain name'
-      : 'relative URL without a base';
-    throw invalid(`invalid URI: ${reason}`);
+    throw invalid(`invalid URI: ${urlFault(text)}`);
   }
 }
 

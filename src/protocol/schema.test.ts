@@ -35,6 +35,7 @@ describe('decoding parameters', () => {
     [null, 'invalid type: null, expected a map'],
     [[], 'invalid type: sequence, expected a map'],
     [{ name: '', flag: 'yes' }, 'invalid type: string "yes", expected a boolean'],
+    [{ name: '', flag: 'a\0b' }, 'invalid type: string "a\\0b", expected a boolean'],
     [{ name: '', count: -1 }, 'invalid number'],
     [{ name: '', count: 1.5 }, 'invalid number'],
     [{ name: '', count: 2 ** 64 }, 'invalid number'],

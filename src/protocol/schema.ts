@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { decodeBase64, encodeBase64 } from '../base/index.ts';
+import { decodeBase64, encodeBase64, quoted } from '../base/index.ts';
 import { type ErrorKind, ExecError } from './errors.ts';
 import { PathUri } from './path-uri.ts';
 
@@ -175,8 +175,7 @@ function unknownVariant(input: unknown, known: readonly string[]): string {
 function nameOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'sequence';
-  if (typeof value === 'string')
-    return `string ${JSON.stringify(value.length > 200 ? `${value.slice(0, 200)}…` : value)}`;
+  if (typeof value === 'string') return `string ${quoted(value.length > 200 ? `${value.slice(0, 200)}…` : value)}`;
   if (typeof value === 'boolean') return `boolean \`${value}\``;
   return typeof value === 'object' ? 'map' : typeof value;
 }

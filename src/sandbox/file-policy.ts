@@ -1,7 +1,7 @@
 import { secretPaths } from '../os/index.ts';
 import { ExecError, type PathUri, type Sandbox } from '../protocol/index.ts';
 import { type HelperLaunchers, type HelperView, type LaunchedHelper, planHelper } from './helper-launchers.ts';
-import { hasFullRead, needsCwd, type Policy, resolvePolicy } from './policy.ts';
+import { hasFullRead, needsCwd, type Policy, resolvePolicy, workspaceRootsOf } from './policy.ts';
 import { Refusal } from './refusal.ts';
 import { Survey, type SurveyRecord } from './survey.ts';
 
@@ -41,17 +41,25 @@ export function resolveFilePolicy(sandbox: Sandbox, options: FilePolicyOptions):
   const survey = new Survey();
   const resolved = policyOf(sandbox, env, survey);
   const policy = filePolicyOf(resolved, options, survey);
+  if (policy.kind === 'helper') checkPlaces(sandbox);
   const repeatable = resolved.deniedGlobs.length === 0; // a search is no question
   resolutions[mode].set(sandbox, { env, secrets, policy, survey: repeatable ? survey.record() : undefined });
   return policy;
 }
 
+/** Refuses a profile that cannot be understood without the directory that its sandbox does not name. */
+export function requireCwd(sandbox: Sandbox): void {
+  if (sandbox.cwd ?? sandbox.policyContext?.cwd) return;
+  if (!needsCwd(sandbox)) return;
+  throw new ExecError('invalidParams', 'file system sandbox context with dynamic permissions requires cwd');
+}
+
 function policyOf(sandbox: Sandbox, env: FilePolicyOptions['env'], survey: Survey): Policy {
+  requireCwd(sandbox);
   const cwd = sandbox.cwd ?? sandbox.policyContext?.cwd;
-  if (!cwd && needsCwd(sandbox)) {
-    throw new ExecError('invalidParams', 'file system sandbox context with dynamic permissions requires cwd');
-  }
-  return resolvePolicy(sandbox, {
+  const roots = workspaceRootsOf(sandbox);
+  const native = roots.every(isNative) ? sandbox : { ...sandbox, workspaceRoots: roots.filter(isNative) };
+  return resolvePolicy(native, {
     cwd: cwd ? () => nativePath(cwd) : undefined,
     tmpdir: env.TMPDIR,
     toNative: nativePath,
@@ -79,6 +87,27 @@ function identify(view: HelperView, survey: Survey): readonly unknown[] {
 }
 
 const isBind = (option: string | undefined): boolean => /^--(ro-)?bind(-try)?$/.test(option ?? '');
+
+/** A helper works in the directories that its sandbox names: they must be of this host, whatever the entries ask for. */
+function checkPlaces(sandbox: Sandbox): void {
+  (sandbox.cwd ?? sandbox.policyContext?.cwd)?.toNative();
+  try {
+    for (const root of workspaceRootsOf(sandbox)) root.toNative();
+  } catch (error) {
+    const reason = (error as Error).message;
+    const text = `file system sandbox workspace root is not native to this exec-server host: ${reason}`;
+    throw new ExecError('invalidRequest', text);
+  }
+}
+
+function isNative(uri: PathUri): boolean {
+  try {
+    uri.toNative();
+    return true;
+  } catch {
+    return false; // of another host
+  }
+}
 
 function nativePath(uri: PathUri): string {
   try {

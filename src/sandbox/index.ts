@@ -2,10 +2,10 @@ export { bubblewrap, confirmBubblewrap, inheritPidNamespace, tryBubblewrap } fro
 export { CommandLaunchers } from './command-launchers.ts';
 export { type Confined, confine } from './confine.ts';
 export { KILLED_BY_FILTER, looksDenied } from './denial.ts';
-export { resolveFilePolicy } from './file-policy.ts';
+export { requireCwd, resolveFilePolicy } from './file-policy.ts';
 export { expandGlobsLater } from './glob-scan.ts';
 export { HelperLaunchers, type LaunchedHelper } from './helper-launchers.ts';
 export { isNarrower } from './narrower.ts';
-export { hasFullRead, type Policy, resolvePolicy } from './policy.ts';
+export { hasFullRead, type Policy, resolvePolicy, workspaceRootsOf } from './policy.ts';
 export { Refusal } from './refusal.ts';
 export { type Seatbelt, type SeatbeltNetwork, seatbelt, seatbeltArgv } from './seatbelt.ts';

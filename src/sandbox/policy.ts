@@ -85,7 +85,7 @@ export function needsCwd({ permissions }: Sandbox): boolean {
   });
 }
 
-function workspaceRootsOf({ workspaceRoots, policyContext }: Sandbox): readonly PathUri[] {
+export function workspaceRootsOf({ workspaceRoots, policyContext }: Sandbox): readonly PathUri[] {
   return workspaceRoots ?? policyContext?.workspaceRoots ?? [];
 }
 

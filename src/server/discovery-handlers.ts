@@ -1,4 +1,5 @@
 import type { FileService } from '../files/index.ts';
+import { requireCwd } from '../sandbox/index.ts';
 import type { Handlers } from './handlers.ts';
 
 /** What is installed here for agents to use. The code is loaded when it is first asked for. */
@@ -10,6 +11,7 @@ export function discoveryHandlers(files: FileService): Handlers {
     },
 
     'capabilityRoots/discoverV1': async (params) => {
+      for (const { sandbox } of params.roots) if (sandbox) requireCwd(sandbox);
       const { discoverRoots } = await import('../environment/capability-roots.ts');
       return discoverRoots(files, params);
     },

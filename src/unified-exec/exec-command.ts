@@ -1,4 +1,5 @@
 import { type AttemptOptions, actionsOf, Cancelled, type CommandRequest, Rejected } from '../approval/index.ts';
+import { quoted } from '../base/index.ts';
 import { ConnectionLost } from '../client/index.ts';
 import { ExecError } from '../protocol/index.ts';
 import { Attempt } from './attempt.ts';
@@ -7,7 +8,6 @@ import { CommandItem } from './command-item.ts';
 import { type CommandPlan, planCommand } from './command-plan.ts';
 import type { NetworkQuestion } from './network-questions.ts';
 import { interceptPatch } from './patch-interception.ts';
-import { quoted } from './rust-text.ts';
 import type { ExecCommandArguments } from './tool-arguments.ts';
 import { ToolError, type ToolResult } from './tool-result.ts';
 import { startYieldMs } from './yield-window.ts';

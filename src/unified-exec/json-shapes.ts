@@ -1,5 +1,5 @@
+import { floatText, quoted } from '../base/index.ts';
 import { isDigit, type JsonCursor } from './json-cursor.ts';
-import { floatText, quoted } from './rust-text.ts';
 
 /** Reads a value of one shape, or complains. */
 export type Shape<T> = (cursor: JsonCursor) => T;

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -88,6 +88,19 @@ describe('a start that cannot succeed', () => {
       -32603,
       /^Unable to spawn passwd because:\n\/etc\/passwd exists but is not executable\.\nNo viable candidates found in PATH "\/etc"$/,
     ],
+    [
+      { argv: ['sh', '-c', 'exit'], tty: true, env: {} },
+      -32603,
+      /^Unable to spawn sh because:\nUnable to resolve the PATH$/,
+    ],
+    [
+      { argv: ['s\0h'], tty: true },
+      -32603,
+      /^Unable to spawn s\0h because:\nNo viable candidates found in PATH "\/bin"$/,
+    ],
+    [{ argv: ['sh', 'a\0b'], tty: true }, -32603, /^nul byte found in provided data$/],
+    [{ argv: ['sh'], tty: true, env: { PATH: '/bin', A: 'a\0b' } }, -32603, /^nul byte found in provided data$/],
+    [{ argv: ['sh'], tty: false, env: { PATH: '/bin', A: 'a\0b' } }, -32603, /^data provided contains a nul byte$/],
   ])('says why in the words of the reference: %j', async (options, code, message) => {
     await using client = await connect(server.url);
     const failed = client.call('process/start', {
@@ -114,4 +127,88 @@ it('an empty write to a process that has ended is accepted', async () => {
   await ended.closed();
   const written = client.call('process/write', { processId: ended.id, writeId: '1', chunk: '' });
   await expect(written).resolves.toEqual({ status: 'accepted' });
+});
+
+describe('a watch for missing paths', () => {
+  it.each([
+    ['below a file', ['d/f/x'], undefined],
+    ['with a name that is too long', ['n'.repeat(300)], undefined],
+    ['through a link', ['link/x'], undefined],
+    ['beside a link that must stay', ['x'], 'link'],
+    ['beside a link to nothing', ['x'], 'dangling'],
+  ])('watches nothing %s', async (_, missing, present) => {
+    await symlink('d', join(folder, 'link'));
+    await symlink('nothing', join(folder, 'dangling'));
+    await using client = await connect(server.url);
+    const uri = (name: string) => `file://${folder}/${name}`;
+    const watch = { watchId: 1, missing: missing.map(uri), ...(present !== undefined && { present: uri(present) }) };
+    expect(await client.call('fs/watchMissing', watch)).toEqual({ watching: false });
+  });
+
+  it.each(['file:///C:/x', 'file://host/x'])('watches nothing on another host: %s', async (path) => {
+    await using client = await connect(server.url);
+    const beside = client.call('fs/watchMissing', { watchId: 1, missing: [`file://${folder}/x`], present: path });
+    await expect(beside).resolves.toEqual({ watching: false });
+    const missing = client.call('fs/watchMissing', { watchId: 2, missing: [path] });
+    await expect(missing).resolves.toEqual({ watching: false });
+  });
+});
+
+describe('a sandbox that names a place of another host', () => {
+  const readOnly = {
+    type: 'managed',
+    file_system: {
+      type: 'restricted',
+      entries: [{ path: { type: 'special', value: { kind: 'root' } }, access: 'read' }],
+    },
+    network: 'restricted',
+  };
+  const sandbox = { permissions: readOnly, windowsSandboxLevel: 'disabled' };
+  const foreign = "'file:///C:/x' is invalid on 'linux'";
+
+  it.each([
+    [{ cwd: 'file:///C:/x' }, 'sandbox cwd URI `file:///C:/x`', foreign],
+    [
+      { workspaceRoots: ['file:///C:/x'] },
+      'sandbox workspace root URI `file:///C:/x`',
+      `file system sandbox workspace root is not native to this exec-server host: ${foreign}`,
+    ],
+  ])('is refused, whatever its entries ask for: %j', async (place, started, written) => {
+    await using client = await connect(server.url);
+    await expect(client.start({ argv: ['true'], sandbox: { ...sandbox, ...place } })).rejects.toMatchObject({
+      code: -32602,
+      message: `${started} is not valid on this exec-server host: ${foreign}`,
+    });
+    const path = `file://${folder}/d/f`;
+    const write = client.call('fs/writeFile', { path, dataBase64: '', sandbox: { ...sandbox, ...place } });
+    await expect(write).rejects.toMatchObject({ code: -32600, message: written });
+    // What needs no helper needs no place.
+    await client.call('fs/readFile', { path, sandbox: { ...sandbox, ...place } });
+  });
+
+  it('lets nothing be removed that is not there, read-only or not', async () => {
+    await using client = await connect(server.url);
+    const remove = (name: string, force: boolean) =>
+      client.call('fs/remove', { path: `file://${folder}/${name}`, force, sandbox });
+    await expect(remove('none', true)).resolves.toEqual({});
+    await expect(remove('none', false)).rejects.toMatchObject({ code: -32004 });
+    await expect(remove('d', true)).rejects.toMatchObject({ message: 'Read-only file system (os error 30)' });
+  });
+});
+
+it('a discovery whose sandbox lacks its directory is refused as a whole', async () => {
+  await using client = await connect(server.url);
+  const entries = [{ path: { type: 'special', value: { kind: 'project_roots' } }, access: 'write' }];
+  const permissions = { type: 'managed', file_system: { type: 'restricted', entries }, network: 'restricted' };
+  const root = { id: 'r', path: `file://${folder}`, sandbox: { permissions, windowsSandboxLevel: 'disabled' } };
+  await expect(client.call('capabilityRoots/discoverV1', { roots: [root] })).rejects.toMatchObject({
+    code: -32602,
+    message: 'file system sandbox context with dynamic permissions requires cwd',
+  });
+});
+
+it('`c|` is a name after three slashes, and a drive elsewhere', async () => {
+  await using client = await connect(server.url);
+  await expect(client.call('fs/readFile', { path: 'file:///c|/x' })).rejects.toMatchObject({ code: -32004 });
+  await expect(client.call('fs/readFile', { path: 'file:/c|/x' })).rejects.toMatchObject({ code: -32600 });
 });
