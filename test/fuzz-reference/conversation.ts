@@ -1,129 +1,214 @@
-import {
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TrackedProcess } from '../support/tracked-process.ts';
-import { type Answer, connect, type WebSocketClient } from '../support/wire-client.ts';
-import { isGuarded } from './guard.ts';
+import type { Notice } from '../support/tracked-process.ts';
+import {
+  type Answer,
+  connect,
+  connectBare,
+  resume,
+  type WebSocketClient,
+  type WireFailure,
+} from '../support/wire-client.ts';
+import { ComparedProcess } from './compared-process.ts';
+import { decoded } from './guard.ts';
+import { normalised } from './normalise.ts';
 import { type ConfinedServer, SCRATCH } from './pair.ts';
-import type { Step } from './sequence.ts';
+import { memberOf, messageText, type Step } from './step.ts';
 
 export type Outcome = Readonly<Record<string, unknown>>;
 
-/** Sends the steps of one sequence to one server, one after the other; the normalised answers, and the files at the end. */
-export async function converse(server: ConfinedServer, lane: string, steps: readonly Step[]): Promise<Outcome[]> {
-  const folder = join(server.scratch, lane);
-  layOut(folder);
-  await using client = await connect(server.url);
-  const processes = new Map<string, TrackedProcess>();
-  const outcomes: Outcome[] = [];
-  for (const step of steps) {
-    if (!isGuarded(step, join(SCRATCH, lane))) throw new Error(`unguarded: ${JSON.stringify(step)}`);
-    outcomes.push(await take(client, step, processes));
+const PATIENCE_MS = 30_000;
+
+/** The side of one server in a sequence: a connection, its processes and its watch. */
+export class Conversation implements AsyncDisposable {
+  /** The scratch directory of the sequence as this process sees it. */
+  readonly folder: string;
+  readonly #url: string;
+  readonly #processes = new Map<string, ComparedProcess>();
+  #client: WebSocketClient;
+  #session: string;
+  #lost = false;
+  #nextId = 1000;
+  #watched: { readonly id: number; readonly missing: readonly string[] } | undefined;
+
+  private constructor(server: ConfinedServer, lane: string, client: WebSocketClient, session: string) {
+    this.folder = join(server.scratch, lane);
+    this.#url = server.url;
+    this.#client = client;
+    this.#session = session;
+    this.#noticeLoss();
   }
-  for (const [processId, tracked] of processes) {
-    await client.call('process/terminate', { processId }).catch(() => {}); // it has ended
-    await tracked.closed();
+
+  static async start(server: ConfinedServer, lane: string): Promise<Conversation> {
+    const client = await connectBare(server.url);
+    const session = await client.initialize();
+    return new Conversation(server, lane, client, session);
   }
-  outcomes.push({ files: listing(folder) });
-  return outcomes;
-}
 
-/** What every sequence finds. */
-function layOut(folder: string): void {
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(join(folder, 'folder/inner'), { recursive: true });
-  mkdirSync(join(folder, 'empty'));
-  writeFileSync(join(folder, 'file'), 'contents\n');
-  writeFileSync(join(folder, 'folder/file'), 'more\n');
-  symlinkSync('folder', join(folder, 'link'));
-  symlinkSync('nothing', join(folder, 'dangling'));
-}
-
-async function take(client: WebSocketClient, step: Step, processes: Map<string, TrackedProcess>): Promise<Outcome> {
-  if (step.raw !== undefined) return answerToRaw(client, step.raw);
-  const { method, params = {} } = step;
-  if (method !== 'process/start') return answerTo(client, method!, params, processes);
-  const processId = params.processId as string;
-  const known = processes.has(processId);
-  const tracked = known ? undefined : client.track(processId);
-  const outcome = await answerTo(client, method, params, processes);
-  if (!tracked || !('result' in outcome)) return outcome;
-  processes.set(processId, tracked);
-  return { ...outcome, ...(await endOf(tracked, params)) };
-}
-
-/** The output and exit code of a process that ends by itself. */
-async function endOf(tracked: TrackedProcess, params: Readonly<Record<string, unknown>>): Promise<Outcome> {
-  const { argv, tty, pipeStdin } = params;
-  if ((argv as string[])[0] === 'cat' && (tty || pipeStdin)) return {};
-  await tracked.closed();
-  const exited = tracked.notices.find(({ method }) => method === 'process/exited');
-  return {
-    exitCode: exited?.params.exitCode,
-    output: Object.fromEntries(['stdout', 'stderr', 'pty'].map((stream) => [stream, tracked.output(stream)])),
-  };
-}
-
-async function answerTo(
-  client: WebSocketClient,
-  method: string,
-  params: Readonly<Record<string, unknown>>,
-  processes: ReadonlyMap<string, TrackedProcess>,
-): Promise<Outcome> {
-  try {
-    const result = await client.call(method, params);
-    if (method === 'process/terminate') await processes.get(params.processId as string)?.closed();
-    return { result: normalised(method, result) };
-  } catch (error) {
-    const { code, message } = error as { code?: number; message: string };
-    return code === undefined ? { lost: message } : { error: { code, message } };
-  }
-}
-
-/** Messages that a server cannot parse are answered with id -1, in words of its own. */
-async function answerToRaw(client: WebSocketClient, raw: string): Promise<Outcome> {
-  const seen = client.stray.length;
-  client.raw(raw);
-  const isNew = (message: unknown) => client.stray.indexOf(message as Answer) >= seen && 'id' in (message as object);
-  const answer = (await client.strayUntil(isNew).catch(() => ({ id: 'closed' }))) as Answer;
-  if (answer.id === -1) return { id: -1, code: answer.error?.code };
-  return { id: answer.id, result: answer.result, error: answer.error };
-}
-
-/** Leaves out what may differ from run to run. */
-function normalised(method: string, result: Record<string, unknown>): unknown {
-  if (method === 'fs/getMetadata') return { ...result, createdAtMs: 0, modifiedAtMs: 0 };
-  if (method === 'fs/readDirectory') return sorted(result.entries, 'fileName');
-  if (method === 'fs/walk') {
-    return { ...result, entries: sorted(result.entries, 'path'), errors: sorted(result.errors, 'path') };
-  }
-  if (method === 'process/read') {
-    const { chunks: _chunks, nextSeq: _nextSeq, truncated: _truncated, oldestSeq: _oldestSeq, ...rest } = result;
-    return rest;
-  }
-  return result;
-}
-
-const sorted = (list: unknown, key: string): unknown[] =>
-  [...(list as Record<string, string>[])].sort((a, b) => (a[key]! < b[key]! ? -1 : 1));
-
-/** Every file below, with its kind, mode and contents. */
-function listing(folder: string, at = ''): string[] {
-  return readdirSync(join(folder, at))
-    .sort()
-    .flatMap((name) => {
-      const path = join(at, name);
-      const status = lstatSync(join(folder, path));
-      if (status.isSymbolicLink()) return [`${path} -> ${readlinkSync(join(folder, path))}`];
-      if (status.isDirectory()) return [`${path}/ ${(status.mode & 0o777).toString(8)}`, ...listing(folder, path)];
-      return [`${path} ${(status.mode & 0o777).toString(8)} ${readFileSync(join(folder, path), 'base64')}`];
+  /** The normalised outcome of a step. */
+  async take(step: Step): Promise<Outcome> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<Outcome>((resolve) => {
+      timer = setTimeout(resolve, PATIENCE_MS, { late: true });
     });
+    const outcome = await Promise.race([this.#take(step), late]);
+    clearTimeout(timer);
+    if (this.#lost) await this.resume();
+    return outcome;
+  }
+
+  /** Goes on in another connection: handles and watches are gone, processes are not. */
+  async resume(): Promise<void> {
+    await this.#client[Symbol.asyncDispose]();
+    this.#client = await resume(this.#url, this.#session);
+    this.#lost = false;
+    this.#watched = undefined;
+    this.#noticeLoss();
+    for (const [id, process] of this.#processes) process.follow(this.#client.track(id));
+  }
+
+  /** Ends a process if it runs. */
+  async end(processId: string): Promise<void> {
+    const process = this.#processes.get(processId);
+    await this.#client.call('process/terminate', { processId }).catch(() => {}); // there was none
+    await process?.closed();
+  }
+
+  async close(handleId: string): Promise<void> {
+    await this.#client.call('fs/close', { handleId });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const id of this.#processes.keys()) await this.end(id);
+    await this.#client[Symbol.asyncDispose]();
+  }
+
+  async #take(step: Step): Promise<Outcome> {
+    switch (step.kind) {
+      case 'raw':
+        return this.#answerToText(step.text);
+      case 'resume':
+        return this.resume().then(() => ({ resumed: true }));
+      case 'rival':
+        return this.#rival();
+      case 'call': {
+        const outcome = await this.#call(step.method, step.params);
+        return { ...outcome, ...(await this.#watchOutcome()) };
+      }
+    }
+  }
+
+  async #rival(): Promise<Outcome> {
+    await using rival = await connectBare(this.#url);
+    const answer = await rival.initialize({ resumeSessionId: this.#session }).catch((error: WireFailure) => error);
+    if (typeof answer === 'string') return { taken: true };
+    return { code: answer.code, message: answer.message.replace(this.#session, '<session>') };
+  }
+
+  async #call(method: string, params: unknown): Promise<Outcome> {
+    const processId = memberOf(params, 'processId');
+    const isStart = method === 'process/start' && typeof processId === 'string' && !this.#processes.has(processId);
+    const started = isStart ? new ComparedProcess(this.#client.track(processId), params) : undefined;
+    const process = started ?? this.#processes.get(String(processId));
+    const answer = await this.#ask(method, params);
+    const outcome = answer.id === -1 ? malformed(answer) : outcomeOf(method, answer, process);
+    if (!('result' in outcome)) return outcome;
+    if (started) this.#processes.set(String(processId), started);
+    if (method === 'http/request') return { ...outcome, ...(await this.#bodyOf(params)) };
+    if (method === 'fs/watchMissing') this.#rememberWatch(params, outcome);
+    return { ...outcome, ...(await process?.after(method, params, outcome.result)) };
+  }
+
+  /** The answer to a request, or the one with id -1 that says that it could not be read. */
+  async #ask(method: string, params: unknown): Promise<Answer> {
+    const id = this.#nextId++;
+    return this.#exchange(messageText({ id, method, params }), (answer) => answer.id === id || answer.id === -1);
+  }
+
+  async #answerToText(text: string): Promise<Outcome> {
+    const answer = await this.#exchange(text, (message) => message.id !== undefined && !('method' in message));
+    return answer.id === -1 ? malformed(answer) : { id: answer.id, result: answer.result, error: answer.error };
+  }
+
+  async #exchange(text: string, isAnswer: (answer: Answer) => boolean): Promise<Answer> {
+    const { stray } = this.#client;
+    const seen = stray.length;
+    this.#client.raw(text);
+    const isNew = (message: Notice | Answer) => isAnswer(message as Answer) && stray.lastIndexOf(message) >= seen;
+    return this.#client
+      .strayUntil(isNew)
+      .catch(() => ({ error: { code: 0, message: 'connection lost' } })) as Promise<Answer>;
+  }
+
+  /** The streamed body of a response, put together. */
+  async #bodyOf(params: unknown): Promise<Outcome> {
+    if (memberOf(params, 'streamResponse') !== true) return {};
+    const { stray } = this.#client;
+    const deltas = () =>
+      stray.filter(
+        (message) =>
+          memberOf(message, 'method') === 'http/request/bodyDelta' &&
+          memberOf(message, 'params', 'requestId') === memberOf(params, 'requestId'),
+      );
+    await this.#client.strayUntil(() => deltas().some((delta) => memberOf(delta, 'params', 'done') === true));
+    const own = deltas().map((delta) => memberOf(delta, 'params') as Record<string, unknown>);
+    for (const delta of deltas()) stray.splice(stray.indexOf(delta), 1);
+    return {
+      body: Buffer.concat(own.map(({ deltaBase64 }) => Buffer.from(String(deltaBase64), 'base64'))).toString('base64'),
+      error: own.at(-1)?.error,
+      inOrder: own.every(({ seq }, index) => seq === index + 1),
+    };
+  }
+
+  #rememberWatch(params: unknown, { result }: Outcome): void {
+    const id = memberOf(params, 'watchId') as number;
+    if (memberOf(result, 'watching') === true) this.#watched = { id, missing: memberOf(params, 'missing') as string[] };
+    else if (id > (this.#watched?.id ?? 0)) this.#watched = undefined;
+  }
+
+  /** A watch fires when a path appears; more often is allowed. */
+  async #watchOutcome(): Promise<Outcome> {
+    const watch = this.#watched;
+    if (!watch?.missing.some((uri) => this.#exists(uri))) return {};
+    this.#watched = undefined;
+    await this.#client.strayUntil(
+      (message) =>
+        memberOf(message, 'method') === 'fs/missingChanged' && memberOf(message, 'params', 'watchId') === watch.id,
+    );
+    return { fired: true };
+  }
+
+  /** Whether there is something, a dangling link included, in the place that a URI names. */
+  #exists(uri: string): boolean {
+    const native = URL.canParse(uri) ? decoded(new URL(uri).pathname) : '';
+    if (!native.startsWith(`${SCRATCH}/`)) return false;
+    const path = Buffer.from(join(this.folder, '..', native.slice(SCRATCH.length)), 'latin1');
+    try {
+      return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+    } catch {
+      return false; // a file stands where a directory should be, or the name is too long
+    }
+  }
+
+  #noticeLoss(): void {
+    const client = this.#client;
+    void client.closed.then(() => {
+      if (client === this.#client) this.#lost = true;
+    });
+  }
+}
+
+/** Why a message could not be read is said in words of their own. */
+const malformed = ({ error }: Answer): Outcome => ({ id: -1, code: error?.code });
+
+function outcomeOf(method: string, { result, error }: Answer, process: ComparedProcess | undefined): Outcome {
+  return error
+    ? { error: { code: error.code, message: error.message } }
+    : { result: normalised(method, result as Record<string, unknown>, process) };
+}
+
+/** Whether a server still answers. */
+export async function serves(server: ConfinedServer): Promise<boolean> {
+  await using client = await connect(server.url);
+  return (await client.call('environment/status')).status === 'ready';
 }

@@ -1,82 +1,309 @@
 import { posix } from 'node:path';
 import type { Outcome } from './conversation.ts';
-import type { Step } from './sequence.ts';
+import { decoded } from './guard.ts';
+import { memberOf, type Params, type Step } from './step.ts';
 
 /** A difference that is meant to be there. */
 export interface DeclaredDifference {
   /** How its row in docs/compatibility.md begins. */
   readonly row: string;
-  readonly explains?: (step: Step, reference: Outcome, ours: Outcome) => boolean;
-  /** Whether everything after this step may differ because of it. */
-  readonly leavesBehind?: (step: Step) => boolean;
+  readonly explains: (step: Step, reference: Outcome, ours: Outcome) => boolean;
+  /** The request that must get from the reference, which refused this one, what ours gave. */
+  readonly asReference?: (step: Step) => Step;
+  /** What may be in another state afterwards, and is then brought together again. */
+  readonly parts?: readonly Part[];
 }
 
-const member = (step: Step, name: string): unknown => step.params?.[name];
-const messageOf = (outcome: Outcome): string => (outcome.error as { message?: string } | undefined)?.message ?? '';
+type Part = 'files' | 'process' | 'handle' | 'connection';
 
-const codeOf = (outcome: Outcome): number | undefined => (outcome.error as { code?: number } | undefined)?.code;
+const EVERYTHING: readonly Part[] = ['files', 'process', 'handle', 'connection'];
 
-/** Texts about the shape of parameters. */
-const aboutShape =
-  /^(?:invalid (?:type|value|length|URI)|missing field|unknown variant|Invalid |invalid base64|unsupported path URI|query |fragments |fs\/writeFile requires valid base64|'file:)/;
+const method = (step: Step): string => (step.kind === 'call' ? step.method : '');
+const param = (step: Step, ...names: readonly string[]): unknown => memberOf(step, 'params', ...names);
+const messageOf = (outcome: Outcome): string => String(memberOf(outcome, 'error', 'message') ?? '');
+const codeOf = (outcome: Outcome): unknown => memberOf(outcome, 'error', 'code');
+const outputOf = (outcome: Outcome): string =>
+  ['stdout', 'stderr', 'pty'].map((stream) => memberOf(outcome, 'output', stream) ?? '').join('');
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+/** Texts about the shape of parameters, up to the name of the expected type. */
+const SHAPE =
+  /^(?:invalid type: |invalid value|invalid length|invalid number|invalid URI|missing field |unknown variant |Invalid |unsupported path URI|query |fragments |'file:)/;
+
+const isAboutShape = (outcome: Outcome): boolean => codeOf(outcome) === -32602 && SHAPE.test(messageOf(outcome));
+/** The mistake without the name of the expected type; an empty map in the place of a name is a wrong value there. */
+const mistake = (outcome: Outcome): string =>
+  messageOf(outcome)
+    .replace(/,? expected .*$/s, '')
+    .replace(/^invalid value: map$/, 'invalid type: map');
+
+/** Members whose absence means a value and whose null the reference refuses. */
+const notNull = ['pipeStdin', 'mode', 'redirectPolicy', 'headers'];
 
 export const declaredDifferences: readonly DeclaredDifference[] = [
   {
     row: 'of several mistakes in the parameters names the first in the text',
-    explains: (_step, reference, ours) =>
-      codeOf(reference) === -32602 &&
-      [-32602, -32600].includes(codeOf(ours) ?? 0) &&
-      aboutShape.test(messageOf(reference)) &&
-      aboutShape.test(messageOf(ours)),
+    explains: (step, reference, ours) =>
+      (isAboutShape(reference) && isAboutShape(ours) && mistake(reference) === mistake(ours)) ||
+      (codeOf(reference) !== undefined && codeOf(ours) !== undefined && step.kind === 'call' && step.oddities > 1),
   },
   {
-    row: 'refuses `null` for `pipeStdin` and for the `mode` of `fs/open`',
+    row: 'refuses `null` for',
     explains: (step, reference) =>
-      /^invalid type: null/.test(messageOf(reference)) &&
-      (member(step, 'pipeStdin') === null || (step.method === 'fs/open' && member(step, 'mode') === null)),
+      /^invalid type: null/.test(messageOf(reference)) && notNull.some((name) => param(step, name) === null),
+    asReference: (step) => changed(step, (params) => Object.fromEntries(Object.entries(params).filter(isGiven))),
+  },
+  {
+    row: 'accepts arrays as positional parameters',
+    explains: (_step, _reference, ours) => messageOf(ours) === 'invalid type: sequence, expected a map',
+    parts: EVERYTHING,
+  },
+  {
+    row: 'refuses native absolute paths',
+    explains: (step, reference) =>
+      messageOf(reference) === 'invalid URI: relative URL without a base' &&
+      [param(step, 'path'), param(step, 'cwd'), param(step, 'missing'), param(step, 'present')]
+        .flat()
+        .some(isNativePath),
+    asReference: (step) => changed(step, withUris),
+  },
+  {
+    row: 'refuses the `sandboxPolicy` objects of spring 2026',
+    explains: (step, reference, ours) => hasOlderSandbox(step) && isAboutShape(reference) && isAboutShape(ours),
+  },
+  {
+    row: 'refuses the `sandboxPolicy` objects of spring 2026',
+    explains: (step, reference) => hasOlderSandbox(step) && isAboutShape(reference),
+    asReference: (step) => changed(step, (params) => ({ ...params, sandbox: ofToday(params.sandbox) })),
+  },
+  {
+    row: 'refuses the `sandboxPolicy` objects of spring 2026',
+    explains: (step, reference) =>
+      messageOf(reference) === 'missing field `windowsSandboxLevel`' &&
+      param(step, 'sandbox', 'windowsSandboxLevel') === undefined,
+    asReference: (step) =>
+      changed(step, (params) => ({
+        ...params,
+        sandbox: { ...(params.sandbox as object), windowsSandboxLevel: 'disabled' },
+      })),
+  },
+  {
+    row: 'ignores unknown members of a request',
+    explains: (step, _reference, ours) =>
+      param(step, 'sandboxMode') !== undefined && /^unknown field `sandboxMode`/.test(messageOf(ours)),
+    parts: EVERYTHING,
+  },
+  {
+    row: 'a sandboxed command that does not exist exits 101',
+    explains: (step, reference, ours) =>
+      param(step, 'sandbox') != null &&
+      /panicked at .*Failed to execvp|^failed to exec "/s.test(outputOf(reference)) &&
+      (codeOf(ours) === -32603 || /^exec-server: cannot /.test(outputOf(ours))),
+    parts: ['process'],
+  },
+  {
+    row: 'a sandboxed command whose directory its view does not have',
+    explains: (step, _reference, ours) =>
+      param(step, 'sandbox') != null &&
+      ours.exitCode === 1 &&
+      /^exec-server: cannot enter the working directory /.test(outputOf(ours)),
+    parts: ['process'],
+  },
+  {
+    row: 'a sandboxed file call finds missing protected names',
+    explains: (step, reference, ours) =>
+      param(step, 'sandbox') != null &&
+      [param(step, 'path'), param(step, 'destinationPath')].some((path) => /\/\.(?:git|codex)/.test(String(path))) &&
+      (/^Read-only file system/.test(messageOf(ours)) || codeOf(ours) === -32004) &&
+      !isSame(reference.result, {}),
+  },
+  {
+    row: 'under a profile without a readable directory',
+    explains: (step, reference, ours) =>
+      isSame(param(step, 'sandbox', 'permissions', 'file_system', 'entries'), []) &&
+      isSame(reference.result, {}) &&
+      codeOf(ours) === -32004,
+  },
+  {
+    row: 'takes whole numbers up to 2^64',
+    explains: (step, _reference, ours) =>
+      JSON.stringify(step).includes('literal:18446744073709551615') && messageOf(ours) === 'invalid number',
+    parts: EVERYTHING,
+  },
+  {
+    row: 'at a terminal a script that is started as `./x`',
+    explains: (step, reference, ours) =>
+      method(step) === 'process/start' &&
+      param(step, 'tty') === true &&
+      /^\.{1,2}\//.test(String(param(step, 'argv', '0'))) &&
+      isSame({ ...reference, output: 0 }, { ...ours, output: 0 }) &&
+      outputOf(reference).replaceAll(/\/\S*\/\.\//g, './') === outputOf(ours),
   },
   {
     row: '`process/closeStdin`, `resize`',
-    explains: (step, reference) => step.method === 'process/signal' && /^unknown variant/.test(messageOf(reference)),
-  },
-  {
-    row: 'starts a tty command in the home directory',
-    explains: (step, _reference, ours) =>
-      step.method === 'process/start' &&
-      member(step, 'tty') === true &&
-      /^(?:Not a directory|No such file or directory) /.test(messageOf(ours)),
-  },
-  {
-    row: '`fs/walk` spells what it finds as the request spelled the root',
     explains: (step, reference, ours) =>
-      step.method === 'fs/walk' && spelledAlike(JSON.stringify(reference)) === spelledAlike(JSON.stringify(ours)),
+      method(step) === 'process/resize' && codeOf(reference) === -32601 && codeOf(ours) !== -32601,
   },
   {
-    row: '`fs/copy` of a file onto itself empties it',
-    leavesBehind: (step) =>
-      step.method === 'fs/copy' && placeOf(member(step, 'sourcePath')) === placeOf(member(step, 'destinationPath')),
+    row: '`process/closeStdin`, `resize`',
+    explains: (step, reference, ours) =>
+      method(step) === 'process/signal' &&
+      messageOf(reference) === 'unknown variant `kill`, expected `interrupt`' &&
+      isSame(ours.result, {}),
+    parts: ['process'],
   },
   {
     row: '`writeId` is mandatory',
-    explains: (step) => step.method === 'process/write' && member(step, 'writeId') == null,
+    explains: (step, reference, ours) =>
+      method(step) === 'process/write' &&
+      param(step, 'writeId') == null &&
+      isAboutShape(reference) &&
+      memberOf(ours, 'result', 'status') !== undefined,
+    asReference: (step) => changed(step, (params) => ({ ...params, writeId: `fresh ${fresh++}` })),
   },
   {
     row: 'accepts the first write after a process has ended, and loses it',
     explains: (step, reference, ours) =>
-      step.method === 'process/write' &&
-      JSON.stringify(reference.result) === '{"status":"accepted"}' &&
+      method(step) === 'process/write' &&
+      isSame(reference.result, { status: 'accepted' }) &&
       messageOf(ours) === 'failed to write to process stdin',
   },
+  {
+    row: 'starts a tty command in the home directory',
+    explains: (step, reference, ours) =>
+      method(step) === 'process/start' &&
+      param(step, 'tty') === true &&
+      /^(?:Not a directory|No such file or directory) /.test(messageOf(ours)) &&
+      (reference.result !== undefined || /^Unable to spawn |^nul byte/.test(messageOf(reference))),
+    parts: ['process'],
+  },
+  {
+    row: 'with a tty looks up `arg0`',
+    explains: (step, reference, ours) =>
+      looksUpName(step, reference) && messageOf(ours) === 'nul byte found in provided data',
+  },
+  {
+    row: 'with a tty looks up `arg0`',
+    explains: looksUpName,
+    asReference: (step) => changed(step, ({ arg0: _arg0, ...params }) => params),
+  },
+  {
+    row: '`fs/walk` spells what it finds as the request spelled the root',
+    explains: (step, reference, ours) =>
+      method(step) === 'fs/walk' && isSame(spelledAlike(reference.result), spelledAlike(ours.result)),
+  },
+  {
+    row: '`fs/copy` of a file onto itself empties it',
+    explains: (step, reference, ours) =>
+      method(step) === 'fs/copy' &&
+      placeOf(param(step, 'sourcePath')) === placeOf(param(step, 'destinationPath')) &&
+      isSame(reference.result, ours.result),
+    parts: ['files'],
+  },
+  {
+    row: 'masks credentials',
+    explains: (step, reference, ours) =>
+      method(step) === 'environment/info' && isSame(reference.result, withMore(ours.result)),
+  },
+  {
+    row: '`http/request` that could not be sent is told without the reason',
+    explains: (_step, reference, ours) =>
+      messageOf(reference).startsWith('http/request failed: ') &&
+      messageOf(ours).startsWith(`${messageOf(reference)}: `),
+  },
+  {
+    row: '`http/request` sends no `connection` header',
+    explains: (step, reference, ours) =>
+      method(step) === 'http/request' && isSame(withoutFraming(reference), withoutFraming(ours)),
+  },
 ];
+
+let fresh = 0;
+
+/** Whether the reference did not find a program of the name that only the command itself should see. */
+function looksUpName(step: Step, reference: Outcome): boolean {
+  const name = param(step, 'arg0');
+  if (method(step) !== 'process/start' || param(step, 'tty') !== true || typeof name !== 'string') return false;
+  return messageOf(reference).startsWith(`Unable to spawn ${name} because`);
+}
+
+const isGiven = ([name, value]: [string, unknown]): boolean => value !== null || !notNull.includes(name);
+
+const hasOlderSandbox = (step: Step): boolean => typeof param(step, 'sandbox', 'sandboxPolicy') === 'object';
+
+const isNativePath = (path: unknown): boolean => typeof path === 'string' && path.startsWith('/');
+
+/** The step with other parameters. */
+const changed = (step: Step, change: (params: Params) => Params): Step =>
+  step.kind === 'call' ? { ...step, params: change(step.params as Params) } : step;
+
+/** Paths at the top of the parameters as URIs. */
+function withUris(params: Params): Params {
+  const uri = (value: unknown): unknown =>
+    Array.isArray(value) ? value.map(uri) : isNativePath(value) ? `file://${value}` : value;
+  const isPath = (name: string) => ['path', 'cwd', 'missing', 'present'].includes(name);
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, isPath(name) ? uri(value) : value]));
+}
+
+/** What a sandbox of spring 2026 says, as it is said today. */
+function ofToday(older: unknown): unknown {
+  const policy = memberOf(older, 'sandboxPolicy');
+  const special = (kind: string, access: string) => ({ path: { type: 'special', value: { kind } }, access });
+  const restricted = (...entries: unknown[]) => ({
+    type: 'managed',
+    file_system: { type: 'restricted', entries: [special('root', 'read'), ...entries] },
+    network: 'restricted',
+  });
+  const roots = (memberOf(policy, 'writable_roots') ?? memberOf(policy, 'writableRoots') ?? []) as string[];
+  const writable = roots.map((root) => ({ path: { type: 'path', path: `file://${root}` }, access: 'write' }));
+  const profiles: Readonly<Record<string, unknown>> = {
+    'read-only': restricted(),
+    'workspace-write': restricted(...writable, special('slash_tmp', 'write'), special('tmpdir', 'write')),
+    'danger-full-access': { type: 'disabled' },
+    'external-sandbox': { type: 'external', network: 'restricted' },
+  };
+  const type = String(memberOf(policy, 'type')).replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const place = roots[0] === undefined ? {} : { cwd: `file://${roots[0]}` };
+  return { permissions: profiles[type] ?? null, windowsSandboxLevel: 'disabled', ...place };
+}
 
 /** The place a URI names in the layout of the scratch directory. */
 const placeOf = (uri: unknown): string =>
   posix
     .normalize(
-      decodeURIComponent(String(uri))
+      decoded(String(uri))
         .replaceAll(/\/+/g, '/')
         .replace(/\/link(?=\/)/, '/folder'),
     )
     .replace(/\/$/, '');
 
-const spelledAlike = (text: string): string => text.replaceAll('%65', 'e').replaceAll(/(?<!:)\/+/g, '/');
+/** Walks with the usual spelling of every URI. */
+const spelledAlike = (result: unknown): unknown =>
+  JSON.parse(JSON.stringify(result ?? null), (_key, value: unknown) =>
+    typeof value === 'string' && value.startsWith('file:')
+      ? new URL(value).href.replaceAll('%65', 'e').replaceAll(/(?<!:|:\/)\/+/g, '/')
+      : value,
+  );
+
+/** The information of our server with what the reference has and ours does not claim. */
+const withMore = (info: unknown): unknown =>
+  JSON.parse(JSON.stringify(info), (key, value: unknown) =>
+    /^credentialMasking|^linux(?:Approved)?RootWritePreserves/.test(key) ? true : value,
+  );
+
+/** An outcome without the headers that a connection or an empty body calls for, in the request that the server saw. */
+function withoutFraming({ result, body, ...rest }: Outcome): unknown {
+  const head = JSON.parse(JSON.stringify(result ?? null)) as Record<string, unknown> | null;
+  const text = Buffer.from(String(body ?? head?.bodyBase64 ?? ''), 'base64').toString();
+  if (!head || !text.startsWith('{"method"')) return { result, body, ...rest };
+  const seen = JSON.parse(text) as { headers: [string, string][] };
+  const isFraming = ([name, value]: [string, string]) =>
+    name === 'connection' || (name === 'content-length' && value === '0');
+  const headers = (head.headers as { name: string }[]).filter(({ name }) => name !== 'content-length');
+  return {
+    status: head.status,
+    headers,
+    seen: { ...seen, headers: seen.headers.filter((header) => !isFraming(header)) },
+    ...rest,
+  };
+}

@@ -1,6 +1,5 @@
 import { posix } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import type { Step } from './sequence.ts';
+import { memberOf, type Step } from './step.ts';
 
 /** Methods that change files, and the members that say which. */
 const mutating: Readonly<Record<string, readonly string[]>> = {
@@ -12,21 +11,44 @@ const mutating: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Whether a step changes nothing outside the scratch directory of its sequence, however a server reads it. The servers run
- * behind a read-only root besides.
+ * Whether a step changes nothing outside the scratch directory of its sequence and connects to the test's own server alone,
+ * however a server reads it. The servers run behind a read-only root besides.
  */
-export function isGuarded(step: Step, scratch: string): boolean {
-  const members = mutating[step.method ?? ''] ?? [];
-  return members.every((name) => isInside(step.params?.[name], scratch));
+export function isGuarded(step: Step, scratch: string, upstream: string): boolean {
+  if (step.kind !== 'call') return true;
+  if (step.method === 'http/request') return leadsTo(memberOf(step.params, 'url'), upstream);
+  return (mutating[step.method] ?? []).every((name) => isInside(memberOf(step.params, name), scratch));
+}
+
+function leadsTo(url: unknown, upstream: string): boolean {
+  if (typeof url !== 'string' || !URL.canParse(url)) return true; // refused by every server
+  const { protocol, hostname, port } = new URL(url);
+  if (!/^https?:$/.test(protocol)) return true;
+  return hostname === '127.0.0.1' && ['0', new URL(upstream).port].includes(port);
 }
 
 function isInside(path: unknown, scratch: string): boolean {
-  if (typeof path !== 'string' || !path.includes('/')) return true; // refused by every server
-  if (!path.startsWith('file:///') || path.includes('%00')) return !path.startsWith('/');
-  try {
-    const readings = [fileURLToPath(path), posix.normalize(decodeURIComponent(path.slice('file://'.length)))];
-    return readings.every((native) => native.startsWith(`${scratch}/`) && native.length > scratch.length + 1);
-  } catch {
-    return true; // no URI of a file of this machine
-  }
+  if (typeof path !== 'string') return true; // refused by every server
+  const readings = [
+    decoded(
+      path
+        .trim()
+        .replace(/^file:/i, '')
+        .replaceAll('\\', '/')
+        .replace(/^\/\/localhost/, ''),
+    ),
+  ];
+  if (URL.canParse(path)) {
+    const { protocol, host, pathname } = new URL(path);
+    if (protocol !== 'file:' || host !== '') return true; // of another machine
+    readings.push(decoded(pathname));
+  } else if (!path.includes('/')) return true; // no path at all
+  return readings.every((reading) => {
+    const native = posix.normalize(`/${reading}`).replace(/^\/+/, '/');
+    return native.startsWith(`${scratch}/`) && native.length > scratch.length + 1;
+  });
 }
+
+/** Percent signs that are followed by two digits decoded, byte by byte. */
+export const decoded = (text: string): string =>
+  text.replaceAll(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { referenceBinary } from '../support/reference.ts';
 import { announced, serverProgram, type TestServer } from '../support/server.ts';
 
-/** Where both servers see their scratch directory. */
-export const SCRATCH = '/tmp/w';
+/** Where both servers see their scratch directory; the reference puts helpers below its home, and refuses to do so in `/tmp`. */
+export const SCRATCH = '/mnt/w';
 
 /** One server behind a read-only root, with a scratch directory of its own in the place where the other has its own. */
 export class ConfinedServer implements AsyncDisposable {
@@ -24,6 +24,9 @@ export class ConfinedServer implements AsyncDisposable {
   static async start(name: 'reference' | 'ours'): Promise<ConfinedServer> {
     const scratch = realpathSync(mkdtempSync(join(tmpdir(), `exec-server-fuzz-${name}-`)));
     mkdirSync(join(scratch, 'home'));
+    writeFileSync(join(scratch, 'home/empty'), '');
+    const startUp = 'export GREETING=hello\ngreet() { echo "greeted $1"; }\n';
+    for (const name of ['.profile', '.bashrc']) writeFileSync(join(scratch, 'home', name), startUp);
     const program = name === 'ours' ? [process.execPath, serverProgram] : [await referenceBinary(), 'exec-server'];
     const view = [
       '--ro-bind',
@@ -35,10 +38,18 @@ export class ConfinedServer implements AsyncDisposable {
       '/proc',
       '--tmpfs',
       '/tmp',
+      '--tmpfs',
+      '/mnt',
       '--bind',
       scratch,
       SCRATCH,
+      // The start-up files of the machine take no part.
+      '--ro-bind',
+      join(scratch, 'home/empty'),
+      '/etc/profile',
     ];
+    // The reference leaves running what it started; with its first process ends everything.
+    if (name === 'reference') view.push('--unshare-pid');
     const child = spawn('bwrap', [...view, '--die-with-parent', '--', ...program, '--listen', 'ws://127.0.0.1:0'], {
       stdio: ['ignore', 'pipe', 'inherit'],
       cwd: '/',
