@@ -65,7 +65,7 @@ describe('a start request', () => {
   ])('with %j is wired as %j', (wiring, io) => {
     const { tty: _, ...rest } = flat;
 
-    expect(start({ ...rest, ...wiring }).io).toEqual(io);
+    expect(start({ ...rest, argv: ['/bin/prog'], ...wiring }).io).toEqual(io);
   });
 
   it.each([
@@ -83,8 +83,9 @@ describe('a start request', () => {
   it('gets a SHELL on a terminal when it has none, and nothing else', () => {
     const { shell } = userInfo();
 
-    expect(start({ ...flat, tty: true }).env).toEqual({ A: '1', SHELL: shell });
-    expect(start({ ...flat, tty: true, env: { SHELL: '/x' } }).env).toEqual({ SHELL: '/x' });
+    const argv = ['/bin/prog'];
+    expect(start({ ...flat, argv, tty: true }).env).toEqual({ A: '1', SHELL: shell });
+    expect(start({ ...flat, argv, tty: true, env: { SHELL: '/x' } }).env).toEqual({ SHELL: '/x' });
   });
 
   it('may be prepared, and is then taken as it is', () => {

@@ -207,7 +207,7 @@ it('a discovery whose sandbox lacks its directory is refused as a whole', async 
   });
 });
 
-it('`c|` is a name after three slashes, and a drive elsewhere', async () => {
+it('a bar after a letter is part of a name after three slashes, and a drive elsewhere', async () => {
   await using client = await connect(server.url);
   await expect(client.call('fs/readFile', { path: 'file:///c|/x' })).rejects.toMatchObject({ code: -32004 });
   await expect(client.call('fs/readFile', { path: 'file:/c|/x' })).rejects.toMatchObject({ code: -32600 });
