@@ -20,20 +20,33 @@ export interface CopySide {
   read(path: string, size: number): AsyncIterable<Uint8Array>;
   /** Makes a directory and those above it. */
   createRoot(path: string): Promise<'created' | 'existed'>;
-  /** Makes one directory in one that exists; a link in its place is an error. */
-  createDirectory(path: string): Promise<'created' | 'existed'>;
-  setMode(path: string, mode: number): Promise<void>;
-  /** A private directory for unfinished files, in the directory given. */
-  openStaging(directory: string): Promise<Staging>;
+  /** The directory in which everything is written. */
+  openTree(directory: string): Promise<DestinationTree>;
 }
 
-/** Files are written here and then moved to their place, so that a place holds the old content or the new. */
-export interface Staging {
-  placeFile(path: string, mode: number, content: AsyncIterable<Uint8Array>, size: number): Promise<void>;
-  placeLink(path: string, target: string): Promise<void>;
+/**
+ * A directory that is filled. Names are relative to it, and no symbolic link in it is followed. Files are written under temporary
+ * names in a private directory and then moved to their place, so that a place holds the old content or the new.
+ */
+export interface DestinationTree {
+  /** The private directory. */
+  readonly staging: string;
+  /** Makes one directory in one that exists; a link or a file in its place is an error. */
+  createDirectory(name: string): Promise<'created' | 'existed'>;
+  /** Sets the mode of a directory; an empty name is the tree itself. */
+  setMode(name: string, mode: number): Promise<void>;
+  placeFile(name: string, mode: number, content: AsyncIterable<Uint8Array>, size: number): Promise<void>;
+  placeLink(name: string, target: string): Promise<void>;
   /** Removes what is unfinished. */
   close(): Promise<void>;
 }
+
+/** Why something that is in the way stays there. */
+export const inTheWay = {
+  link: 'is a symbolic link where a directory is to be copied; remove it',
+  file: 'is a file where a directory is to be copied; remove it',
+  directory: 'is a directory where a file is to be copied; remove it',
+} as const;
 
 /** The name of a staging directory: hidden, and free. */
 export const stagingName = (): string => `.exec-server-cp-${crypto.randomUUID().slice(0, 13)}`;

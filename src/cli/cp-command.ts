@@ -44,7 +44,7 @@ export async function cpCommand(argv: readonly string[]): Promise<number> {
   }
   const [source, destination, ...more] = positionals;
   if (source === undefined || destination === undefined || more.length > 0) {
-    throw new UsageError('exactly two paths are wanted, SRC and DST');
+    throw new UsageError('expected a source and a destination: SRC DST');
   }
   process.exitCode = CONNECTION_FAILED; // unless something better is known in the end
   const onServer = [source, destination].some((path) => path.startsWith(ON_SERVER));
@@ -63,12 +63,13 @@ async function connected(values: Values<typeof options>): Promise<ExecServerClie
     return await ExecServerClient.connect(connector, { clientName: 'exec-server cp' });
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    process.stderr.write(`Error: ${(error as Error).message}\n`);
+    process.stderr.write(`Error: ${printable((error as Error).message)}\n`);
     return undefined;
   }
 }
 
 function place(path: string, local: CopySide, remote: CopySide): Place {
+  if (path === '') throw new UsageError('a path is empty; . is the current directory');
   if (!path.startsWith(ON_SERVER)) return { side: local, path: resolve(path), name: path };
   const native = path.slice(ON_SERVER.length);
   if (!native.startsWith('/')) throw new UsageError(`${path} must be an absolute path, such as env:/tmp/x`);
@@ -99,9 +100,10 @@ function report({ failures, skipped, ...counts }: TransferOutcome, json: boolean
   for (const { path, message } of skipped) process.stderr.write(`Left out: ${printable(`${path} ${message}`)}\n`);
 }
 
-/** Names come from another machine; none of their characters may move the cursor or colour the terminal. */
+/** Names come from another machine; none of their characters may move the cursor, colour the terminal or turn text around. */
 function printable(text: string): string {
-  return text.replace(/[\x00-\x1f\x7f-\x9f]/g, (character) => {
-    return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
+  return text.replace(/[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu, (character) => {
+    const code = character.codePointAt(0)!.toString(16);
+    return code.length <= 2 ? `\\x${code.padStart(2, '0')}` : `\\u{${code}}`;
   });
 }

@@ -3,7 +3,8 @@
  * other side may lie.
  */
 export class ListedPaths {
-  readonly #directories = new Set<string>(['']);
+  readonly #listed = new Set<string>();
+  readonly #entered = new Set<string>(['']);
   readonly #seen = new Set<string>();
 
   /** Why the path must not be used; undefined for one that may. */
@@ -13,13 +14,19 @@ export class ListedPaths {
     if (wrong !== undefined || names.length > DEEPEST) return 'refused: not a name of something in the directory';
     if (this.#seen.has(path)) return 'refused: listed twice';
     this.#seen.add(path);
-    if (!this.#directories.has(parentOf(path))) return 'refused: it is in no directory that was copied';
-    return undefined;
+    const parent = parentOf(path);
+    if (this.#entered.has(parent)) return undefined;
+    return this.#listed.has(parent) ? 'its directory was not copied' : 'refused: it is in no directory that was listed';
   }
 
-  /** What is listed below this path may be used from now on. */
+  /** The path is told to be a directory. */
+  list(path: string): void {
+    this.#listed.add(path);
+  }
+
+  /** What is listed below this directory may be used from now on. */
   enter(path: string): void {
-    this.#directories.add(path);
+    this.#entered.add(path);
   }
 }
 

@@ -1,27 +1,18 @@
 import { constants } from 'node:fs';
-import {
-  chmod,
-  type FileHandle,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  readlink,
-  rename,
-  rm,
-  stat,
-  symlink,
-} from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, lstat, mkdir, open, readdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import {
   AT_ONCE_BYTES,
   type CopySide,
+  type DestinationTree,
   type Entry,
   entryOf,
+  inTheWay,
   type ListedEntry,
-  type Staging,
   stagingName,
 } from './copy-side.ts';
+import { OpenDirectory } from './open-directory.ts';
+import { messageOf } from './reason.ts';
 
 /** The files of this machine. */
 export class LocalSide implements CopySide {
@@ -30,7 +21,7 @@ export class LocalSide implements CopySide {
       const { mode, size } = await stat(path);
       return entryOf(mode, size, () => '');
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      if (codeOf(error) === 'ENOENT') return undefined;
       throw error;
     }
   }
@@ -46,8 +37,12 @@ export class LocalSide implements CopySide {
       const place = join(directory, name);
       try {
         const { mode, size } = await lstat(place);
-        const target = (mode & constants.S_IFMT) === constants.S_IFLNK ? await readlink(place) : '';
-        const entry = entryOf(mode, size, () => target);
+        const target = (mode & constants.S_IFMT) === constants.S_IFLNK ? await readlink(place, 'buffer') : '';
+        const entry = entryOf(mode, size, () => String(target));
+        if (entry.kind === 'link' && Buffer.compare(Buffer.from(entry.target), Buffer.from(target)) !== 0) {
+          yield { path, problem: 'it is a link whose target is not UTF-8' };
+          continue;
+        }
         yield { path, entry };
         if (entry.kind === 'directory') yield* this.list(place, `${path}/`);
       } catch (error) {
@@ -66,68 +61,99 @@ export class LocalSide implements CopySide {
   }
 
   async createRoot(path: string): Promise<'created' | 'existed'> {
-    if ((await this.entryAt(path))?.kind === 'directory') return 'existed';
-    await mkdir(path, { recursive: true });
-    return 'created';
-  }
-
-  async createDirectory(path: string): Promise<'created' | 'existed'> {
     try {
-      await mkdir(path);
+      await mkdir(path, { mode: PRIVATE });
       return 'created';
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (codeOf(error) === 'ENOENT' && !(await this.entryAt(dirname(path)))) {
+        await this.createRoot(dirname(path)); // not by `recursive`, which never ends in procfs
+        return await this.createRoot(path);
+      }
+      if (codeOf(error) !== 'EEXIST') throw error;
     }
-    const present = await lstat(path);
-    if (present.isSymbolicLink()) throw new Error('is a symbolic link where a directory is to be copied; remove it');
-    if (!present.isDirectory()) throw new Error('is a file where a directory is to be copied; remove it');
+    if ((await this.entryAt(path))?.kind !== 'directory') throw new Error(inTheWay.file);
     return 'existed';
   }
 
-  setMode(path: string, mode: number): Promise<void> {
-    return chmod(path, mode);
-  }
-
-  async openStaging(directory: string): Promise<Staging> {
-    const path = join(directory, stagingName());
-    await mkdir(path, { mode: 0o700 });
-    return new LocalStaging(path);
+  async openTree(directory: string): Promise<DestinationTree> {
+    const root = await OpenDirectory.open(directory);
+    try {
+      const name = stagingName();
+      await mkdir(root.at(name), { mode: PRIVATE });
+      return new LocalTree(root, name, join(directory, name));
+    } catch (error) {
+      await root[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 }
 
-class LocalStaging implements Staging {
-  readonly #path: string;
+/** Directories get their own mode when everything is in them. */
+const PRIVATE = 0o700;
+
+class LocalTree implements DestinationTree {
+  readonly staging: string;
+  readonly #root: OpenDirectory;
+  readonly #stagingName: string;
   #next = 0;
 
-  constructor(path: string) {
-    this.#path = path;
+  constructor(root: OpenDirectory, name: string, staging: string) {
+    this.#root = root;
+    this.#stagingName = name;
+    this.staging = staging;
   }
 
-  async placeFile(path: string, mode: number, content: AsyncIterable<Uint8Array>): Promise<void> {
-    await this.#place(path, async (unfinished) => {
+  async createDirectory(name: string): Promise<'created' | 'existed'> {
+    await using parent = await this.#parentOf(name);
+    const place = parent.at(basename(name));
+    try {
+      await mkdir(place, { mode: PRIVATE });
+      return 'created';
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error;
+    }
+    const present = await lstat(place);
+    if (present.isSymbolicLink()) throw new Error(inTheWay.link);
+    if (!present.isDirectory()) throw new Error(inTheWay.file);
+    return 'existed';
+  }
+
+  async setMode(name: string, mode: number): Promise<void> {
+    await using directory = await this.#root.enter(name);
+    await directory.setMode(mode);
+  }
+
+  async placeFile(name: string, mode: number, content: AsyncIterable<Uint8Array>): Promise<void> {
+    await this.#place(name, async (unfinished) => {
       await using file = await open(unfinished, 'wx', 0o600);
       for await (const bytes of content) await writeAll(file, bytes);
       await file.chmod(mode);
     });
   }
 
-  async placeLink(path: string, target: string): Promise<void> {
-    await this.#place(path, (unfinished) => symlink(target, unfinished));
+  async placeLink(name: string, target: string): Promise<void> {
+    await this.#place(name, (unfinished) => symlink(target, unfinished));
   }
 
   async close(): Promise<void> {
-    await rm(this.#path, { recursive: true, force: true });
+    await using root = this.#root;
+    await rm(root.at(this.#stagingName), { recursive: true, force: true });
   }
 
-  async #place(path: string, create: (unfinished: string) => Promise<void>): Promise<void> {
-    const unfinished = join(this.#path, String(this.#next++));
+  async #place(name: string, create: (unfinished: string) => Promise<void>): Promise<void> {
+    const unfinished = this.#root.at(join(this.#stagingName, String(this.#next++)));
     try {
       await create(unfinished);
-      await rename(unfinished, path);
+      await using parent = await this.#parentOf(name);
+      await rename(unfinished, parent.at(basename(name)));
     } catch (error) {
       await rm(unfinished, { force: true });
-      throw error;
+      throw codeOf(error) === 'EISDIR' ? new Error(inTheWay.directory) : error;
     }
+  }
+
+  #parentOf(name: string): Promise<OpenDirectory> {
+    return this.#root.enter(name.slice(0, Math.max(name.lastIndexOf('/'), 0)));
   }
 }
 
@@ -135,7 +161,4 @@ async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
 }
 
-/** What went wrong, without the code before it and the call after it. */
-export function messageOf(error: unknown): string {
-  return (error as Error).message.replace(/^E[A-Z0-9]+: (.*), \w+(?: '.*')?$/s, '$1');
-}
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;

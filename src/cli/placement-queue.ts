@@ -1,4 +1,6 @@
+import { posix } from 'node:path';
 import { deferred } from '../base/index.ts';
+import { inTheWay } from './copy-side.ts';
 import type { RemoteCommands } from './remote-commands.ts';
 
 /** A finished file or link that goes to its place, or a mode that a directory gets. */
@@ -56,21 +58,35 @@ export class PlacementQueue {
 /** Arguments of one shell: far below what a kernel allows, with paths of any length. */
 const AT_A_TIME = 16;
 
-/** Four words for each placement; prints what its programs said and the status, each ended by a NUL. */
-const SCRIPT = `while [ $# -gt 0 ]; do
+/**
+ * Five words for each placement: kind, mode or target, unfinished file, directory, name in it. Prints what its programs said and
+ * the status, each ended by a NUL. A directory is entered only where its path, links resolved, is the one that was asked for.
+ */
+const SCRIPT = `entered=
+enter() {
+  [ "$1" = "$entered" ] && return
+  entered=
+  cd -P -- "$1" || return
+  [ "$(pwd -P; echo .)" = "$1
+." ] || { echo '${inTheWay.link}'; return 1; }
+  entered=$1
+}
+free() { ! [ -d "$1" ] || [ -L "$1" ] || { echo '${inTheWay.directory}'; return 1; }; }
+while [ $# -gt 0 ]; do
   case $1 in
-    file) chmod -- "$2" "$3" && mv -f -T -- "$3" "$4" ;;
-    link) ln -s -- "$2" "$3" && mv -f -T -- "$3" "$4" ;;
-    mode) chmod -- "$2" "$4" ;;
+    file) enter "$4" && free "./$5" && chmod -- "$2" "$3" && mv -f -T -- "$3" "./$5" ;;
+    link) enter "$4" && free "./$5" && ln -s -- "$2" "$3" && mv -f -T -- "$3" "./$5" ;;
+    mode) enter "$4" && chmod -- "$2" . ;;
   esac 2>&1
   printf '\\0%s\\0' $?
-  shift 4
+  shift 5
 done`;
 
-function order(placement: Placement): [string, string, string, string] {
-  if (placement.type === 'mode') return ['mode', octal(placement.mode), '-', placement.path];
-  const what = placement.type === 'file' ? octal(placement.mode) : placement.target;
-  return [placement.type, what, placement.unfinished, placement.path];
+function order(placement: Placement): [string, string, string, string, string] {
+  const { type, path } = placement;
+  if (type === 'mode') return [type, octal(placement.mode), '-', path, '-'];
+  const what = type === 'file' ? octal(placement.mode) : placement.target;
+  return [type, what, placement.unfinished, posix.dirname(path), posix.basename(path)];
 }
 
 const octal = (mode: number): string => mode.toString(8).padStart(4, '0');

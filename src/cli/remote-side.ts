@@ -1,7 +1,15 @@
 import { posix } from 'node:path';
 import { type ExecServerClient, RemoteFileSystem } from '../client/index.ts';
 import { ExecError, PathUri } from '../protocol/index.ts';
-import { AT_ONCE_BYTES, type CopySide, type Entry, type ListedEntry, type Staging, stagingName } from './copy-side.ts';
+import {
+  AT_ONCE_BYTES,
+  type CopySide,
+  type DestinationTree,
+  type Entry,
+  inTheWay,
+  type ListedEntry,
+  stagingName,
+} from './copy-side.ts';
 import { PlacementQueue } from './placement-queue.ts';
 import { RemoteCommands } from './remote-commands.ts';
 import { listTree } from './tree-listing.ts';
@@ -44,71 +52,71 @@ export class RemoteSide implements CopySide {
   }
 
   async createRoot(path: string): Promise<'created' | 'existed'> {
-    if ((await this.#metadata(path))?.isDirectory) return 'existed';
+    const present = await metadata(this.#files, path);
+    if (present?.isDirectory) return 'existed';
+    if (present) throw new Error(inTheWay.file);
     await this.#files.createDirectory(PathUri.fromNative(path));
     return 'created';
   }
 
-  async createDirectory(path: string): Promise<'created' | 'existed'> {
-    const present = await this.#metadata(path);
-    if (!present) {
-      await this.#files.createDirectory(PathUri.fromNative(path), { recursive: false });
-      return 'created';
-    }
-    if (present.isSymlink) throw new Error('is a symbolic link where a directory is to be copied; remove it');
-    if (!present.isDirectory) throw new Error('is a file where a directory is to be copied; remove it');
-    return 'existed';
-  }
-
-  setMode(path: string, mode: number): Promise<void> {
-    return this.#placements.add({ type: 'mode', mode, path });
-  }
-
-  async openStaging(directory: string): Promise<Staging> {
-    const path = posix.join(directory, stagingName());
-    await this.#commands.output(['mkdir', '-m', '700', '--', path]);
-    return new RemoteStaging(path, this.#files, this.#placements);
-  }
-
-  async #metadata(path: string) {
-    try {
-      return await this.#files.getMetadata(PathUri.fromNative(path));
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+  async openTree(directory: string): Promise<DestinationTree> {
+    const name = stagingName();
+    const root = (await this.#commands.output(['sh', '-c', OPEN, 'sh', directory, name])).slice(0, -1);
+    return new RemoteTree(root, name, this.#files, this.#placements);
   }
 }
 
-class RemoteStaging implements Staging {
-  readonly #path: string;
+/** Makes the private directory and prints the path of the one that it is in, free of links. */
+const OPEN = 'mkdir -m 700 -- "$1/$2" && cd -P -- "$1" && pwd -P';
+
+class RemoteTree implements DestinationTree {
+  readonly staging: string;
+  readonly #root: string;
   readonly #files: RemoteFileSystem;
   readonly #placements: PlacementQueue;
   #next = 0;
 
-  constructor(path: string, files: RemoteFileSystem, placements: PlacementQueue) {
-    this.#path = path;
+  constructor(root: string, name: string, files: RemoteFileSystem, placements: PlacementQueue) {
+    this.staging = posix.join(root, name);
+    this.#root = root;
     this.#files = files;
     this.#placements = placements;
   }
 
-  async placeFile(path: string, mode: number, content: AsyncIterable<Uint8Array>, size: number): Promise<void> {
-    const unfinished = this.#name();
+  async createDirectory(name: string): Promise<'created' | 'existed'> {
+    const path = posix.join(this.#root, name);
+    const present = await metadata(this.#files, path);
+    if (!present) {
+      await this.#files.createDirectory(PathUri.fromNative(path), { recursive: false });
+      return 'created';
+    }
+    if (present.isSymlink) throw new Error(inTheWay.link);
+    if (!present.isDirectory) throw new Error(inTheWay.file);
+    return 'existed';
+  }
+
+  setMode(name: string, mode: number): Promise<void> {
+    return this.#placements.add({ type: 'mode', mode, path: posix.join(this.#root, name) });
+  }
+
+  async placeFile(name: string, mode: number, content: AsyncIterable<Uint8Array>, size: number): Promise<void> {
+    const unfinished = this.#unfinished();
     try {
       await this.#write(PathUri.fromNative(unfinished), content, size);
-      await this.#placements.add({ type: 'file', mode, unfinished, path });
+      await this.#placements.add({ type: 'file', mode, unfinished, path: posix.join(this.#root, name) });
     } catch (error) {
       await this.#files.remove(PathUri.fromNative(unfinished)).catch(() => {}); // `close` tries again
       throw error;
     }
   }
 
-  placeLink(path: string, target: string): Promise<void> {
-    return this.#placements.add({ type: 'link', target, unfinished: this.#name(), path });
+  placeLink(name: string, target: string): Promise<void> {
+    const path = posix.join(this.#root, name);
+    return this.#placements.add({ type: 'link', target, unfinished: this.#unfinished(), path });
   }
 
   async close(): Promise<void> {
-    await this.#files.remove(PathUri.fromNative(this.#path));
+    await this.#files.remove(PathUri.fromNative(this.staging));
   }
 
   async #write(path: PathUri, content: AsyncIterable<Uint8Array>, size: number): Promise<void> {
@@ -121,9 +129,20 @@ class RemoteStaging implements Staging {
     await this.#files.writeFile(path, Buffer.concat(parts));
   }
 
-  #name(): string {
-    return posix.join(this.#path, String(this.#next++));
+  #unfinished(): string {
+    return posix.join(this.staging, String(this.#next++));
   }
 }
+
+async function metadata(files: RemoteFileSystem, path: string): Promise<Metadata | undefined> {
+  try {
+    return await files.getMetadata(PathUri.fromNative(path));
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+type Metadata = Awaited<ReturnType<RemoteFileSystem['getMetadata']>>;
 
 const isNotFound = (error: unknown): boolean => error instanceof ExecError && error.kind === 'notFound';

@@ -2,11 +2,12 @@ import { constants } from 'node:os';
 
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** The first signal asks for an orderly end, the second ends at once; so does an orderly end that takes too long. */
+/** The first signal asks for an orderly end, a later one ends at once; so does an orderly end that takes too long. */
 export class StopSignals implements Disposable {
   readonly #controller = new AbortController();
   readonly #listeners = names.map((name) => ({ name, listener: () => this.#received(name) }));
   #exitCode: number | undefined;
+  #receivedAt = 0;
   #deadline: NodeJS.Timeout | undefined;
 
   constructor() {
@@ -30,7 +31,12 @@ export class StopSignals implements Disposable {
 
   #received(name: (typeof names)[number]): void {
     const code = 128 + constants.signals[name];
-    if (this.#exitCode !== undefined) process.exit(code);
+    const now = performance.now();
+    if (this.#exitCode !== undefined) {
+      if (now - this.#receivedAt > ECHO_MS) process.exit(code);
+      return;
+    }
+    this.#receivedAt = now;
     this.#exitCode = code;
     this.#deadline = setTimeout(() => process.exit(code), ORDERLY_MS).unref();
     this.#controller.abort(new Error(`stopped by ${name}`));
@@ -38,3 +44,6 @@ export class StopSignals implements Disposable {
 }
 
 const ORDERLY_MS = 10_000;
+
+/** `npx` and `timeout` pass on a signal that the terminal has sent to this process as well: one Ctrl-C comes twice. */
+const ECHO_MS = 500;

@@ -1,8 +1,9 @@
+import { setMaxListeners } from 'node:events';
 import { posix } from 'node:path';
 import { ConnectionLost } from '../rpc/index.ts';
-import type { CopySide, Entry, ListedEntry, Staging } from './copy-side.ts';
+import type { CopySide, DestinationTree, Entry, ListedEntry } from './copy-side.ts';
 import { ListedPaths } from './listed-path.ts';
-import { messageOf } from './local-side.ts';
+import { messageOf } from './reason.ts';
 
 /** A path on one side, and what the user calls it. */
 export interface Place {
@@ -36,6 +37,8 @@ export interface Remark {
 interface Copy<E extends Entry = Entry> {
   readonly source: Place;
   readonly destination: Place;
+  /** Of the destination in its tree. */
+  readonly name: string;
   readonly entry: E;
 }
 
@@ -62,6 +65,7 @@ export class Transfer {
   constructor(onProgress: (progress: Progress) => void, signal: AbortSignal) {
     this.#onProgress = onProgress;
     this.#signal = signal;
+    setMaxListeners(AT_A_TIME + 1, signal); // Node warns of more than 10
   }
 
   /** Rejects when a connection is lost, or with the reason of the signal. */
@@ -71,24 +75,42 @@ export class Transfer {
       if (!entry) throw new PlaceError(source, 'no such file or directory');
       const present = await about(destination, () => destination.side.entryAt(destination.path));
       const target = present?.kind === 'directory' ? below(destination, posix.basename(source.path)) : destination;
-      await this.#copy({ source, destination: target, entry });
+      await this.#copy(source, target, entry);
     });
     return { ...this.#done, skipped: this.#skipped, failures: this.#failures };
   }
 
-  async #copy({ source, destination, entry }: Copy): Promise<void> {
+  async #copy(source: Place, destination: Place, entry: Entry): Promise<void> {
     if (entry.kind === 'special') return void this.#skipped.push(special(source, entry.description));
     if (entry.kind === 'link') throw new PlaceError(source, 'is a link that leads nowhere');
     if (entry.kind === 'file') {
-      this.#collect({ source, destination, entry });
-      return await this.#place(parent(destination));
+      this.#collect({ source, destination, name: posix.basename(destination.path), entry });
+      return await this.#inTree(parent(destination), (tree) => this.#place(tree));
     }
     const listing = await this.#listing(source); // before anything is written: the destination may be inside the source
     const made = await about(destination, () => destination.side.createRoot(destination.path));
-    this.#note({ source, destination, entry }, made);
-    await this.#prepare(listing, source, destination);
-    await this.#place(destination);
-    for (const directory of this.#created.reverse()) await this.#setMode(directory);
+    this.#note({ source, destination, name: '', entry }, made);
+    await this.#inTree(destination, async (tree) => {
+      await this.#prepare(tree, listing, source, destination);
+      await this.#place(tree);
+      for (const directory of this.#created.reverse()) await this.#setMode(tree, directory);
+    });
+  }
+
+  /** Unfinished files are gone afterwards; where the server is lost they cannot be removed, and the error says where they are. */
+  async #inTree(directory: Place, fill: (tree: DestinationTree) => Promise<void>): Promise<void> {
+    const tree = await about(directory, () => directory.side.openTree(directory.path));
+    try {
+      await fill(tree);
+    } finally {
+      await tree.close().catch((error) => {
+        if (!isConnectionLost(error)) return this.#failed(directory, error);
+        const left = `${directory.name}/${posix.basename(tree.staging)}`;
+        throw new Error(`${(error as Error).message}; unfinished files may be left in ${left}: remove it`, {
+          cause: error,
+        });
+      });
+    }
   }
 
   async #listing(source: Place): Promise<ListedEntry[]> {
@@ -101,26 +123,32 @@ export class Transfer {
   }
 
   /** Makes the directories and collects everything else. Links come last: nothing is ever written through one of them. */
-  async #prepare(listing: readonly ListedEntry[], source: Place, destination: Place): Promise<void> {
+  async #prepare(
+    tree: DestinationTree,
+    listing: readonly ListedEntry[],
+    source: Place,
+    destination: Place,
+  ): Promise<void> {
     const paths = new ListedPaths();
     for (const listed of listing) {
       const entrySource = below(source, listed.path);
+      if ('entry' in listed && listed.entry.kind === 'directory') paths.list(listed.path);
       await this.#noting(entrySource, async () => {
         const entry = usable(listed, paths);
-        const copy = { source: entrySource, destination: below(destination, listed.path), entry } as Copy;
-        if (await this.#prepareEntry(copy)) paths.enter(listed.path);
+        const copy = { source: entrySource, destination: below(destination, listed.path), name: listed.path, entry };
+        if (await this.#prepareEntry(tree, copy)) paths.enter(listed.path);
       });
     }
   }
 
   /** Whether it is a directory, ready to be filled. */
-  async #prepareEntry({ source, destination, entry }: Copy): Promise<boolean> {
-    if (entry.kind === 'special') this.#skipped.push(special(source, entry.description));
-    else if (entry.kind === 'file') this.#collect({ source, destination, entry });
-    else if (entry.kind === 'link') this.#links.push({ source, destination, entry });
+  async #prepareEntry(tree: DestinationTree, { entry, ...copy }: Copy): Promise<boolean> {
+    if (entry.kind === 'special') this.#skipped.push(special(copy.source, entry.description));
+    else if (entry.kind === 'file') this.#collect({ ...copy, entry });
+    else if (entry.kind === 'link') this.#links.push({ ...copy, entry });
     if (entry.kind !== 'directory') return false;
-    const made = await about(destination, () => destination.side.createDirectory(destination.path));
-    this.#note({ source, destination, entry }, made);
+    const made = await about(copy.destination, () => tree.createDirectory(copy.name));
+    this.#note({ ...copy, entry }, made);
     return true;
   }
 
@@ -135,33 +163,26 @@ export class Transfer {
     this.#advance({ totalBytes: totalBytes + file.entry.size, totalFiles: totalFiles + 1 });
   }
 
-  /** Files, then links, by way of a staging directory. */
-  async #place(directory: Place): Promise<void> {
-    if (this.#files.length === 0 && this.#links.length === 0) return;
-    const staging = await about(directory, () => directory.side.openStaging(directory.path));
-    try {
-      await inParallel(this.#files, (file) => this.#noting(file.source, () => this.#placeFile(staging, file)));
-      await inParallel(this.#links, (link) => this.#noting(link.source, () => this.#placeLink(staging, link)));
-    } finally {
-      await staging.close().catch((error) => this.#failed(directory, error));
-    }
+  async #place(tree: DestinationTree): Promise<void> {
+    await inParallel(this.#files, (file) => this.#noting(file.source, () => this.#placeFile(tree, file)));
+    await inParallel(this.#links, (link) => this.#noting(link.source, () => this.#placeLink(tree, link)));
   }
 
-  async #placeFile(staging: Staging, { source, destination, entry }: FileCopy): Promise<void> {
+  async #placeFile(tree: DestinationTree, { source, destination, name, entry }: FileCopy): Promise<void> {
     const content = this.#counted(this.#taken(source, source.side.read(source.path, entry.size)));
-    await about(destination, () => staging.placeFile(destination.path, entry.mode, content, entry.size));
+    await about(destination, () => tree.placeFile(name, entry.mode, content, entry.size));
     this.#done.files++;
     this.#advance({ doneFiles: this.#done.files });
   }
 
-  async #placeLink(staging: Staging, { destination, entry }: LinkCopy): Promise<void> {
+  async #placeLink(tree: DestinationTree, { destination, name, entry }: LinkCopy): Promise<void> {
     this.#signal.throwIfAborted();
-    await about(destination, () => staging.placeLink(destination.path, entry.target));
+    await about(destination, () => tree.placeLink(name, entry.target));
     this.#done.links++;
   }
 
-  async #setMode({ source, destination, entry }: DirectoryCopy): Promise<void> {
-    await this.#noting(source, () => about(destination, () => destination.side.setMode(destination.path, entry.mode)));
+  async #setMode(tree: DestinationTree, { source, destination, name, entry }: DirectoryCopy): Promise<void> {
+    await this.#noting(source, () => about(destination, () => tree.setMode(name, entry.mode)));
   }
 
   async *#counted(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -22,7 +22,7 @@ export async function* listTree(commands: RemoteCommands, directory: string): As
   }
   const { exitCode } = await process.wait();
   const said = complaints.split('\n').filter((line) => line !== '');
-  for (const problem of said) yield { path: '.', problem };
+  for (const complaint of said) yield parseComplaint(complaint);
   if (exitCode !== 0 && said.length === 0) throw new Error(`the server's listing ended with ${exitCode}`);
 }
 
@@ -53,6 +53,12 @@ const FIELDS = 3;
 /** Longer than any path or link of Linux. */
 const LONGEST_FIELD = 16 * 1024;
 const LONGEST_COMPLAINT = 64 * 1024;
+
+/** GNU's `find: './a': Permission denied` or BusyBox's `find: ./a: Permission denied`; others are about the whole listing. */
+function parseComplaint(complaint: string): ListedEntry {
+  const [, path = '.', problem = complaint] = /^[a-z]+: '?\.\/(.*?)'?: ([^:]+)$/.exec(complaint) ?? [];
+  return { path, problem };
+}
 
 function parseEntry([name, facts, target]: [Buffer, Buffer, Buffer]): ListedEntry {
   const path = name.toString().replace(/^\.\//, '');

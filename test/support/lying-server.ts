@@ -4,13 +4,25 @@ import { WebSocket, WebSocketServer } from 'ws';
 
 type Rename = readonly [honest: string, told: string];
 
+/** Called before a request is passed on, which waits for it. */
+type Hold = (method: string) => Promise<void>;
+
 /** Stands between a client and a server and tells other names of files than the server does, wherever they are listed. */
 export class LyingServer implements AsyncDisposable {
   readonly #listener: WebSocketServer;
 
-  static async start(target: string, ...renames: Rename[]): Promise<LyingServer> {
+  static start(target: string, ...renames: Rename[]): Promise<LyingServer> {
+    return LyingServer.#start(target, renames, async () => {});
+  }
+
+  /** Tells the truth, and holds requests up. */
+  static startHolding(target: string, hold: Hold): Promise<LyingServer> {
+    return LyingServer.#start(target, [], hold);
+  }
+
+  static async #start(target: string, renames: readonly Rename[], hold: Hold): Promise<LyingServer> {
     const listener = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false });
-    listener.on('connection', (client) => join(client, target, renames));
+    listener.on('connection', (client) => join(client, target, renames, hold));
     await once(listener, 'listening');
     return new LyingServer(listener);
   }
@@ -30,12 +42,13 @@ export class LyingServer implements AsyncDisposable {
   }
 }
 
-function join(client: WebSocket, target: string, renames: readonly Rename[]): void {
+function join(client: WebSocket, target: string, renames: readonly Rename[], hold: Hold): void {
   const server = new WebSocket(target, { perMessageDeflate: false });
   const opened = once(server, 'open');
   for (const socket of [client, server]) socket.on('error', () => {}); // `close` follows
   client.on('message', async (data) => {
     await opened;
+    await hold(JSON.parse(String(data)).method);
     server.send(String(data));
   });
   server.on('message', (data) => client.send(lie(String(data), renames)));

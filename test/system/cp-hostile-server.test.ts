@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from '../support/command.ts';
 import { LyingServer } from '../support/lying-server.ts';
@@ -75,14 +75,15 @@ describe('cp from a server that lies about names', () => {
     expect(stderr).toMatch(/^Error: /);
   });
 
-  it('shows control characters of a name as text', async () => {
+  it('shows control and bidirectional characters of a name as text', async () => {
     const { tree, destination } = scene('innocent');
-    await using liar = await LyingServer.start(shelf.server.url, ['innocent', '../\x1b[2J']);
+    const told = Buffer.from('../\x1b[2J\u202egnp.sh').toString('latin1');
+    await using liar = await LyingServer.start(shelf.server.url, ['innocent', told]);
 
     const { stderr } = await runCommand(['cp', '--connect', liar.url, `env:${tree}`, destination]);
 
-    expect(stderr).toContain('\\x1b[2J');
-    expect(stderr).not.toContain('\x1b');
+    expect(stderr).toContain('\\x1b[2J\\u{202e}gnp.sh');
+    expect(stderr).not.toMatch(/[\x1b\u202e]/);
   });
 
   it('does not write through a link that an earlier copy left where it wants a directory', async () => {
@@ -110,5 +111,30 @@ describe('cp from a server that lies about names', () => {
 
     expect(readFileSync(`${around}/precious`, 'utf8')).toBe('mine');
     expect([code, readFileSync(`${destination}/tree/plain`, 'utf8')]).toEqual([0, 'plain']);
+  });
+
+  it.each([
+    ['here', 'fs/readFile', (path: string) => `env:${path}`, (path: string) => path],
+    ['on the server', 'fs/writeFile', (path: string) => path, (path: string) => `env:${path}`],
+  ])('does not follow a link that takes the place of a directory during the copy: %s', async (_, method, from, to) => {
+    const { tree, around, destination } = scene('plain');
+    mkdirSync(`${tree}/sub`);
+    writeFileSync(`${tree}/sub/file`, 'from the server');
+    mkdirSync(`${around}/elsewhere`);
+    const swap = async (called: string): Promise<void> => {
+      if (called !== method || existsSync(`${around}/moved`)) return;
+      renameSync(`${destination}/sub`, `${around}/moved`);
+      symlinkSync(`${around}/elsewhere`, `${destination}/sub`);
+    };
+    await using proxy = await LyingServer.startHolding(shelf.server.url, swap);
+
+    const { code, stderr } = await runCommand(['cp', '--connect', proxy.url, from(tree), to(destination)]);
+
+    expect({ elsewhere: readdirSync(`${around}/elsewhere`), moved: readdirSync(`${around}/moved`) }).toEqual({
+      elsewhere: [],
+      moved: [],
+    });
+    expect([code, readFileSync(`${destination}/plain`, 'utf8')]).toEqual([1, 'plain']);
+    expect(stderr).toContain(`Error: ${to(`${destination}/sub/file`)}: `);
   });
 });

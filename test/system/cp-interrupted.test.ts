@@ -69,6 +69,19 @@ describe('a copy that is cut short', () => {
     untouched();
   });
 
+  it('leaves nothing half-written when one Ctrl-C comes twice, as from npx', async () => {
+    await using server = await startServer();
+    const copy = startCopy('--connect', server.url, join(folder, 'large'), `env:${join(folder, 'to')}`);
+    await underWay();
+
+    copy.process.kill('SIGINT');
+    copy.process.kill('SIGINT');
+    setTimeout(() => copy.process.kill('SIGINT'), 20);
+
+    expect(await copy.ended).toEqual([130, null]);
+    untouched();
+  });
+
   it('keeps the old file and leaves no other when the server is lost', async () => {
     const server = await startServer();
     const copy = startCopy('--connect', server.url, `env:${join(folder, 'large')}`, join(folder, 'to'));

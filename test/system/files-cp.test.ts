@@ -113,13 +113,55 @@ describe('cp', () => {
     const inFile = shelf.at('to/x');
 
     expect((await cp(`env:${small}`, inFile)).stderr).toMatch(`Error: ${inFile}: not a directory`);
-    expect((await cp(small, `env:${inFile}`)).stderr).toMatch(`Error: env:${inFile}: Not a directory`);
+    expect((await cp(small, `env:${inFile}`)).stderr).toMatch(`Error: env:${inFile}: not a directory`);
     expect((await cp(`env:${small}`, '/dev/null/x')).stderr).toMatch('Error: /dev/null/x: not a directory');
     mkdirSync(shelf.at('from/to'));
     rmSync(shelf.at('to'));
     mkdirSync(shelf.at('to/small'), { recursive: true });
     expect((await cp(`env:${small}`, shelf.at('to'))).stderr).toMatch(`Error: ${shelf.at('to/small')}: `);
     expect((await cp(small, `env:${shelf.at('to')}`)).stderr).toMatch(`Error: env:${shelf.at('to/small')}: `);
+  });
+
+  it.each([
+    ['on the server', '', 'env:'],
+    ['here', 'env:', ''],
+  ])('says in words what is in the way %s, and what was therefore left out', async (_, from, to) => {
+    const source = `${from}${shelf.at('from')}`;
+    const place = (name: string): string => `${to}${shelf.at(name)}`;
+    mkdirSync(shelf.at('to/from'), { recursive: true });
+    writeFileSync(shelf.at('to/from/sub'), 'a file');
+    writeFileSync(shelf.at('to/file'), 'a file');
+    for (let at = 0; at < 40; at++) writeFileSync(shelf.at(`from/${at}`), 'one of many at a time');
+    mkdirSync(shelf.at('to/small'));
+
+    const lines = async (...paths: [string, string]) => (await cp(...paths)).stderr.split('\n').sort().slice(1);
+    expect(await lines(source, place('to'))).toEqual(
+      [
+        `Error: ${place('to/from/sub')}: is a file where a directory is to be copied; remove it`,
+        `Error: ${source}/sub/deep/ü %.txt: its directory was not copied`,
+        `Error: ${source}/sub/deep: its directory was not copied`,
+        `Error: ${source}/sub/large: its directory was not copied`,
+      ].sort(),
+    );
+    expect(await lines(source, place('to/file'))).toEqual([
+      `Error: ${place('to/file')}: is a file where a directory is to be copied; remove it`,
+    ]);
+    expect(await lines(`${source}/small`, place('to'))).toEqual([
+      `Error: ${place('to/small')}: is a directory where a file is to be copied; remove it`,
+    ]);
+    expect(await lines(`${source}/small`, place('to/missing/x'))).toEqual([
+      `Error: ${place('to/missing')}: no such file or directory`,
+    ]);
+    expect(await lines(source, `${to}/proc/nothing`)).toEqual([`Error: ${to}/proc/nothing: no such file or directory`]);
+  });
+
+  it('does not copy a link whose target is not UTF-8 as another link', async () => {
+    symlinkSync(Buffer.from([0x66, 0xff]), shelf.at('from/link'));
+
+    const { code, stderr } = await cp(shelf.at('from'), `env:${shelf.at('to')}`);
+
+    expect([code, stderr]).toEqual([1, `Error: ${shelf.at('from/link')}: it is a link whose target is not UTF-8\n`]);
+    expect(described(shelf.at('to')).filter((line) => line.startsWith('link'))).toEqual([]);
   });
 
   it('tells a missing source, a wrong usage and an absent server apart', async () => {
@@ -129,6 +171,7 @@ describe('cp', () => {
       stderr: `Error: env:${shelf.at('nowhere')}: no such file or directory\n`,
     });
     expect((await runCommand(['cp', 'one'])).code).toBe(2);
+    expect((await cp('', `env:${shelf.at('to')}`)).code).toBe(2);
     expect((await runCommand(['cp', 'env:/a', 'b'])).code).toBe(2);
     expect((await cp('env:relative', 'b')).code).toBe(2);
     expect((await runCommand(['cp', '--connect', 'ws://127.0.0.1:1', 'env:/a', 'b'])).code).toBe(255);
