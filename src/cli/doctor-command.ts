@@ -6,7 +6,7 @@ const options = {
   help: { type: 'boolean', short: 'h', help: 'show this text' },
 } as const;
 
-const help = (): string => `Says what this machine can do for exec-server, and how to mend what it cannot.
+const help = (): string => `Says what this machine can do for exec-server, and how to fix what it cannot.
 
 Usage: exec-server doctor [--json]
 
@@ -32,5 +32,5 @@ const marks = { ok: ['✔', 32], warning: ['!', 33], missing: ['✘', 31] } as c
 function line({ name, verdict, finding, remedy }: Check): string {
   const [mark, colour] = marks[verdict];
   const shown = process.stdout.isTTY ? `\u001b[${colour}m${mark}\u001b[0m` : mark;
-  return `${shown} ${name}: ${finding}${remedy === undefined ? '' : `\n    to mend it: ${remedy}`}`;
+  return `${shown} ${name}: ${finding}${remedy === undefined ? '' : `\n    fix: ${remedy}`}`;
 }

@@ -29,7 +29,7 @@ async function runMain(argv: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof UsageError) {
       const [command = ''] = argv;
-      const program = commands.has(command) ? `exec-server ${command}` : 'exec-server';
+      const program = error.program ?? (commands.has(command) ? `exec-server ${command}` : 'exec-server');
       process.stderr.write(`error: ${error.message}\n\nFor more information, try '${program} --help'.\n`);
       return 2;
     }

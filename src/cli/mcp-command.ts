@@ -88,7 +88,7 @@ type McpValues = Values<typeof options>;
 /** Serves until the input ends, or with HTTP until SIGTERM or SIGINT. */
 export async function mcpCommand(argv: readonly string[]): Promise<number> {
   const rest = afterShell(argv);
-  if (rest) return (await import('./shell-tool-command.ts')).shellToolCommand(rest);
+  if (rest) return await shellTool(rest);
   const { values, positionals } = parseOptions(argv, options);
   if (values.help) {
     process.stdout.write(help());
@@ -116,6 +116,15 @@ export async function mcpCommand(argv: readonly string[]): Promise<number> {
     await serveStdio({ input: process.stdin, output: process.stdout, openToolSet, log }, stop.signal);
   }
   return faults.isFatal ? 1 : 0;
+}
+
+async function shellTool(argv: readonly string[]): Promise<number> {
+  const { shellToolCommand } = await import('./shell-tool-command.ts');
+  try {
+    return await shellToolCommand(argv);
+  } catch (error) {
+    throw error instanceof UsageError ? new UsageError(error.message, 'exec-server mcp --tools shell') : error;
+  }
 }
 
 /** The options of the shell tool, if that is what is wanted. */

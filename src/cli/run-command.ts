@@ -73,7 +73,8 @@ async function started(backend: ExecBackend, options: StartOptions): Promise<Exe
   try {
     return await backend.start(options);
   } catch (error) {
-    if (!(error instanceof ExecError)) throw error;
+    const isAboutCommand = error instanceof ExecError && (error.cause as Error | undefined)?.name !== 'RegistryError';
+    if (!isAboutCommand) throw error;
     const where = options.cwd === undefined ? '' : ` in ${options.cwd}`;
     throw new Error(`cannot start ${options.argv[0]}${where}: ${error.message}`);
   }

@@ -52,13 +52,13 @@ export async function readSettings(
   env: NodeJS.ProcessEnv,
   file: string | undefined,
 ): Promise<Partial<ExecServerConfig>> {
-  const fromFile = await readFile(file ?? env.EXEC_SERVER_CONFIG, env);
+  const { values: fromFile, placeOf } = await readFile(file ?? env.EXEC_SERVER_CONFIG, env);
   const settings: Record<string, number | boolean> = {};
   for (const name of names) {
     const given =
       spelled(flags[kebab(name)], `--${kebab(name)}`) ??
       spelled(env[environmentName(name)], environmentName(name)) ??
-      spelled(fromFile[snake(name)], snake(name));
+      spelled(fromFile[snake(name)], `${snake(name)} in ${placeOf(snake(name))}`);
     if (given) settings[name] = parse(name, given);
   }
   return settings;
@@ -89,18 +89,31 @@ const MOST = 2 ** 31 - 1;
 
 const mayBeZero: ReadonlySet<Setting> = new Set(['shutdownGracePeriodMs', 'detachedSessionTtlMs']);
 
-async function readFile(given: string | undefined, env: NodeJS.ProcessEnv): Promise<Record<string, unknown>> {
+interface SettingsFile {
+  readonly values: Readonly<Record<string, unknown>>;
+  /** The file and, if it can be told, the line of a setting. */
+  placeOf(key: string): string;
+}
+
+async function readFile(given: string | undefined, env: NodeJS.ProcessEnv): Promise<SettingsFile> {
   const usual = join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'exec-server', 'exec-server.toml');
   const path = given ?? usual;
-  if (given === undefined && !existsSync(path)) return {};
-  const { parse } = await import('smol-toml');
-  let settings: Record<string, unknown>;
+  if (given === undefined && !existsSync(path)) return { values: {}, placeOf: () => path };
+  const { parse, TomlError } = await import('smol-toml');
+  let text = '';
+  let values: Record<string, unknown>;
   try {
-    settings = parse(readFileSync(path, 'utf8'));
+    text = readFileSync(path, 'utf8');
+    values = parse(text);
   } catch (error) {
-    throw new UsageError(`cannot read settings from ${path}: ${(error as Error).message.split('\n')[0]}`);
+    const where = error instanceof TomlError ? `${path}:${error.line}:${error.column}` : path;
+    throw new UsageError(`cannot read settings from ${where}: ${(error as Error).message.split('\n')[0]}`);
   }
-  const unknown = Object.keys(settings).find((key) => !names.some((name) => snake(name) === key));
-  if (unknown) throw new UsageError(`unknown setting ${unknown} in ${path}; known are ${names.map(snake).join(', ')}`);
-  return settings;
+  const placeOf = (key: string): string => {
+    const line = text.split('\n').findIndex((candidate) => candidate.split('=')[0]!.trim() === key) + 1;
+    return line === 0 ? path : `${path}:${line}`;
+  };
+  const unknown = Object.keys(values).find((key) => !names.some((name) => snake(name) === key));
+  if (unknown === undefined) return { values, placeOf };
+  throw new UsageError(`unknown setting ${unknown} in ${placeOf(unknown)}; known are ${names.map(snake).join(', ')}`);
 }

@@ -1,19 +1,19 @@
 import type { LogFields, Logger } from '../base/index.ts';
 import { LogSink } from './log-sink.ts';
+import { UsageError } from './usage-error.ts';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 type Level = (typeof levels)[number];
 
-/** Logs to stderr: text for a person on a terminal, a JSON line otherwise. `EXEC_SERVER_LOG` sets the lowest level. */
+/** Logs to stderr: text for a person on a terminal, a JSON line otherwise. `EXEC_SERVER_LOG` sets the lowest level; throws for another word. */
 export function stderrLogger(env: NodeJS.ProcessEnv): Logger {
+  const lowest = levels.indexOf(levelIn(env));
   const sink = new LogSink((lines) => format('warn', 'log.dropped', { lines, reason: 'the log is read too slowly' }));
   process.once('exit', () => sink.flush());
-  return loggerTo(sink, env, {});
+  return loggerTo(sink, lowest, {});
 }
 
-function loggerTo(sink: LogSink, env: NodeJS.ProcessEnv, base: LogFields): Logger {
-  const wanted = levels.indexOf(env.EXEC_SERVER_LOG as Level);
-  const lowest = wanted < 0 ? levels.indexOf('warn') : wanted;
+function loggerTo(sink: LogSink, lowest: number, base: LogFields): Logger {
   const log = (level: Level) => (event: string, fields?: LogFields) => {
     if (levels.indexOf(level) < lowest) return;
     sink.add(format(level, event, { ...base, ...fields }));
@@ -23,8 +23,15 @@ function loggerTo(sink: LogSink, env: NodeJS.ProcessEnv, base: LogFields): Logge
     info: log('info'),
     warn: log('warn'),
     error: log('error'),
-    with: (fields) => loggerTo(sink, env, { ...base, ...fields }),
+    with: (fields) => loggerTo(sink, lowest, { ...base, ...fields }),
   };
+}
+
+function levelIn({ EXEC_SERVER_LOG: text = '' }: NodeJS.ProcessEnv): Level {
+  if (text === '') return 'warn';
+  const level = levels.find((known) => known === text);
+  if (level) return level;
+  throw new UsageError(`invalid value '${text}' for EXEC_SERVER_LOG: expected debug, info, warn or error`);
 }
 
 function format(level: Level, event: string, fields: LogFields): string {

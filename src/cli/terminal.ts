@@ -13,8 +13,9 @@ export class Terminal implements Disposable {
     process.stdout.on('resize', this.#resized);
   }
 
+  /** A terminal without a window, such as one of `script` or of a container, has no rows and no columns. */
   static size(): { rows: number; cols: number } {
-    return { rows: process.stdout.rows ?? 24, cols: process.stdout.columns ?? 80 };
+    return { rows: process.stdout.rows || 24, cols: process.stdout.columns || 80 };
   }
 
   [Symbol.dispose](): void {

@@ -62,7 +62,7 @@ export function webSocket(
 function unreachable(url: string, error: NodeJS.ErrnoException): Error {
   const { protocol, host } = new URL(url);
   const isPlain = protocol === 'wss:' && error.message.includes('wrong version number');
-  const reason = isPlain ? 'the server does not speak TLS; use ws:// if nobody is in between' : error.message;
+  const reason = isPlain ? 'the server does not speak TLS; use ws:// on a network that you trust' : error.message;
   return new Error(`cannot connect to ${protocol}//${host}: ${reason}`, { cause: error });
 }
 

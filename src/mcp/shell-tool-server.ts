@@ -64,7 +64,7 @@ export function createShellServer({ shell, sandbox: mode, log }: ShellServerOpti
       if (!isModern) return callResult(await start(elicitation(context), signal));
       const round = await rounds.round(context, start);
       return 'asks' in round ? round.asks : callResult(round.outcome);
-    });
+    }, workdirIn(params.arguments));
   });
   server.fallbackRequestHandler = async ({ method, params }) => {
     if (method === 'resources/list') return { resources: [] };
@@ -94,6 +94,11 @@ export function createShellServer({ shell, sandbox: mode, log }: ShellServerOpti
 function callResult(outcome: ShellOutcome): CallToolResult {
   const result = shellResult(outcome);
   return { content: [{ type: 'text', text: JSON.stringify(result) }], structuredContent: result, isError: false };
+}
+
+/** The text of an error is the reference's, which does not say which directory it is about. */
+function workdirIn({ workdir }: Readonly<Record<string, unknown>> = {}): { workdir: string } | undefined {
+  return typeof workdir === 'string' ? { workdir } : undefined;
 }
 
 const capabilitiesIn = (envelope: object): ClientCapabilities | undefined =>

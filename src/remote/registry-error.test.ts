@@ -2,21 +2,27 @@ import { describe, expect, it } from 'vitest';
 import { RegistryError, refusal, retryAfterMs } from './registry-error.ts';
 
 describe('a refusal by a registry', () => {
-  it('shows status, code and message of the answer', () => {
-    const error = refusal(409, '{"error":{"code":"environment_offline","message":"not here"}}', undefined);
+  const url = 'http://user:password@registry.test/a/b?token=secret';
 
-    expect(error.message).toBe('environment registry request failed (409 Conflict), environment_offline: not here');
+  it('shows status, address, code and message of the answer, and no secret of the address', () => {
+    const error = refusal(url, 409, '{"error":{"code":"environment_offline","message":"not here"}}', undefined);
+
+    expect(error.message).toBe(
+      'environment registry request failed (409 Conflict) at http://registry.test/a/b, environment_offline: not here',
+    );
     expect([error.status, error.code]).toEqual([409, 'environment_offline']);
   });
 
   it.each([401, 403])('calls %i a matter of authentication', (status) => {
-    expect(refusal(status, '{}', undefined).message).toMatch(/^environment registry authentication failed/);
+    expect(refusal(url, status, '{}', undefined).message).toMatch(/^environment registry authentication failed/);
   });
 
   it('shows at most 4096 characters of what is no error object', () => {
-    const { message } = refusal(502, `<html>${'x'.repeat(10_000)}`, undefined);
+    const { message } = refusal(url, 502, `<html>${'x'.repeat(10_000)}`, undefined);
 
-    expect(message.length).toBe('environment registry request failed (502 Bad Gateway): '.length + 4096);
+    expect(message.length).toBe(
+      'environment registry request failed (502 Bad Gateway) at http://registry.test/a/b: '.length + 4096,
+    );
   });
 
   it.each([[undefined], [408], [429], [500], [503]])('with status %s may pass', (status) => {

@@ -31,11 +31,16 @@ export class RegistryError extends Error {
 }
 
 /** The error an answer stands for; its body is shown in part only, and never trusted to be short. */
-export function refusal(status: number, body: string, retryAfterMs: number | undefined): RegistryError {
+export function refusal(
+  url: URL | string,
+  status: number,
+  body: string,
+  retryAfterMs: number | undefined,
+): RegistryError {
   const { code, message } = errorIn(body);
   const what = status === 401 || status === 403 ? 'authentication failed' : 'request failed';
   const text = message ?? body.slice(0, SHOWN_CHARACTERS);
-  const line = `environment registry ${what} (${status} ${STATUS_CODES[status] ?? 'unknown'})`;
+  const line = `environment registry ${what} (${status} ${STATUS_CODES[status] ?? 'unknown'}) at ${shownUrl(url)}`;
   return new RegistryError(`${line}${code === undefined ? '' : `, ${code}`}${text === '' ? '' : `: ${text}`}`, {
     status,
     ...(code !== undefined && { code }),
@@ -44,6 +49,12 @@ export function refusal(status: number, body: string, retryAfterMs: number | und
 }
 
 const SHOWN_CHARACTERS = 4096;
+
+/** The address that was asked, without user, password and query, which may be secrets. */
+export function shownUrl(url: URL | string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+}
 
 function errorIn(body: string): { code?: string; message?: string } {
   try {

@@ -1,7 +1,7 @@
 import type { Response } from 'undici';
 import { Deadline } from '../base/index.ts';
 import { CertificateFileError } from '../os/index.ts';
-import { RegistryError, refusal, retryAfterMs } from './registry-error.ts';
+import { RegistryError, refusal, retryAfterMs, shownUrl } from './registry-error.ts';
 import { registryFetch } from './registry-fetch.ts';
 
 /** What a registry said; nothing in it has been checked. */
@@ -21,9 +21,9 @@ export async function postJson(
 ): Promise<Answer> {
   using deadline = new Deadline(timeoutMs, signal);
   const response = await send(url, headers, body, deadline.signal);
-  const text = await readText(response);
-  if (!response.ok) throw refusal(response.status, text, retryAfterMs(response.headers.get('retry-after')));
-  return parseObject(text);
+  const text = await readText(url, response);
+  if (!response.ok) throw refusal(url, response.status, text, retryAfterMs(response.headers.get('retry-after')));
+  return parseObject(url, text);
 }
 
 /** As `postJson`, for answers that could repeat a secret: of a refusal only the status is read. */
@@ -35,9 +35,9 @@ export async function postSecret(
 ): Promise<Answer> {
   using deadline = new Deadline(REQUEST_TIMEOUT_MS, signal);
   const response = await send(url, headers, body, deadline.signal);
-  if (response.ok) return parseObject(await readText(response));
+  if (response.ok) return parseObject(url, await readText(url, response));
   await response.body?.cancel();
-  throw refusal(response.status, '', undefined);
+  throw refusal(url, response.status, '', undefined);
 }
 
 async function send(url: URL | string, headers: Readonly<Record<string, string>>, body: string, signal: AbortSignal) {
@@ -45,11 +45,11 @@ async function send(url: URL | string, headers: Readonly<Record<string, string>>
     // A token goes where the operator said, and nowhere else.
     return await registryFetch(url, { method: 'POST', headers, body, redirect: 'manual', signal });
   } catch (error) {
-    throw error instanceof CertificateFileError ? error : unreachable(error); // trying again would not help
+    throw error instanceof CertificateFileError ? error : unreachable(url, error); // trying again would not help
   }
 }
 
-async function readText(response: Response): Promise<string> {
+async function readText(url: URL | string, response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
@@ -60,23 +60,23 @@ async function readText(response: Response): Promise<string> {
       text += decoder.decode(chunk, { stream: true });
     }
   } catch (error) {
-    throw unreachable(error);
+    throw unreachable(url, error);
   }
   return text;
 }
 
-function parseObject(text: string): Answer {
+function parseObject(url: URL | string, text: string): Answer {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Answer;
   } catch {
     // told below, in other words than the parser's, which quote the text
   }
-  throw new RegistryError('environment registry makes no sense: its answer is no JSON object');
+  throw new RegistryError(`environment registry at ${shownUrl(url)} makes no sense: its answer is not a JSON object`);
 }
 
-function unreachable(error: unknown): RegistryError {
+function unreachable(url: URL | string, error: unknown): RegistryError {
   const { cause, message } = error as Error;
   const why = cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : message;
-  return new RegistryError(`environment registry request failed: ${why}`, {}, { cause: error });
+  return new RegistryError(`environment registry request failed: ${why} at ${shownUrl(url)}`, {}, { cause: error });
 }

@@ -29,10 +29,20 @@ export async function stampOf(path: string): Promise<StampedFile> {
   return { path, stamp: status ? stamp(status) : 'none' };
 }
 
+/** Throws an error that names the file. */
 export async function readRules({ path }: StampedFile): Promise<RulesFile> {
-  await using handle = await open(path, constants.O_RDONLY);
-  const { size } = await handle.stat();
-  if (size > LARGEST_RULES_FILE) throw new Error(`${path} is larger than ${LARGEST_RULES_FILE} bytes`);
+  try {
+    return await read(path);
+  } catch (error) {
+    throw new Error(`cannot read the rules file ${path}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function read(path: string): Promise<RulesFile> {
+  await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // a named pipe would be waited for
+  const status = await handle.stat();
+  if (!status.isFile()) throw new Error('it is not a regular file');
+  if (status.size > LARGEST_RULES_FILE) throw new Error(`it is larger than ${LARGEST_RULES_FILE} bytes`);
   const bytes = await handle.readFile();
   // A byte order mark stays: the rules language refuses it, and says so.
   return { name: path, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
@@ -44,7 +54,7 @@ async function filesIn(folder: string): Promise<StampedFile[]> {
     names = await readdir(folder);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
+    throw new Error(`cannot read the folder of rules ${folder}: ${(error as Error).message}`, { cause: error });
   }
   const paths = names.filter((name) => extname(name) === '.rules').sort();
   const found = await Promise.all(paths.map((name) => stampIfFile(join(folder, name))));

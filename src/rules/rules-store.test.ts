@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -121,6 +122,11 @@ describe('the rules of some folders', () => {
 
     await expect(RulesStore.open({ folders: [user] })).rejects.toThrow('a.rules');
     await expect(RulesStore.open({ files: [join(home, 'missing.rules')] })).rejects.toThrow('ENOENT');
+    const pipe = join(home, 'pipe.rules');
+    execFileSync('mkfifo', [pipe]);
+    await expect(RulesStore.open({ files: [pipe] })).rejects.toThrow(
+      `cannot read the rules file ${pipe}: it is not a regular file`,
+    );
   });
 
   it('grow by answers, which count at once and for others who read the folder', async () => {

@@ -11,7 +11,7 @@ export type Launcher = Bubblewrap & { usable: true };
 export function usable(launcher: Bubblewrap): Launcher {
   if (launcher.usable) return launcher;
   const { reason, remedy } = launcher;
-  throw new ExecError('internal', `sandboxed commands cannot run: ${reason}; to mend it: ${remedy}`);
+  throw new ExecError('internal', `sandboxed commands cannot run: ${reason}; fix: ${remedy}`);
 }
 
 /** What it is told about a sandbox, whoever is to run in it. */

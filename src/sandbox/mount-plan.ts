@@ -148,7 +148,7 @@ class Planner {
   #requireSight(path: string): void {
     const seal = this.#disk.sealAbove(path);
     if (seal === undefined || accessOf(this.#writable(), seal) !== 'write') return;
-    throw new Refusal(`${path} cannot be protected: ${seal} cannot be searched; to mend it: chmod u+rwx ${seal}`);
+    throw new Refusal(`${path} cannot be protected: ${seal} cannot be searched; fix: chmod u+rwx ${seal}`);
   }
 
   /** Makes a path read-only that some rule makes writable, and what other rules would open below it. */

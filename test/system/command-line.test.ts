@@ -92,6 +92,24 @@ describe('the command line', () => {
     expect(await runCommand(args)).toEqual({ code: 1, stdout: '', stderr });
   });
 
+  it.each([[[]], [['rendezvous']], [['mcp']], [['mcp', '--tools', 'shell']], [['forward', '--environment-id', 'x']]])(
+    'refuses a log level that does not exist and names those that do: %j',
+    async (args) => {
+      const { code, stderr } = await runCommand(args, { EXEC_SERVER_LOG: 'foo' });
+      expect(stderr).toContain("error: invalid value 'foo' for EXEC_SERVER_LOG: expected debug, info, warn or error");
+      expect(code).toBe(2);
+    },
+  );
+
+  it.each([
+    [['mcp', '--nope'], 'exec-server mcp --help'],
+    [['mcp', '--tools', 'shell', '--nope'], 'exec-server mcp --tools shell --help'],
+    [['mcp', '--tools=shell', '--sandbox', 'none'], 'exec-server mcp --tools shell --help'],
+  ])('leads from wrong usage to the help with the right options: %j', async (args, help) => {
+    expect((await runCommand(args)).stderr).toContain(`try '${help}'.`);
+    expect((await runCommand(help.split(' ').slice(1))).code).toBe(0);
+  });
+
   it('refuses to listen beyond loopback without authentication, unless told to', async () => {
     const { code, stdout, stderr } = await runCommand(['--listen', 'ws://0.0.0.0:0']);
     expect([code, stdout]).toEqual([1, '']);

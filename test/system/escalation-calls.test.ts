@@ -192,6 +192,7 @@ describe.each(interceptions)('a call of the shell tool (--intercept=%s)', (inter
     await expect(site.peer.shell('pwd', '/nowhere/at/all')).rejects.toMatchObject({
       code: -32_603,
       message: 'No such file or directory (os error 2)',
+      data: { workdir: '/nowhere/at/all' },
     });
   });
 });

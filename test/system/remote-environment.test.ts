@@ -69,15 +69,20 @@ describe('a remote environment', () => {
     await gone[Symbol.asyncDispose]();
     await using environment = new TestEnvironment({ url }, { registerTimeoutMs: 200 });
 
-    expect((await environment.ended)?.message).toBe('environment registry request failed: ECONNREFUSED');
+    expect((await environment.ended)?.message).toBe(
+      `environment registry request failed: ECONNREFUSED at ${url}/cloud/environment/env/register`,
+    );
     expect(environment.clock.waits.length).toBeGreaterThan(1);
   });
 
   it.each<[RegistryAnswer, string]>([
-    [{ status: 401 }, 'environment registry authentication failed (401 Unauthorized): {}'],
-    [{ status: 403 }, 'environment registry authentication failed (403 Forbidden): {}'],
-    [{ status: 404 }, 'environment registry request failed (404 Not Found): {}'],
-    [{ status: 302, headers: { location: '/elsewhere' }, body: '' }, 'environment registry request failed (302 Found)'],
+    [{ status: 401 }, 'environment registry authentication failed (401 Unauthorized) at URL: {}'],
+    [{ status: 403 }, 'environment registry authentication failed (403 Forbidden) at URL: {}'],
+    [{ status: 404 }, 'environment registry request failed (404 Not Found) at URL: {}'],
+    [
+      { status: 302, headers: { location: '/elsewhere' }, body: '' },
+      'environment registry request failed (302 Found) at URL',
+    ],
     [{ body: { environment_id: 'other' } }, 'environment registry returned a different environment id'],
     [
       { body: { environment_id: 'env', security_profile: 'plain' } },
@@ -88,7 +93,8 @@ describe('a remote environment', () => {
     registry.script = () => answer;
     await using environment = new TestEnvironment(registry);
 
-    expect((await environment.ended)?.message).toBe(reason);
+    const url = `${registry.url}/cloud/environment/env/register`;
+    expect((await environment.ended)?.message).toBe(reason.replace('URL', url));
     expect(registry.requests).toHaveLength(1);
   });
 

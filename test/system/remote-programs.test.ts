@@ -101,6 +101,16 @@ describe('exec-server --remote', () => {
     expect(stderr).toMatch(/^Error: environment registry authentication failed \(401 Unauthorized\)/);
   });
 
+  it('says which registry refuses a harness, and blames neither the command nor the path', async () => {
+    const file = join(folder, 'token');
+    await writeFile(file, 'unknown-token\n');
+    const args = [...at('box'), '--token-file', file];
+    const refused = `Error: environment registry authentication failed (401 Unauthorized) at ${rendezvous.url}/cloud/environment/box/connect`;
+
+    expect((await runCommand(['run', ...args, '--', 'true'])).stderr).toContain(refused);
+    expect((await runCommand(['cp', ...args, 'env:/etc/hostname', folder])).stderr).toContain(refused);
+  });
+
   it.each([
     [['--remote', 'http://127.0.0.1:1'], 2, '--remote requires --environment-id'],
     [['--remote', 'http://127.0.0.1:1', '--environment-id', 'x', '--listen', 'stdio'], 2, '--listen'],

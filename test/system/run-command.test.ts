@@ -55,6 +55,21 @@ describe('exec-server run', () => {
     expect(await child.exited).toEqual({ code: 3 });
   });
 
+  it('gives a terminal of the usual size where its own has none', async () => {
+    const argv = [process.execPath, serverProgram, 'run', '-t', '--', 'stty', 'size'];
+    const env = { PATH: process.env.PATH ?? '' };
+    const child = spawn({ argv, cwd: '/', env, io: { type: 'pty', rows: 0, cols: 0 }, mark: 0n });
+    let seen = '';
+    for await (const event of child.events) {
+      if (event.type !== 'output') continue;
+      const { buffer, start, end } = event.chunk;
+      seen += Buffer.from(buffer.toString('latin1', start, end), 'base64').toString();
+    }
+
+    expect(seen.trim()).toBe('24 80');
+    expect(await child.exited).toEqual({ code: 0 });
+  });
+
   it('ends with 255 and the reason when the command or the server is not there', async () => {
     const reason = 'No such file or directory (os error 2)';
     const failing = async (...args: string[]) => {
@@ -78,7 +93,7 @@ describe('exec-server run', () => {
 
     expect([code, stderr]).toEqual([
       255,
-      `Error: cannot connect to ${server.url.replace('ws:', 'wss:')}: the server does not speak TLS; use ws:// if nobody is in between\n`,
+      `Error: cannot connect to ${server.url.replace('ws:', 'wss:')}: the server does not speak TLS; use ws:// on a network that you trust\n`,
     ]);
   });
 
