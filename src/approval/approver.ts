@@ -96,5 +96,8 @@ export function callbackApprover(
   return { ask: async (request, signal) => ask(request, signal) };
 }
 
-/** Declines everything, for hosts where nobody can be asked. */
-export const denyAll: Approver = callbackApprover(() => ({ decision: 'decline', reason: 'nobody can be asked here' }));
+/** Declines everything, for hosts without a user to ask. */
+export const denyAll: Approver = callbackApprover(() => ({
+  decision: 'decline',
+  reason: 'questions cannot be put here',
+}));

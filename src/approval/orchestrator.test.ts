@@ -202,12 +202,12 @@ describe('a command that is asked about', () => {
     expect(attempts).toEqual([]);
   });
 
-  it('is declined where nobody can be asked', async () => {
+  it('is declined where questions cannot be put', async () => {
     const rules = await RulesStore.open({});
     const orchestrator = new Orchestrator({ policy: 'untrusted', approver: denyAll, rules });
     const running = orchestrator.run(command('uname'), async () => ({ kind: 'done', value: 1 }));
 
-    await expect(running).rejects.toThrow('nobody can be asked here');
+    await expect(running).rejects.toThrow('questions cannot be put here');
   });
 
   it('says when the question begins and ends, also if it ends badly', async () => {

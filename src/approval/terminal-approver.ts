@@ -25,7 +25,7 @@ export function terminalApprover(options: TerminalApproverOptions = {}): Approve
   };
 }
 
-const unasked: ApprovalAnswer = { decision: 'decline', reason: 'nobody can be asked: there is no terminal' };
+const unasked: ApprovalAnswer = { decision: 'decline', reason: 'the question cannot be put: there is no terminal' };
 
 async function askNow(
   request: ApprovalRequest,
