@@ -5,8 +5,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,6 +12,7 @@
 
 #include "addon.h"
 #include "fs-engine.h"
+#include "thread.h"
 
 /* Below this a copy into JavaScript's own memory is cheaper than a buffer with a finalizer. */
 #define COPY_LIMIT (16 * 1024)
@@ -233,18 +232,7 @@ static void *wait_for_answer(void *data)
 static bool start_thread(struct task *task)
 {
     pthread_t thread;
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    sigfillset(&all);
-    if (pthread_attr_init(&attributes) != 0)
-        return false;
-    pthread_attr_setstacksize(&attributes, WAITER_STACK);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&thread, &attributes, wait_for_answer, task);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return error == 0;
+    return thread_start(&thread, WAITER_STACK, DETACHED, wait_for_answer, task) == 0;
 }
 
 /* Whether a thread of its own has the task; otherwise it is left to the pool. */

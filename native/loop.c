@@ -4,7 +4,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -13,6 +12,7 @@
 
 #include "files.h"
 #include "io.h"
+#include "thread.h"
 
 #define THREAD_STACK (128 * 1024)
 #define BATCH 64
@@ -178,18 +178,8 @@ static void *run(void *argument)
 
 static int start_thread(struct loop *loop)
 {
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    sigfillset(&all);
-    if (pthread_attr_init(&attributes) != 0)
-        return -1;
-    pthread_attr_setstacksize(&attributes, THREAD_STACK);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&loop->thread, &attributes, run, loop);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    errno = error;
-    return error == 0 ? 0 : -1;
+    errno = thread_start(&loop->thread, THREAD_STACK, JOINED, run, loop);
+    return errno == 0 ? 0 : -1;
 }
 
 static void free_loop(struct loop *loop)

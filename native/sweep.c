@@ -5,13 +5,13 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "addon.h"
 #include "family.h"
 #include "files.h"
+#include "thread.h"
 
 #define THREAD_STACK (128 * 1024)
 #define MOST_MARKS 65536
@@ -118,21 +118,6 @@ static void stop(void *data)
     /* The thread-safe function may still look at it: it is freed with the process. */
 }
 
-static int start_thread(struct sweeper *sweeper)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    sigfillset(&all);
-    if (pthread_attr_init(&attributes) != 0)
-        return -1;
-    pthread_attr_setstacksize(&attributes, THREAD_STACK);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&sweeper->thread, &attributes, run, sweeper);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return error == 0 ? 0 : -1;
-}
-
 bool sweeper_start(napi_env env, struct addon *addon)
 {
     napi_value name;
@@ -150,7 +135,7 @@ bool sweeper_start(napi_env env, struct addon *addon)
     }
     napi_unref_threadsafe_function(env, sweeper->done);
     sweeper->proc = open_retrying("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (sweeper->proc < 0 || start_thread(sweeper) < 0) {
+    if (sweeper->proc < 0 || thread_start(&sweeper->thread, THREAD_STACK, JOINED, run, sweeper) != 0) {
         close_open(&sweeper->proc);
         napi_release_threadsafe_function(sweeper->done, napi_tsfn_abort);
         return false;
