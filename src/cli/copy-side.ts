@@ -37,7 +37,9 @@ export interface DestinationTree {
   setMode(name: string, mode: number): Promise<void>;
   placeFile(name: string, mode: number, content: AsyncIterable<Uint8Array>, size: number): Promise<void>;
   placeLink(name: string, target: string): Promise<void>;
-  /** Removes what is unfinished. */
+  /** Removes the private directory: nothing can be placed any more. */
+  clear(): Promise<void>;
+  /** Lets go of the tree, and clears it if that has not been done. */
   close(): Promise<void>;
 }
 

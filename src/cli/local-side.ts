@@ -96,6 +96,7 @@ class LocalTree implements DestinationTree {
   readonly #root: OpenDirectory;
   readonly #stagingName: string;
   #next = 0;
+  #isCleared = false;
 
   constructor(root: OpenDirectory, name: string, staging: string) {
     this.#root = root;
@@ -135,9 +136,14 @@ class LocalTree implements DestinationTree {
     await this.#place(name, (unfinished) => symlink(target, unfinished));
   }
 
+  async clear(): Promise<void> {
+    await rm(this.#root.at(this.#stagingName), { recursive: true, force: true });
+    this.#isCleared = true;
+  }
+
   async close(): Promise<void> {
-    await using root = this.#root;
-    await rm(root.at(this.#stagingName), { recursive: true, force: true });
+    await using _root = this.#root;
+    if (!this.#isCleared) await this.clear();
   }
 
   async #place(name: string, create: (unfinished: string) => Promise<void>): Promise<void> {

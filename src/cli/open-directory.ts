@@ -1,5 +1,9 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { chmod, type FileHandle, open } from 'node:fs/promises';
+
+/** Of Linux, which Node does not name: to look names up in a directory, no permission to list it is needed. */
+const O_PATH = 0o10000000;
+const DIRECTORY = O_PATH | constants.O_DIRECTORY;
 
 /** A directory that is held open: a name in it means this directory, also after its path leads elsewhere. */
 export class OpenDirectory implements AsyncDisposable {
@@ -10,7 +14,7 @@ export class OpenDirectory implements AsyncDisposable {
   }
 
   static async open(path: string): Promise<OpenDirectory> {
-    return new OpenDirectory(await open(path, constants.O_RDONLY | constants.O_DIRECTORY));
+    return new OpenDirectory(await open(path, DIRECTORY));
   }
 
   /** A path that the system resolves from this directory, for as long as it is open. */
@@ -28,12 +32,12 @@ export class OpenDirectory implements AsyncDisposable {
     return reached;
 
     async function openStep(place: string): Promise<OpenDirectory> {
-      return new OpenDirectory(await open(place, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW));
+      return new OpenDirectory(await open(place, DIRECTORY | constants.O_NOFOLLOW));
     }
   }
 
   setMode(mode: number): Promise<void> {
-    return this.#handle.chmod(mode);
+    return chmod(this.at('.'), mode);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -75,6 +75,7 @@ class RemoteTree implements DestinationTree {
   readonly #files: RemoteFileSystem;
   readonly #placements: PlacementQueue;
   #next = 0;
+  #isCleared = false;
 
   constructor(root: string, name: string, files: RemoteFileSystem, placements: PlacementQueue) {
     this.staging = posix.join(root, name);
@@ -115,8 +116,13 @@ class RemoteTree implements DestinationTree {
     return this.#placements.add({ type: 'link', target, unfinished: this.#unfinished(), path });
   }
 
-  async close(): Promise<void> {
+  async clear(): Promise<void> {
     await this.#files.remove(PathUri.fromNative(this.staging));
+    this.#isCleared = true;
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isCleared) await this.clear();
   }
 
   async #write(path: PathUri, content: AsyncIterable<Uint8Array>, size: number): Promise<void> {

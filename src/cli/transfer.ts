@@ -93,6 +93,7 @@ export class Transfer {
     await this.#inTree(destination, async (tree) => {
       await this.#prepare(tree, listing, source, destination);
       await this.#place(tree);
+      await about(destination, () => tree.clear()); // before the directory around it may become read-only
       for (const directory of this.#created.reverse()) await this.#setMode(tree, directory);
     });
   }
