@@ -48,6 +48,8 @@ export const inTheWay = {
   link: 'is a symbolic link where a directory is to be copied; remove it',
   file: 'is a file where a directory is to be copied; remove it',
   directory: 'is a directory where a file is to be copied; remove it',
+  /** A directory was there before, and no longer is. */
+  swapped: 'refused: a link or a file is on the way',
 } as const;
 
 /** The name of a staging directory: hidden, and free. */

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { chmod, type FileHandle, open } from 'node:fs/promises';
+import { inTheWay } from './copy-side.ts';
 
 /** Of Linux, which Node does not name: to look names up in a directory, no permission to list it is needed. */
 const O_PATH = 0o10000000;
@@ -32,7 +33,11 @@ export class OpenDirectory implements AsyncDisposable {
     return reached;
 
     async function openStep(place: string): Promise<OpenDirectory> {
-      return new OpenDirectory(await open(place, DIRECTORY | constants.O_NOFOLLOW));
+      try {
+        return new OpenDirectory(await open(place, DIRECTORY | constants.O_NOFOLLOW));
+      } catch (error) {
+        throw (error as NodeJS.ErrnoException).code === 'ENOTDIR' ? new Error(inTheWay.swapped) : error;
+      }
     }
   }
 

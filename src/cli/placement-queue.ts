@@ -68,7 +68,7 @@ enter() {
   entered=
   cd -P -- "$1" || return
   [ "$(pwd -P; echo .)" = "$1
-." ] || { echo '${inTheWay.link}'; return 1; }
+." ] || { echo '${inTheWay.swapped}'; return 1; }
   entered=$1
 }
 free() { ! [ -d "$1" ] || [ -L "$1" ] || { echo '${inTheWay.directory}'; return 1; }; }
