@@ -79,7 +79,7 @@ describe('asking a registry whether it vouches for a harness', () => {
     answer = { status: 403, body: '{"error":{"code":"secret","message":"secret"}}' };
 
     await expect(client().validate(proof, never)).rejects.toThrow(
-      /^environment registry authentication failed \(403 Forbidden\)$/,
+      /^environment registry authentication failed \(403 Forbidden\) at http:\/\/127\.0\.0\.1:\d+\/cloud\/environment\/env\/validate$/,
     );
   });
 });

@@ -72,7 +72,7 @@ function parseObject(url: URL | string, text: string): Answer {
   } catch {
     // told below, in other words than the parser's, which quote the text
   }
-  throw new RegistryError(`environment registry at ${shownUrl(url)} makes no sense: its answer is not a JSON object`);
+  throw new RegistryError(`environment registry makes no sense: its answer is no JSON object (${shownUrl(url)})`);
 }
 
 function unreachable(url: URL | string, error: unknown): RegistryError {

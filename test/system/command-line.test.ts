@@ -92,14 +92,17 @@ describe('the command line', () => {
     expect(await runCommand(args)).toEqual({ code: 1, stdout: '', stderr });
   });
 
-  it.each([[[]], [['rendezvous']], [['mcp']], [['mcp', '--tools', 'shell']], [['forward', '--environment-id', 'x']]])(
-    'refuses a log level that does not exist and names those that do: %j',
-    async (args) => {
-      const { code, stderr } = await runCommand(args, { EXEC_SERVER_LOG: 'foo' });
-      expect(stderr).toContain("error: invalid value 'foo' for EXEC_SERVER_LOG: expected debug, info, warn or error");
-      expect(code).toBe(2);
-    },
-  );
+  it.each([
+    [[]],
+    [['rendezvous']],
+    [['mcp']],
+    [['mcp', '--tools', 'shell']],
+    [['forward', '--connect', 'ws://127.0.0.1:1', '--remote', 'http://127.0.0.1:1', '--environment-id', 'x']],
+  ])('refuses a log level that does not exist and names those that do: %j', async (args) => {
+    const { code, stderr } = await runCommand(args, { EXEC_SERVER_LOG: 'foo' });
+    expect(stderr).toContain("error: invalid value 'foo' for EXEC_SERVER_LOG: expected debug, info, warn or error");
+    expect(code).toBe(2);
+  });
 
   it.each([
     [['mcp', '--nope'], 'exec-server mcp --help'],
@@ -173,6 +176,8 @@ describe('a setting', () => {
     await writeFile(file, 'allow_everything = true\n');
     const { code, stderr } = await runCommand(['--config', file]);
     expect(code).toBe(2);
-    expect(stderr).toContain(`error: unknown setting allow_everything in ${file}; known are shutdown_grace_period_ms,`);
+    expect(stderr).toContain(
+      `error: unknown setting allow_everything in ${file}:1; known are shutdown_grace_period_ms,`,
+    );
   });
 });
