@@ -17,6 +17,7 @@ export const flags = [
 // Static programs at addresses that change, where the compiler can; those of releases are linked with musl.
 const still = ['-static'];
 const moving = ['-static-pie', '-fPIE'];
+const released = ['-static', '-fPIE', '-pie']; // the Zig compiler makes no use of -static-pie
 
 const filesystem = [
   'base64',
@@ -109,16 +110,16 @@ const alone = [
 export const targets = [
   { file: 'exec_native.node', parts: addon, flags: [['-shared', '-fPIC', '-pthread', '-I', napiHeaders]] },
   // Static where the C library can be: a third of the memory.
-  { file: 'guardian', parts: ['guardian', 'family'], flags: [moving, still, ['-pie', '-fPIE']], release: still },
-  { file: 'init', parts: ['init'], flags: [moving, still, ['-pie', '-fPIE']], release: still },
+  { file: 'guardian', parts: ['guardian', 'family'], flags: [moving, still, ['-pie', '-fPIE']], release: released },
+  { file: 'init', parts: ['init'], flags: [moving, still, ['-pie', '-fPIE']], release: released },
   // Static always: these run in views of the disk that have no C library.
   {
     file: 'sandbox-stage',
     parts: ['sandbox-stage', 'reaper', 'inner-listeners', 'say', 'bytes', ...denials],
     flags: [moving, still],
-    release: still,
+    release: released,
   },
-  { file: 'fs-helper', parts: ['fs-helper', ...filesystem], flags: [moving, still], release: still },
+  { file: 'fs-helper', parts: ['fs-helper', ...filesystem], flags: [moving, still], release: released },
   {
     file: 'execve-wrapper',
     parts: ['wrapper-main', 'wrapper-request', 'base64', 'limits', 'script', ...standIn],
@@ -126,7 +127,7 @@ export const targets = [
     release: light,
   },
   { file: 'escalation-stub', parts: ['stub-main', ...standIn], flags: [alone, light], release: light },
-  { file: 'exec-broker', parts: broker, flags: [moving, still], release: still },
+  { file: 'exec-broker', parts: broker, flags: [moving, still], release: released },
 ];
 
 /** The paths of a target's sources. */
