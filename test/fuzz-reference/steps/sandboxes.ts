@@ -64,7 +64,10 @@ const restricted = (random: RandomSource, entries: readonly Params[]): Params =>
 
 /** A sandbox of today, or now and then one of an older client. */
 export function sandbox(random: RandomSource, base: string): unknown {
-  if (random.oneIn(12)) return random.pick(older(base));
+  return random.oneIn(12) ? random.pick(older(base)) : sandboxOfToday(random, base);
+}
+
+export function sandboxOfToday(random: RandomSource, base: string): unknown {
   return {
     permissions: permissions(random, base),
     windowsSandboxLevel: random.usually(['disabled'], ['elevated', 'other', undefined]),
