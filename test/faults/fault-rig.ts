@@ -96,10 +96,15 @@ export class FaultRig implements AsyncDisposable {
       env: { ...process.env, ...own, ...env },
     });
     const rig = new FaultRig(await announced(child), folder, isWrapped);
-    await prepared(rig.server);
-    rig.#mark = serverMarkOf(rig.pid);
-    rig.#before = await rig.#inUse();
-    return rig;
+    try {
+      await prepared(rig.server);
+      rig.#mark = serverMarkOf(rig.pid);
+      rig.#before = await rig.#inUse();
+      return rig;
+    } catch (error) {
+      await rig[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   /** The process that serves. */
@@ -157,7 +162,7 @@ export class FaultRig implements AsyncDisposable {
   /** Has the descriptors of another program of ours looked after: in the end it has no more than now. */
   accompany(name: string, { pid }: { readonly pid?: number | undefined }): void {
     const known = this.#companions.get(name); // started again after it was killed
-    this.#companions.set(name, { pid: pid!, descriptors: known?.descriptors ?? descriptorsOf(pid!) });
+    this.#companions.set(name, { pid: pid!, descriptors: known?.descriptors ?? descriptorsSeen(pid!) });
   }
 
   /** Looks after other programs no longer: they end. */
@@ -207,7 +212,7 @@ export class FaultRig implements AsyncDisposable {
     const { pid } = this;
     const children = childrenOf(pid);
     return {
-      descriptors: descriptorsOf(pid),
+      descriptors: descriptorsSeen(pid),
       children: children.length,
       zombies: children.filter(({ state }) => state === 'Z').length,
       processes: withServerMark(this.#mark).length,
@@ -218,7 +223,7 @@ export class FaultRig implements AsyncDisposable {
   #companionsNow(): { name: string; descriptors: number }[] {
     return [...this.#companions].map(([name, { pid, descriptors }]) => ({
       name,
-      descriptors: Math.max(descriptorsOf(pid), descriptors),
+      descriptors: Math.max(descriptorsSeen(pid), descriptors),
     }));
   }
 
@@ -256,6 +261,9 @@ const atMost = (now: Use, before: Use): Use => ({
   children: Math.max(now.children, before.children),
   processes: Math.max(now.processes, before.processes),
 });
+
+/** A hardened program shows its descriptors to root alone; other users look at everything else. */
+const descriptorsSeen = (pid: number): number => (process.getuid!() === 0 ? descriptorsOf(pid) : 0);
 
 const ownMounts = (): string => readFileSync('/proc/self/mountinfo', 'utf8');
 
