@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   chownSync,
   lstatSync,
@@ -189,6 +189,7 @@ export class Yard implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.client[Symbol.asyncDispose]();
     await this.server.stop();
+    spawnSync('chmod', ['-R', 'u+rwX', this.#folder]); // commands close directories to their own user
     for (const folder of [this.#folder, stateOf(this.#folder)]) rmSync(folder, { recursive: true, force: true });
   }
 
