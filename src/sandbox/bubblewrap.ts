@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { statSync } from 'node:fs';
 import { spawn } from '../os/index.ts';
+import { isAdministratorsFile } from './administrators-file.ts';
 import { stagePlace } from './stage-place.ts';
 
 /** What this machine offers for sandboxes. */
@@ -68,7 +68,7 @@ export function bubblewrap(): Bubblewrap {
 
 /** What works on almost every machine, for those who can try it out themselves: nothing is run for it. */
 export function presumedBubblewrap(): Bubblewrap {
-  const path = found ? undefined : PLACES.find(isTrustworthy);
+  const path = found ? undefined : PLACES.find(isAdministratorsFile);
   return path === undefined ? bubblewrap() : { usable: true, path, proc: true };
 }
 
@@ -100,7 +100,7 @@ interface Attempt {
 
 /** Yields every attempt it wants made and is given the complaint, if any. */
 function* examining(places: readonly string[]): Generator<Attempt, Bubblewrap, string | undefined> {
-  const path = places.find(isTrustworthy);
+  const path = places.find(isAdministratorsFile);
   if (path === undefined) {
     return { usable: false, reason: 'bubblewrap is not installed', remedy: INSTALL_BUBBLEWRAP };
   }
@@ -111,12 +111,6 @@ function* examining(places: readonly string[]): Generator<Attempt, Bubblewrap, s
     return { usable: true, path, proc: false };
   }
   return { usable: false, reason: `bubblewrap cannot make a sandbox here (${withProc})`, remedy: ALLOW_NAMESPACES };
-}
-
-/** Nobody but root can have changed it. */
-function isTrustworthy(path: string): boolean {
-  const status = statSync(path, { throwIfNoEntry: false });
-  return status?.isFile() === true && status.uid === 0 && (status.mode & 0o022) === 0;
 }
 
 /** Makes a sandbox with every option that commands rely on; the complaint if that fails. */
