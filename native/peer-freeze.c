@@ -2,7 +2,7 @@
  * Stops all processes of sandboxes for a moment, so that a socket cannot pass from one to the other while it is looked for.
  *
  * Tracing (PTRACE_SEIZE) is not noticed by their parents, as SIGSTOP would be, and ends with the thread that does it, whatever
- * becomes of that. /proc lists processes in ascending order while new numbers ascend, so one that forks and exits to run away is
+ * becomes of that; a thread that is killed meanwhile is seen to by peer-reap.c. /proc lists processes in ascending order while new numbers ascend, so one that forks and exits to run away is
  * overtaken; passes are repeated until one finds no thread that runs.
  */
 #define _GNU_SOURCE
@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -39,12 +40,16 @@ static long now_ms(void)
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static bool is_frozen(const struct freeze *freeze, pid_t thread)
+/*
+ * Whether it is traced by this thread. A list of numbers would not do: a thread that executes a program takes over the number of
+ * the first thread of its process.
+ */
+static bool is_frozen(struct scan *scan, pid_t thread)
 {
-    for (size_t i = freeze->count; i-- > 0;)
-        if (freeze->threads[i].thread == thread)
-            return true;
-    return false;
+    char text[2048];
+    int tracer;
+    char *line = read_text(scan, thread, "status", text, sizeof text) > 0 ? strstr(text, "\nTracerPid:") : NULL;
+    return line != NULL && sscanf(line, "\nTracerPid: %d", &tracer) == 1 && tracer == gettid();
 }
 
 static bool has_ended(struct scan *scan, pid_t thread)
@@ -54,39 +59,58 @@ static bool has_ended(struct scan *scan, pid_t thread)
 }
 
 /* Until it has stopped, or waits in the kernel, from where it does not return before it is let go. */
-static bool wait_for_stop(struct scan *scan, struct frozen_thread *frozen, long deadline)
+static bool wait_for_stop(struct scan *scan, struct freeze *freeze, size_t index, long deadline)
 {
+    pid_t thread = freeze->threads[index].thread, found;
     int status;
-    pid_t found;
     long patience = now_ms() + THREAD_PATIENCE_MS;
-    while ((found = waitpid(frozen->thread, &status, __WALL | WNOHANG)) == 0) {
-        if (now_ms() > patience && state_of(scan, frozen->thread) == 'D')
+    while ((found = waitpid(thread, &status, __WALL | WNOHANG)) == 0) {
+        if (now_ms() > patience && state_of(scan, thread) == 'D')
             return true;
         if (now_ms() > deadline)
             return false;
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
     }
-    if (found > 0 && WIFSTOPPED(status) && status >> 16 != STOPPED_BY_US)
+    pthread_mutex_lock(&freeze->lock);
+    struct frozen_thread *frozen = &freeze->threads[index];
+    if (found < 0 || !WIFSTOPPED(status))
+        frozen->ended = true;
+    else if (status >> 16 != STOPPED_BY_US)
         frozen->signal = WSTOPSIG(status);
-    return true; /* or it has ended */
+    pthread_mutex_unlock(&freeze->lock);
+    return true;
+}
+
+/* The index of a new entry, or -1. */
+static ssize_t note_thread(struct freeze *freeze, pid_t thread)
+{
+    ssize_t index = -1;
+    pthread_mutex_lock(&freeze->lock);
+    if (freeze->count == freeze->capacity) {
+        size_t capacity = freeze->capacity ? freeze->capacity * 2 : 64;
+        struct frozen_thread *larger = realloc(freeze->threads, capacity * sizeof *larger);
+        if (larger != NULL) {
+            freeze->threads = larger;
+            freeze->capacity = capacity;
+        }
+    }
+    if (freeze->count < freeze->capacity) {
+        index = (ssize_t)freeze->count++;
+        freeze->threads[index] = (struct frozen_thread){.thread = thread};
+    }
+    pthread_mutex_unlock(&freeze->lock);
+    return index;
 }
 
 static bool freeze_thread(struct scan *scan, struct freeze *freeze, pid_t thread, long deadline)
 {
-    if (freeze->count == freeze->capacity) {
-        size_t capacity = freeze->capacity ? freeze->capacity * 2 : 64;
-        struct frozen_thread *larger = realloc(freeze->threads, capacity * sizeof *larger);
-        if (larger == NULL)
-            return false;
-        freeze->threads = larger;
-        freeze->capacity = capacity;
-    }
     if (ptrace(PTRACE_SEIZE, thread, NULL, NULL) < 0)
         return errno == ESRCH || has_ended(scan, thread);
-    struct frozen_thread *frozen = &freeze->threads[freeze->count++];
-    *frozen = (struct frozen_thread){.thread = thread};
+    ssize_t index = note_thread(freeze, thread);
+    if (index < 0)
+        return false; /* let go when this thread ends */
     ptrace(PTRACE_INTERRUPT, thread, NULL, NULL);
-    return wait_for_stop(scan, frozen, deadline);
+    return wait_for_stop(scan, freeze, (size_t)index, deadline);
 }
 
 /* The number of threads that were running still, or -1 if one cannot be stopped. */
@@ -105,7 +129,7 @@ static int freeze_process(struct scan *scan, struct freeze *freeze, pid_t pid, l
     struct dirent *entry;
     while (fresh >= 0 && (entry = readdir(directory)) != NULL) {
         pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (thread <= 0 || is_frozen(freeze, thread) || has_ended(scan, thread))
+        if (thread <= 0 || has_ended(scan, thread) || is_frozen(scan, thread))
             continue;
         fresh = freeze_thread(scan, freeze, thread, deadline) ? fresh + 1 : -1;
     }
@@ -142,6 +166,9 @@ bool freeze_sandboxes(struct scan *scan, struct freeze *freeze)
 {
     long deadline = now_ms() + PATIENCE_MS;
     int fresh;
+    freeze->begun = start_reaping(freeze);
+    if (!freeze->begun)
+        return false;
     while ((fresh = pass(scan, freeze, deadline)) > 0)
         if (now_ms() > deadline)
             return false;
@@ -150,6 +177,8 @@ bool freeze_sandboxes(struct scan *scan, struct freeze *freeze)
 
 void thaw_sandboxes(struct freeze *freeze)
 {
+    if (freeze->begun)
+        stop_reaping(freeze);
     for (size_t i = 0; i < freeze->count; i++)
         ptrace(PTRACE_DETACH, freeze->threads[i].thread, NULL, (void *)(long)freeze->threads[i].signal);
     free(freeze->threads);

@@ -156,6 +156,9 @@ static int search_all(struct scan *scan)
     search_rest(scan);
     if (!any_missing(scan->search) || !scan->sandboxed)
         return 0;
+    for (size_t i = 0; i < scan->search->count; i++)
+        if (is_missing(&scan->search->peers[i]))
+            scan->search->peers[i].holders |= PEER_FROZE;
     if (search_frozen(scan) < 0)
         return -1;
     for (size_t i = 0; i < scan->search->count; i++)

@@ -2,6 +2,7 @@
 #ifndef EXEC_PEER_SCAN_H
 #define EXEC_PEER_SCAN_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -67,9 +68,14 @@ bool each_descriptor_of_threads(struct scan *scan, pid_t pid, uint32_t bits, vis
 struct frozen_thread {
     pid_t thread;
     int signal; /* what it was about to be given */
+    bool ended;
 };
 
 struct freeze {
+    bool begun;
+    pthread_t reaper;
+    pthread_mutex_t lock; /* for what follows */
+    bool over;
     struct frozen_thread *threads;
     size_t count, capacity;
 };
@@ -77,5 +83,11 @@ struct freeze {
 /* Stops every thread of every sandbox, which notices nothing of it; false if one may go on. To be undone by the same thread. */
 bool freeze_sandboxes(struct scan *scan, struct freeze *freeze);
 void thaw_sandboxes(struct freeze *freeze);
+
+/* peer-reap.c */
+
+/* False if no thread can be started. */
+bool start_reaping(struct freeze *freeze);
+void stop_reaping(struct freeze *freeze);
 
 #endif

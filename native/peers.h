@@ -16,6 +16,7 @@ enum {
     PEER_FAMILY = 4,    /* one of a family of this process does */
     PEER_ELSEWHERE = 8, /* one in another pid or user namespace does */
     PEER_SUSPECT = 16,  /* not found, while a sandbox shares the network and could be hiding it */
+    PEER_FROZE = 32,    /* all sandboxes were stopped to look for it */
 };
 
 struct peer {

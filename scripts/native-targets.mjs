@@ -57,6 +57,7 @@ const addon = [
   'peer-freeze',
   'peer-holders',
   'peer-process',
+  'peer-reap',
   'peer-socket',
   'queue',
   'send',

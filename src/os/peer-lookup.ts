@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { BlockList, isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { setTimeout } from 'node:timers/promises';
 import { addon, nativeStatus } from './addon.ts';
 import { searchedMarks } from './own-families.ts';
 import { type Peer, type PeerHolder, type PeerProof, peerRefusal } from './peer.ts';
@@ -14,6 +15,8 @@ export async function findPeer(socket: Socket, proof: PeerProof): Promise<Peer> 
   if (!Array.isArray(found)) return { at: found };
   const [uid, inode] = found;
   if (inode === 0) return { at: 'unknown' }; // closed by now: kernels differ in the user they tell of such a socket
+  // Others are refused by their user alone: they cannot have sandboxes searched, and stopped for it, as often as they like.
+  if (proof === 'none' && uid !== 0 && uid !== process.geteuid!()) return { at: 'this host', uid, holder: 'unseen' };
   try {
     const held = holder(await holdersOf(BigInt(inode), proof === 'none'));
     // A process that ended before it was searched for has closed its socket.
@@ -85,7 +88,7 @@ function isOfThisHost(text: string): boolean {
 }
 
 /** Bits of native/peers.h. */
-const bits = { held: 1, sandbox: 2, family: 4, elsewhere: 8, suspect: 16 } as const;
+const bits = { held: 1, sandbox: 2, family: 4, elsewhere: 8, suspect: 16, froze: 32 } as const;
 
 function holder(holders: number): PeerHolder {
   if (holders & bits.sandbox) return 'sandbox';
@@ -119,6 +122,18 @@ function planSearch(): Search {
     return addon().searchHolders(BigUint64Array.from(inodes), searchedMarks(), search.everyone);
   });
   const search: Search = { inodes, everyone: false, holders };
-  running = holders.catch(() => undefined); // the callers see the failure
+  running = running.then(() => thawed(holders));
   return search;
 }
+
+/** Sandboxes that were stopped for a search run for a while before the next: a command that hides cannot stop the others for good. */
+async function thawed(holders: Promise<Uint32Array>): Promise<void> {
+  const began = performance.now();
+  const found = await holders.catch(() => undefined); // the callers see the failure
+  if (found?.some((each) => each & bits.froze)) {
+    await setTimeout(RUNNING_SHARE * (performance.now() - began), undefined, { ref: false });
+  }
+}
+
+/** How much longer sandboxes run than they stand still. */
+const RUNNING_SHARE = 3;

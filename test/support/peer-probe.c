@@ -3,7 +3,8 @@
  * of a refusal. Modes: plain; undumpable (no process of the same user may look at it); in-flight (the socket is on its way over
  * a Unix socket while the server decides); thread (only a second thread, with descriptors of its own, has the socket); relay (the
  * socket passes from parent to child until an answer comes); ping-pong (it passes between two processes over a Unix socket);
- * stay (asks nothing: an undumpable process, until its input ends).
+ * stay (asks nothing: an undumpable process, until its input ends); execs (asks nothing: one of many threads executes the program
+ * again and again); notice (asks nothing: says "told" for every input and "interrupted" when it was stopped meanwhile).
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -112,6 +114,47 @@ static void *alone(void *unused)
     return unused;
 }
 
+static void *idle(void *unused)
+{
+    for (;;)
+        pause();
+    return unused;
+}
+
+static void *execute_again(void *arguments)
+{
+    usleep(300 + getpid() % 500);
+    execv("/proc/self/exe", arguments);
+    return NULL;
+}
+
+static void execute_for_ever(char **arguments)
+{
+    pthread_t thread;
+    for (int i = 0; i < 20; i++)
+        pthread_create(&thread, NULL, idle, NULL);
+    pthread_create(&thread, NULL, execute_again, arguments);
+    idle(NULL);
+}
+
+/* Of the calls that wait this is one that a stop ends with EINTR, also without a handler. */
+static void notice_stops(void)
+{
+    char room[64];
+    struct epoll_event event = {.events = EPOLLIN};
+    int epoll = epoll_create1(0);
+    epoll_ctl(epoll, EPOLL_CTL_ADD, 0, &event);
+    puts("here");
+    fflush(stdout);
+    for (;;) {
+        int count = epoll_wait(epoll, &event, 1, -1);
+        if (count > 0 && read(0, room, sizeof room) <= 0)
+            return;
+        puts(count > 0 ? "told" : "interrupted");
+        fflush(stdout);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 2 ? argv[1] : "";
@@ -151,6 +194,10 @@ int main(int argc, char **argv)
             ping_pong(one);
         }
         wait(NULL);
+    } else if (strcmp(mode, "execs") == 0) {
+        execute_for_ever(argv);
+    } else if (strcmp(mode, "notice") == 0) {
+        notice_stops();
     } else if (strcmp(mode, "stay") == 0) {
         char byte;
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

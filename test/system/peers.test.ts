@@ -160,4 +160,30 @@ describe.each(accounts)('the server of $name', (account) => {
     await yard.client.call('process/write', { processId: command.id, chunk });
     await command.printed('went on: told'); // it has stood still, and does not any more
   });
+
+  it('is not held up by a command in its sandbox that executes programs while it is stopped', async () => {
+    await using yard = await Yard.open(account);
+    const bystander = await yard.start(`${peerProbe()} notice 0`, { ...inSandbox, stdin: 'open' });
+    await bystander.printed('here');
+    const storm = Array.from({ length: 3 }, () => `${peerProbe()} execs 0 &`).join(' ');
+    const ask = `${peerProbe()} in-flight ${portOf(yard.server.url)}`;
+
+    const { stdout } = await yard.run(`${storm} for n in 1 2 3 4; do ${ask}; done; kill $(jobs -p)`, inSandbox);
+
+    expect(stdout.match(/^HTTP\/1.1 403/gm)).toHaveLength(4);
+    await yard.client.call('process/write', { processId: bystander.id, chunk: Buffer.from('?').toString('base64') });
+    await bystander.printed('told');
+  });
+
+  it.skipIf(!isRoot)('does not stop its sandboxes for other users (another user needs root)', async () => {
+    await using yard = await Yard.open(account);
+    const command = await yard.start(`${peerProbe()} notice 0`, { ...inSandbox, stdin: 'open' });
+    await command.printed('here');
+
+    expect(await probe(yard.server.url, { uid: STRANGER })).toMatchObject({ status: 403 });
+
+    await yard.client.call('process/write', { processId: command.id, chunk: Buffer.from('?').toString('base64') });
+    await command.printed('told');
+    expect(command.output('stdout')).toBe('here\ntold\n');
+  });
 });

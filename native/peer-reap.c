@@ -1,0 +1,56 @@
+/*
+ * Reaps stopped threads that are killed, while their tracer may be waiting for one that is not stopped yet.
+ *
+ * A thread that executes a program has the others of its process killed and waits until they are gone. Those that are traced stay
+ * until the tracer's process has reaped them, and the tracer cannot: it waits for the end of that exec in PTRACE_SEIZE. So another
+ * thread does.
+ */
+#define _GNU_SOURCE
+#include <sys/wait.h>
+#include <time.h>
+
+#include "peer-scan.h"
+#include "thread.h"
+
+#define STACK (64 * 1024)
+#define PAUSE_NS 1000000
+
+/* Each thread once: its number may belong to a child of this process afterwards. */
+static void reap_ended(struct freeze *freeze)
+{
+    for (size_t i = 0; i < freeze->count; i++) {
+        struct frozen_thread *frozen = &freeze->threads[i];
+        siginfo_t end = {0};
+        if (!frozen->ended && (waitid(P_PID, (id_t)frozen->thread, &end, WEXITED | WNOHANG | __WALL) < 0 || end.si_pid != 0))
+            frozen->ended = true;
+    }
+}
+
+static void *run(void *data)
+{
+    struct freeze *freeze = data;
+    pthread_mutex_lock(&freeze->lock);
+    while (!freeze->over) {
+        reap_ended(freeze);
+        pthread_mutex_unlock(&freeze->lock);
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+        pthread_mutex_lock(&freeze->lock);
+    }
+    pthread_mutex_unlock(&freeze->lock);
+    return NULL;
+}
+
+bool start_reaping(struct freeze *freeze)
+{
+    pthread_mutex_init(&freeze->lock, NULL);
+    return thread_start(&freeze->reaper, STACK, JOINED, run, freeze) == 0;
+}
+
+void stop_reaping(struct freeze *freeze)
+{
+    pthread_mutex_lock(&freeze->lock);
+    freeze->over = true;
+    pthread_mutex_unlock(&freeze->lock);
+    pthread_join(freeze->reaper, NULL);
+    pthread_mutex_destroy(&freeze->lock);
+}
