@@ -28,6 +28,8 @@ describe('an HTTP message', () => {
 
     expect(value('TOKEN')).toBe('Bearer from-env');
     expect(() => value('NONE')).toThrow('http/request header X requires executor environment variable NONE');
+    expect(() => value('__proto__')).toThrow('requires executor environment variable __proto__');
+    expect(() => value('toString')).toThrow('requires executor environment variable toString');
     expect(() => value('EMPTY')).toThrow('requires a non-empty executor environment variable EMPTY');
     expect(() => value('OWN')).toThrow('http/request header X cannot use executor environment variable OWN');
   });
@@ -41,6 +43,14 @@ describe('an HTTP message', () => {
 
     expect(url.href).toBe('http://h.example/x');
     expect(headers).toEqual(['accept', '*/*', 'authorization', 'Basic dXNlcjpwQHNz']);
+  });
+
+  it.each([
+    ['100%:p%4', 'Basic MTAwJTpwJTQ='],
+    ['user:%ff', 'Basic dXNlcjo='],
+    ['%ff:pass', undefined],
+  ])('takes the credentials %s of a URL as far as they are text', (credentials, header) => {
+    expect(made({ url: `http://${credentials}@h.example/` }).headers[3]).toBe(header);
   });
 
   it('is refused with what is wrong', () => {

@@ -27,7 +27,8 @@ export function httpMessage(params: RequestParams, env: Environment, isUnsendabl
   );
   if (!names.has('accept')) headers.push('accept', '*/*');
   if (url.username !== '' || url.password !== '') {
-    if (!names.has('authorization')) headers.push('authorization', basicCredentials(url));
+    const credentials = names.has('authorization') ? undefined : basicCredentials(url);
+    if (credentials !== undefined) headers.push('authorization', credentials);
     url.username = '';
     url.password = '';
   }
@@ -82,16 +83,28 @@ function checkedHeader(
 
 function variable(header: string, name: string, env: Environment, isUnsendable: UnsendableVariable): string {
   const refuse = (reason: string) => new ExecError('invalidParams', `http/request header ${header} ${reason} ${name}`);
-  const value = env[name];
+  const value = Object.hasOwn(env, name) ? env[name] : undefined;
   if (isUnsendable(name, value)) throw refuse('cannot use executor environment variable');
   if (value === undefined) throw refuse('requires executor environment variable');
   if (value === '') throw refuse('requires a non-empty executor environment variable');
   return value;
 }
 
-function basicCredentials({ username, password }: URL): string {
-  const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return `Basic ${Buffer.from(text).toString('base64')}`;
+/** Undefined without a user in UTF-8; a password that is none counts as empty. */
+function basicCredentials({ username, password }: URL): string | undefined {
+  const user = percentDecoded(username);
+  return user === undefined
+    ? undefined
+    : `Basic ${Buffer.from(`${user}:${percentDecoded(password) ?? ''}`).toString('base64')}`;
+}
+
+/** A percent sign without two digits behind it stands for itself. */
+function percentDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replace(/%(?![0-9a-f]{2})/gi, '%25'));
+  } catch {
+    return undefined;
+  }
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;

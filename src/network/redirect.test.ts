@@ -47,6 +47,13 @@ describe('a redirect', () => {
     expect(next?.headers).toEqual(['Content-Type', 'text/plain', 'referer', 'http://one.example/']);
   });
 
+  it('takes no credentials of an address it was sent to any further', () => {
+    const next = follow('GET', 302, 'http://user:pass@two.example/page')!;
+
+    expect(next.url.href).toBe('http://two.example/page');
+    expect(redirected(next, 302, 'http://three.example/')?.headers).toContain('http://two.example/');
+  });
+
   it('is none without a location, with one that names nothing, and with another status', () => {
     expect(redirected(message('GET'), 302, undefined)).toBeUndefined();
     expect(follow('GET', 302, 'http://[')).toBeUndefined();

@@ -39,8 +39,15 @@ function target(location: string, base: URL): URL | undefined {
   } catch {
     return undefined; // a location that names nothing: the answer itself is the result
   }
-  if (isWeb(url)) return url;
+  if (isWeb(url)) return withoutCredentials(url);
   throw new Error(`redirect target uses unsupported URL scheme: ${url.protocol.slice(0, -1)}`);
+}
+
+/** They would go on to the next server as part of where one came from. */
+function withoutCredentials(url: URL): URL {
+  url.username = '';
+  url.password = '';
+  return url;
 }
 
 /** Other servers learn where one came from, not what was asked there; those without TLS learn nothing from those with. */

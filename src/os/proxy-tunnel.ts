@@ -18,18 +18,22 @@ export function environmentProxy(address: URL, env: Environment = process.env): 
 /** Whether a list of hosts and domains, some with a port, has the one of an address. */
 function goesAround({ hostname, port, protocol }: URL, list: string): boolean {
   const to = port || (protocol === 'wss:' ? '443' : '80');
+  const host = unbracketed(hostname);
   return list.split(/[\s,]+/).some((entry) => {
-    const [, name = '', only] = /^(?:\*?\.)?(.*?)(?::(\d+))?$/.exec(entry.toLowerCase())!;
     if (entry === '*') return true;
-    return name !== '' && (only ?? to) === to && (hostname === name || hostname.endsWith(`.${name}`));
+    const bare = isIP(entry) === 6 ? `[${entry}]` : entry.toLowerCase();
+    const [, name = '', only] = /^(?:\*?\.)?(.*?)(?::(\d+))?$/.exec(bare)!;
+    return name !== '' && (only ?? to) === to && (host === unbracketed(name) || host.endsWith(`.${name}`));
   });
 }
+
+const unbracketed = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
 
 /** A connection to the host of an address, opened by a proxy. */
 export async function tunnelTo(address: URL, proxy: URL, signal: AbortSignal): Promise<Socket> {
   const socket = await connectToProxy(proxy, signal);
   const authority = `${address.hostname}:${address.port || (address.protocol === 'wss:' ? 443 : 80)}`;
-  const credentials = [proxy.username, proxy.password].map(decodeURIComponent).join(':');
+  const credentials = [proxy.username, proxy.password].map(percentDecoded).join(':');
   const authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
   const call = request({
     createConnection: () => socket,
@@ -50,8 +54,16 @@ export async function tunnelTo(address: URL, proxy: URL, signal: AbortSignal): P
   }
 }
 
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // a percent sign that stands for itself
+  }
+}
+
 async function connectToProxy({ protocol, hostname, port }: URL, signal: AbortSignal): Promise<Socket> {
-  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const host = unbracketed(hostname);
   const secure = protocol === 'https:';
   const to = { host, port: Number(port) || (secure ? 443 : 80) };
   const { connect: connectSecurely } = process.getBuiltinModule('node:tls');
