@@ -27,9 +27,13 @@ const PLAIN = new Set(
 const REACHING = new Set('archive clone fetch ls-remote pull push remote'.split(' '));
 /** Options that name a program or lead into repositories that are not looked at; git also takes the beginning of one. */
 const NAMING =
-  'exec upload-pack receive-pack open-files-in-pager recurse-submodules template extcmd config remote repo multiple'.split(
+  'exec upload-pack receive-pack open-files-in-pager recurse-submodules recursive template extcmd config remote repo multiple'.split(
     ' ',
   );
+/** Commands that are taken to show something and, told so, write it over any file instead. */
+const SHOWING = new Set(
+  'diff diff-files diff-index diff-tree log range-diff shortlog show stash whatchanged'.split(' '),
+);
 /** Commands whose first word is a repository: hooks of one on this machine would run. */
 const ADDRESSED = new Set('fetch ls-remote pull push'.split(' '));
 const COUNTED = /^(?:--depth|--deepen|--jobs|-j)$/;
@@ -107,14 +111,16 @@ export async function gitHazard(
 function namesProgram(command: string, word: string): boolean {
   if (!word.startsWith('--')) return SHORT[command]?.test(word) ?? false;
   const name = word.slice(2).split('=')[0]!;
-  return name !== '' && NAMING.some((option) => option.startsWith(name));
+  if (name === '') return false;
+  return NAMING.some((option) => option.startsWith(name)) || (SHOWING.has(command) && 'output'.startsWith(name));
 }
 
 /** What is written to the user's own configuration would be run by the next git. */
 function isReading(words: readonly string[]): boolean {
   const [first, ...rest] = words;
   return (
-    /^(?:--get(?:-all|-regexp|-urlmatch)?|--list|-l)$/.test(first ?? '') || (first?.[0] !== '-' && rest.length === 0)
+    /^(?:--get(?:-all|-regexp|-urlmatch)?|--list|-l)$/.test(first ?? '') ||
+    (first?.[0] !== '-' && first !== 'edit' && rest.length === 0)
   );
 }
 

@@ -228,6 +228,10 @@ describe('a repository is a hazard', () => {
     [['push', '--repo=evil'], '--repo'],
     [['fetch', '--depth', '1', 'evil'], 'repository evil'],
     [['archive', '--remote=evil', '--format=x', 'HEAD'], '--remote'],
+    [['clone', '--recursive', 'https://example.com/x'], '--recursive'],
+    [['log', '--output=/home/user/.profile', '--format=x'], '--output'],
+    [['diff', '--output', '/home/user/.profile', '--no-index', 'a', 'b'], '--output'],
+    [['config', 'edit'], 'writes'],
   ])('by the arguments %j', async (args, reason) => {
     expect(await hazard(...args)).toContain(reason);
   });
@@ -325,6 +329,8 @@ describe('a repository is a hazard', () => {
       'config --get user.email',
       'add -u',
       'diff -u',
+      'diff --output-indicator-new=x',
+      'format-patch --output-directory x -1',
     ]) {
       expect(await hazard(...line.split(' '))).toBeUndefined();
     }
