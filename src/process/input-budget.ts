@@ -11,8 +11,7 @@ export class InputBudget {
   /** Inputs that may have something queued. */
   readonly #inputs = new Set<ChildInput>();
   readonly #withheld = new Account();
-  /** Apart: a client that comes back repeats what it had waiting, which counts already. */
-  readonly #repeated = new Account();
+  #repeats = 0;
 
   /** Resolves when the write may be answered. */
   async write(input: ChildInput, bytes: Uint8Array): Promise<void> {
@@ -28,10 +27,18 @@ export class InputBudget {
     });
   }
 
-  /** For a write that is answered like an earlier one that waits. */
-  async repeat(bytes: Uint8Array, earlier: Promise<void>): Promise<void> {
-    this.#repeated.requireRoom(bytes.length);
-    await this.#repeated.during(bytes.length, () => earlier);
+  /**
+   * For a write that is answered like an earlier one that waits; its own bytes are not kept. The refusal is another: after
+   * `stdinFull` a client writes the same bytes anew, and here they are about to be taken.
+   */
+  async repeat(earlier: Promise<void>): Promise<void> {
+    if (this.#repeats >= MOST_REPEATS) throw new ExecError('invalidRequest', TOO_MANY_REPEATS);
+    this.#repeats++;
+    try {
+      await earlier;
+    } finally {
+      this.#repeats--;
+    }
   }
 
   #queuedBytes(): number {
@@ -65,5 +72,8 @@ class Account {
 /** A waiting write costs something however short it is. */
 const counted = (length: number): number => Math.max(length, 1024);
 
+/** Also of connections that are gone: a client that comes back repeats what it had waiting. */
+const MOST_REPEATS = 65_536;
+const TOO_MANY_REPEATS = `${MOST_REPEATS} repeated writes of this session wait for their first; wait for an answer`;
 const ALWAYS_TAKEN_BYTES = 64 * 1024;
 const TOO_MUCH = `${limits.stdinWaitingBytes} bytes wait for processes of this connection to read their stdin; write again when an earlier write is answered`;

@@ -42,7 +42,7 @@ export class ProcessInput {
   async #repeat(writeId: string, bytes: Uint8Array): Promise<WriteStatus> {
     release(bytes);
     const first = this.#pending.get(writeId);
-    if (first) await this.#budget.repeat(bytes, first);
+    if (first) await this.#budget.repeat(first);
     return { status: 'accepted' };
   }
 

@@ -58,6 +58,22 @@ describe('what waits for children that do not read', () => {
     expect(child!.tracked.output()).toContain(sha256(Buffer.alloc(2 * MiB)));
   });
 
+  it('refuses no repetition of a write that waits: a client would write the same bytes once more', async () => {
+    await using client = await connect(server.url);
+    const [child] = await stoppedChildren(client, 1);
+    const write = (writeId: string, content: Buffer) =>
+      client.call('process/write', { processId: child!.id, writeId, chunk: base64(content) });
+    const [first, waiting] = [Buffer.alloc(MiB + 100_000, 'first\n'), Buffer.alloc(60 * 1024, 'waits\n')];
+    const outcomes = [outcome(write('first', first))];
+    for (let n = 0; n < 1200; n++) outcomes.push(outcome(write('waits', waiting)));
+    await client.call('environment/status');
+    process.kill(child!.pid, 'SIGCONT');
+    expect((await Promise.all(outcomes)).filter((answer) => typeof answer === 'string')).toEqual([]);
+    await client.call('process/closeStdin', { processId: child!.id });
+    await child!.tracked.closed();
+    expect(child!.tracked.output()).toContain(sha256(Buffer.concat([first, waiting])));
+  });
+
   it('includes what is queued for each of many, and a short write to one that reads is taken all the same', async () => {
     await using client = await connect(server.url);
     const chunk = base64(Buffer.alloc(MiB));
