@@ -74,6 +74,8 @@ class RemoteTree implements DestinationTree {
   readonly #root: string;
   readonly #files: RemoteFileSystem;
   readonly #placements: PlacementQueue;
+  /** For each directory one in the private directory: a file is written under its own name and moved with others. */
+  readonly #stagings = new Map<string, Promise<string>>();
   #next = 0;
   #isCleared = false;
 
@@ -101,10 +103,11 @@ class RemoteTree implements DestinationTree {
   }
 
   async placeFile(name: string, mode: number, content: AsyncIterable<Uint8Array>, size: number): Promise<void> {
-    const unfinished = this.#unfinished();
+    const directory = posix.dirname(posix.join(this.#root, name));
+    const unfinished = posix.join(await this.#stagingFor(directory), posix.basename(name));
     try {
       await this.#write(PathUri.fromNative(unfinished), content, size);
-      await this.#placements.add({ type: 'file', mode, unfinished, path: posix.join(this.#root, name) });
+      await this.#placements.add({ type: 'file', mode, unfinished, directory });
     } catch (error) {
       await this.#files.remove(PathUri.fromNative(unfinished)).catch(() => {}); // `close` tries again
       throw error;
@@ -133,6 +136,15 @@ class RemoteTree implements DestinationTree {
     const parts: Uint8Array[] = [];
     for await (const bytes of content) parts.push(bytes);
     await this.#files.writeFile(path, Buffer.concat(parts));
+  }
+
+  #stagingFor(directory: string): Promise<string> {
+    const known = this.#stagings.get(directory);
+    if (known) return known;
+    const path = this.#unfinished();
+    const made = this.#files.createDirectory(PathUri.fromNative(path), { recursive: false }).then(() => path);
+    this.#stagings.set(directory, made);
+    return made;
   }
 
   #unfinished(): string {

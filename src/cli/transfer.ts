@@ -296,7 +296,7 @@ const parent = ({ side, path, name }: Place): Place => ({
 });
 
 const MOST_ENTRIES = 1_000_000;
-const AT_A_TIME = 16;
+const AT_A_TIME = 32;
 
 /** Works through the items, several at a time. After a failure none is begun, and those under way end first. */
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runCommand } from '../support/command.ts';
+import { startServer } from '../support/server.ts';
 import { Shelf } from './files-fixture.ts';
 
 let shelf: Shelf;
@@ -153,6 +154,41 @@ describe('cp', () => {
       `Error: ${place('to/missing')}: no such file or directory`,
     ]);
     expect(await lines(source, `${to}/proc/nothing`)).toEqual([`Error: ${to}/proc/nothing: no such file or directory`]);
+  });
+
+  it('tells of one file among many what is in its way, and replaces a link without following it', async () => {
+    for (let at = 0; at < 60; at++) writeFileSync(shelf.at(`from/${at} of many`), `content ${at}`);
+    mkdirSync(shelf.at('to/from/7 of many'), { recursive: true });
+    mkdirSync(shelf.at('to/elsewhere'));
+    symlinkSync('../elsewhere', shelf.at('to/from/8 of many'));
+    writeFileSync(shelf.at('to/outside'), 'stays');
+    symlinkSync('../outside', shelf.at('to/from/9 of many'));
+
+    const { code, stderr } = await cp(shelf.at('from'), `env:${shelf.at('to')}`);
+
+    const place = `env:${shelf.at('to/from/7 of many')}`;
+    expect([code, stderr]).toEqual([1, `Error: ${place}: is a directory where a file is to be copied; remove it\n`]);
+    rmSync(shelf.at('to/from/7 of many'), { recursive: true });
+    rmSync(shelf.at('from/7 of many'));
+    expect(described(shelf.at('to/from'))).toEqual(described(shelf.at('from')));
+    expect(readFileSync(shelf.at('to/from/9 of many'), 'utf8')).toBe('content 9');
+    expect(readFileSync(shelf.at('to/outside'), 'utf8')).toBe('stays');
+    expect(described(shelf.at('to/elsewhere'))).toHaveLength(2); // itself, and the end of the text
+  });
+
+  it('moves files of one directory together', async () => {
+    for (let at = 0; at < 300; at++) writeFileSync(shelf.at(`from/${at}`), 'one of many');
+    mkdirSync(shelf.at('to'));
+    mkdirSync(shelf.at('programs'));
+    const counting = `#!/bin/sh\necho moved >>'${shelf.at('programs/count')}'\nexec /bin/mv "$@"\n`;
+    writeFileSync(shelf.at('programs/mv'), counting, { mode: 0o755 });
+    await using server = await startServer({ env: { PATH: `${shelf.at('programs')}:${process.env.PATH}` } });
+
+    const copied = await runCommand(['cp', '--connect', server.url, shelf.at('from'), `env:${shelf.at('to')}`]);
+
+    expect(copied).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(described(shelf.at('to/from'))).toEqual(described(shelf.at('from')));
+    expect(readFileSync(shelf.at('programs/count'), 'utf8').split('\n').length).toBeLessThan(200);
   });
 
   it('does not copy a link whose target is not UTF-8 as another link', async () => {
