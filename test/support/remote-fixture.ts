@@ -1,4 +1,4 @@
-import { type LogFields, type Logger, Scope, silentLogger } from '../../src/base/index.ts';
+import { Changes, type LogFields, type Logger, Scope, silentLogger } from '../../src/base/index.ts';
 import { ExecServerClient, type ExecServerClientConnectOptions } from '../../src/client/index.ts';
 import {
   bearerToken,
@@ -14,6 +14,7 @@ import type { ScriptedRegistry } from './scripted-registry.ts';
 /** A clock on which waiting takes no time; it keeps the waits. */
 export class ImpatientClock implements Clock {
   readonly waits: number[] = [];
+  readonly #changes = new Changes();
   #now = 0;
 
   now(): number {
@@ -31,7 +32,13 @@ export class ImpatientClock implements Clock {
   async sleep(ms: number): Promise<void> {
     this.waits.push(ms);
     this.#now += ms;
+    this.#changes.notify();
     await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** Resolves when so many waits have begun. */
+  async untilWaited(times: number): Promise<void> {
+    while (this.waits.length < times) await this.#changes.next();
   }
 }
 
