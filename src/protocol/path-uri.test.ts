@@ -33,6 +33,9 @@ describe('a path URI', () => {
     ['file:///f/', '/f/'],
     ['file:///./x/../a', '/a'],
     ['file:///x/%2e%2E/a', '/a'],
+    ['file:///.x/../a', '/a'],
+    ['file:///.x/a/.', '/.x/a/'],
+    ['file:///c|/..', '/c|/'],
     ['file:///../a', '/a'],
     ['file:///100%', '/100%'],
     ['file:///a\\b', '/a/b'],
@@ -85,7 +88,9 @@ describe('a path URI', () => {
       .map((letters) => `file:///${letters.join('')}`);
     fc.assert(
       fc.property(text, (uri) => {
-        const { href, pathname } = new URL(uri);
+        // In the other spelling of dot segments, since the parser misses some in the usual one.
+        const spelled = uri.replaceAll(/(?<=\/)\.{1,2}(?=\/|$)/g, (dots) => dots.replaceAll('.', '%2e'));
+        const { href, pathname } = new URL(spelled);
         const parsed = PathUri.parse(uri);
         expect([parsed.href, parsed.toNative()]).toEqual([href, pathname]);
       }),

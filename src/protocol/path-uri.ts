@@ -13,8 +13,12 @@ const SCHEME = 'file://';
 /** What the rules leave as it is: several times faster than having them applied. */
 const PLAIN = /^file:\/\/(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9_.~+=@,-]+)+$/;
 const LONGEST_PLAIN = 4096;
+const DOT_SEGMENT = /\/\.{1,2}(?:\/|$)/;
 
-/** Where the rules take `c|` for a drive, the reference takes it for a name, but only after exactly three slashes. */
+/**
+ * Where the rules take `c|` for a drive, the reference takes it for a name, but only after exactly three slashes; as of a drive,
+ * no `..` leads out of it.
+ */
 const BAR_NAME = /^(\s*file:\/{3}[a-z])\|(?=[/\\?#\s]|$)/i;
 
 /** A path as it travels: a `file:` URI, parsed by the rules of WHATWG URLs. */
@@ -29,15 +33,18 @@ export class PathUri {
     this.#host = host;
   }
 
-  static #of({ href, pathname, host }: URL): PathUri {
-    return new PathUri(href, pathname, host);
+  static #of(url: URL): PathUri {
+    // The parser of Node 20 leaves dot segments after a name that begins with a dot: `/.git/..`.
+    if (DOT_SEGMENT.test(url.pathname)) url.pathname = withoutDotSegments(url.pathname);
+    return new PathUri(url.href, url.pathname, url.host);
   }
 
   /** Parses a URI, or a native absolute path as clients before June 2026 send it. */
   static parse(text: string): PathUri {
     if (text.length < LONGEST_PLAIN && PLAIN.test(text)) return new PathUri(text, text.slice(SCHEME.length), '');
     if (text.startsWith('/')) return PathUri.fromNative(text);
-    const url = parseUrl(text.replace(BAR_NAME, '$1%7C'));
+    const url = parseUrl(text.replace(BAR_NAME, '$1:'));
+    if (BAR_NAME.test(text)) url.pathname = `${url.pathname.slice(0, 2)}%7C${url.pathname.slice(3)}`;
     if (url.protocol !== 'file:') throw invalid(`unsupported path URI scheme \`${url.protocol.slice(0, -1)}\``);
     const [beforeFragment, fragment] = url.href.split('#', 2);
     if (beforeFragment!.includes('?')) throw invalid('query parameters are not allowed in path URIs');
@@ -90,6 +97,18 @@ export class PathUri {
   #foreign(): ExecError {
     return new ExecError('invalidRequest', `'${this.href}' is invalid on 'linux'`);
   }
+}
+
+/** The path with its dot segments applied; a drive stays. */
+function withoutDotSegments(pathname: string): string {
+  const names: string[] = [];
+  const given = pathname.split('/').slice(1);
+  for (const [index, name] of given.entries()) {
+    if (name === '..' && !(names.length === 1 && isDrivePath(`/${names[0]}`))) names.pop();
+    if (name !== '.' && name !== '..') names.push(name);
+    else if (index === given.length - 1) names.push('');
+  }
+  return `/${names.join('/')}`;
 }
 
 function parseUrl(text: string): URL {

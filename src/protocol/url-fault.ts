@@ -3,11 +3,14 @@ const SPECIAL = /^(?:https?|wss?|ftp)$/i;
 
 const LAST_LABEL_IS_A_NUMBER = /(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$/i;
 
+/** Characters that a name is read without, soft hyphens above all. */
+const ONLY_IGNORED = /^(?:[\u00ad\u200b\u2060\ufeff]|%c2%ad)+$/i;
+
 /** Why a text is no URL, in the words of the reference; Node gives one message for all mistakes. */
 export function urlFault(text: string): string {
   const [scheme, rest] = schemeOf(text.replaceAll(/[\t\r\n]/g, '').trim());
   if (scheme === undefined) return 'relative URL without a base';
-  if (/^file$/i.test(scheme)) return 'invalid international domain name';
+  if (/^file$/i.test(scheme)) return fileFault(rest);
   const isSpecial = SPECIAL.test(scheme);
   const authority = isSpecial ? /^[/\\]*([^/\\?#]*)/.exec(rest) : /^\/\/([^/?#]*)/.exec(rest);
   const host = (authority?.[1] ?? '').replace(/^.*@/, '');
@@ -17,6 +20,12 @@ export function urlFault(text: string): string {
   if (isHost(name)) return 'invalid port number';
   if (!isSpecial) return 'invalid domain character';
   return LAST_LABEL_IS_A_NUMBER.test(name) ? 'invalid IPv4 address' : 'invalid international domain name';
+}
+
+function fileFault(rest: string): string {
+  const host = /^[/\\]{2}([^/\\?#]*)/.exec(rest)?.[1] ?? '';
+  if (ONLY_IGNORED.test(host)) return 'empty host';
+  return LAST_LABEL_IS_A_NUMBER.test(host) ? 'invalid IPv4 address' : 'invalid international domain name';
 }
 
 function schemeOf(text: string): [scheme: string | undefined, rest: string] {

@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 
 describe('a file URI with dot segments', () => {
-  it.each(['/./d/', '/d/.', '/%2e/d', '/d/%2E', '/d/x/..', '/d/.%2e/d', '/%2E%2e/$/d'])(
+  it.each(['/./d/', '/d/.', '/%2e/d', '/d/%2E', '/d/x/..', '/d/.%2e/d', '/%2E%2e/$/d', '/.x/../d', '/d/.x/..'])(
     'is normalised: %s is d',
     async (path) => {
       await using client = await connect(server.url);
@@ -100,6 +100,7 @@ describe('a start that cannot succeed', () => {
     ],
     [{ argv: ['sh', 'a\0b'], tty: true }, -32603, /^nul byte found in provided data$/],
     [{ argv: ['sh'], tty: true, env: { PATH: '/bin', A: 'a\0b' } }, -32603, /^nul byte found in provided data$/],
+    [{ argv: ['/nowhere'], tty: true, env: { 'A\0': '' } }, -32603, /^data provided contains a nul byte$/],
     [{ argv: ['sh'], tty: false, env: { PATH: '/bin', A: 'a\0b' } }, -32603, /^data provided contains a nul byte$/],
   ])('says why in the words of the reference: %j', async (options, code, message) => {
     await using client = await connect(server.url);
@@ -136,6 +137,9 @@ describe('a watch for missing paths', () => {
     ['through a link', ['link/x'], undefined],
     ['beside a link that must stay', ['x'], 'link'],
     ['beside a link to nothing', ['x'], 'dangling'],
+    ['for a link to nothing, even with a slash after it', ['dangling/'], undefined],
+    ['below more than 64 directories', [`deep${'/er'.repeat(64)}`], undefined],
+    ['below more than 64 directories together', Array.from({ length: 64 }, (_, index) => `d${index}/x`), undefined],
   ])('watches nothing %s', async (_, missing, present) => {
     await symlink('d', join(folder, 'link'));
     await symlink('nothing', join(folder, 'dangling'));
@@ -143,6 +147,12 @@ describe('a watch for missing paths', () => {
     const uri = (name: string) => `file://${folder}/${name}`;
     const watch = { watchId: 1, missing: missing.map(uri), ...(present !== undefined && { present: uri(present) }) };
     expect(await client.call('fs/watchMissing', watch)).toEqual({ watching: false });
+  });
+
+  it('may have a slash after a file that must stay', async () => {
+    await using client = await connect(server.url);
+    const watch = { watchId: 1, missing: [`file://${folder}/x`], present: `file://${folder}/d/f/.` };
+    expect(await client.call('fs/watchMissing', watch)).toEqual({ watching: true });
   });
 
   it.each(['file:///C:/x', 'file://host/x'])('watches nothing on another host: %s', async (path) => {
@@ -210,5 +220,6 @@ it('a discovery whose sandbox lacks its directory is refused as a whole', async 
 it('a bar after a letter is part of a name after three slashes, and a drive elsewhere', async () => {
   await using client = await connect(server.url);
   await expect(client.call('fs/readFile', { path: 'file:///c|/x' })).rejects.toMatchObject({ code: -32004 });
+  await expect(client.call('fs/getMetadata', { path: 'file:///c|/..' })).rejects.toMatchObject({ code: -32004 });
   await expect(client.call('fs/readFile', { path: 'file:/c|/x' })).rejects.toMatchObject({ code: -32600 });
 });
