@@ -119,6 +119,15 @@ describe('a helper', () => {
     await expect(helper.execute(reading('file'))).rejects.toThrow('fs sandbox helper failed');
   });
 
+  it('waits for no answer to a request about another host, which is never sent', async () => {
+    await using helper = start().helper;
+    writeFileSync(join(folder, 'file'), 'content');
+    const foreign: FileRequest = { operation: 'readFile', paths: [PathUri.parse('file://host/x')] };
+    await expect((async () => helper.execute(foreign))()).rejects.toThrow('file://host/x');
+    expect(helper.busy).toBe(false);
+    expect(String(await contentOf(helper.execute(reading('file'))))).toBe('content');
+  });
+
   it('has 30 s for every answer, however long the requests before it took', async () => {
     await using scripted = await startScripted();
     const { helper, answer } = scripted;

@@ -32,7 +32,7 @@ export class FileHelper implements FileEngine, AsyncDisposable {
     this.#child = child;
     this.#channel = new HelperChannel(channel);
     this.#ended = this.#listen();
-    if (refused.length > 0) this.#send({ operation: 'protect', payload: pathList(refused) }, 0);
+    if (refused.length > 0) this.#send(encoded({ operation: 'protect', payload: pathList(refused) }, 0));
   }
 
   /** Whether it can take no more requests. */
@@ -111,16 +111,16 @@ export class FileHelper implements FileEngine, AsyncDisposable {
 
   #exchange(request: FileRequest): Promise<Buffer> {
     const id = this.#nextId++;
+    const parts = encoded(request, id); // throws for a path of another host, before anything waits for an answer
     const answer = deferred<Buffer>();
     this.#pending.set(id, answer);
     this.#startDeadline();
-    this.#send(request, id);
+    this.#send(parts);
     return answer.promise;
   }
 
-  #send(request: FileRequest, id: number): void {
-    void this.#write(encodeFileRequest(request, id));
-    if (request.payload?.length) void this.#write(request.payload);
+  #send(parts: readonly Uint8Array[]): void {
+    for (const part of parts) void this.#write(part);
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
@@ -176,6 +176,12 @@ export class FileHelper implements FileEngine, AsyncDisposable {
     for (const pending of this.#pending.values()) pending.reject(this.#failure);
     this.#pending.clear();
   }
+}
+
+/** What is written for a request: its head, and its payload where it has one. */
+function encoded(request: FileRequest, id: number): readonly Uint8Array[] {
+  const head = encodeFileRequest(request, id);
+  return request.payload?.length ? [head, request.payload] : [head];
 }
 
 function failed(how: string): ExecError {
