@@ -1,5 +1,5 @@
 import { type FSWatcher, lstatSync, realpathSync, watch } from 'node:fs';
-import { dirname, posix } from 'node:path';
+import { dirname } from 'node:path';
 import type { NativePath, PathUri } from '../protocol/index.ts';
 
 /**
@@ -23,6 +23,7 @@ export class MissingWatch implements Disposable {
     if (missing.length === 0 || missing.length > MAX_PATHS) return false;
     const paths = [...missing, ...(present ? [present] : [])].map(nativeBuffer);
     if (!paths.every((path) => path !== undefined)) return false; // of another host
+    if (new Set(paths.flatMap(ancestorsOf)).size > MAX_DIRECTORIES) return false;
     const armed = new ArmedWatch(paths.slice(0, missing.length), paths[missing.length], () => {
       this.#armed = undefined;
       this.#onChanged(watchId);
@@ -131,9 +132,8 @@ function existingAncestor(path: Buffer): Buffer {
 
 /** Whether a path that is there is one through a link, which could lead to another place without a change in this one. */
 function leadsElsewhere(path: Buffer): boolean {
-  const text = posix.normalize(path.toString('latin1'));
   try {
-    return realpathSync(path, 'buffer').toString('latin1') !== (text.length > 1 ? text.replace(/\/$/, '') : text);
+    return !realpathSync(path, 'buffer').equals(path);
   } catch {
     return true; // a link to nothing
   }
@@ -142,11 +142,24 @@ function leadsElsewhere(path: Buffer): boolean {
 /** Latin-1 keeps every byte what it is. */
 const parentOf = (path: Buffer): Buffer => Buffer.from(dirname(path.toString('latin1')), 'latin1');
 
-/** Undefined for a path of another host. */
+/** The directories above a path, those that are not there included. */
+function ancestorsOf(path: Buffer): string[] {
+  const names = path.toString('latin1').split('/').slice(0, -1);
+  return names.map((_, index) => names.slice(0, index + 1).join('/'));
+}
+
+/** The path without needless slashes: one at its end would ask what a link leads to. Undefined for a path of another host. */
 function nativeBuffer(uri: PathUri): Buffer | undefined {
   try {
     const path: NativePath = uri.toNative();
-    return typeof path === 'string' ? Buffer.from(path) : Buffer.from(path);
+    const bytes = typeof path === 'string' ? Buffer.from(path) : Buffer.from(path);
+    return Buffer.from(
+      bytes
+        .toString('latin1')
+        .replaceAll(/\/+/g, '/')
+        .replace(/(?<=.)\/$/, ''),
+      'latin1',
+    );
   } catch {
     return undefined;
   }
@@ -162,3 +175,5 @@ function isAbsent(path: Buffer): boolean {
 }
 
 const MAX_PATHS = 64;
+/** Directories above all paths together, each counted once. */
+const MAX_DIRECTORIES = 64;
