@@ -130,7 +130,7 @@ describe('a start request', () => {
     [{ arg0: 'a\0b' }, -32603, 'nul byte found in provided data'],
     [{ env: { A: 'a\0b' } }, -32603, 'data provided contains a nul byte'],
     [{ env: { PATH: '/bin', A: 'a\0b' }, argv: ['sh'], tty: true }, -32603, 'nul byte found in provided data'],
-    [{ env: { PATH: '/bin', 'A\0b': '' }, argv: ['/nowhere'], tty: true }, -32603, 'nul byte found in provided data'],
+    [{ env: { PATH: '/bin', 'A\0b': '' }, argv: ['/nowhere'], tty: true }, -32603, 'data provided contains a nul byte'],
     [{ env: { PATH: '/bin' }, argv: ['sh', 'a\0b'], tty: true }, -32603, 'nul byte found in provided data'],
     [
       { env: { PATH: '/bin' }, argv: ['s\0h'], tty: true },

@@ -156,18 +156,20 @@ function resolveIo({ io, tty, pipeStdin }: StartParams): ProcessIo {
 
 /**
  * What the reference refuses before it spawns. At a terminal it looks for the program itself, unless a sandbox does, and never in
- * a default PATH; of arguments and variables it then says the same.
+ * a default PATH; where a program is looked for, be it the one that makes the sandbox, arguments and variables get the same text.
  */
 function checkSpawnable(command: Omit<SpawnOptions, 'mark'>, isSandboxed: boolean): void {
   const { argv, arg0 = '', env, io } = command;
   const inArguments = [...argv, arg0].some(hasNul);
   const inVariables = Object.entries(env).some((pair) => pair.some(hasNul));
   const isTerminal = io.type === 'pty';
-  const isSearched = isTerminal && !isSandboxed && !argv[0]!.startsWith('/');
+  const isAbsolute = argv[0]!.startsWith('/');
+  const isSearched = isTerminal && !isSandboxed && !isAbsolute;
   if (!inArguments && !inVariables && !(isSearched && env.PATH === undefined)) return;
   const notFound = isSearched ? explainSearch(command) : undefined;
   if (notFound !== undefined) throw new ExecError('internal', notFound);
-  if (inArguments || (inVariables && isTerminal)) throw new ExecError('internal', 'nul byte found in provided data');
+  const isAllTheSame = isTerminal && (isSandboxed || !isAbsolute);
+  if (inArguments || (inVariables && isAllTheSame)) throw new ExecError('internal', 'nul byte found in provided data');
   if (inVariables) throw new ExecError('internal', 'data provided contains a nul byte');
 }
 

@@ -73,7 +73,8 @@ class Comparison implements AsyncDisposable {
       if (isSame(other, step)) return { step, reference, ours };
       if (!isGuarded(other, this.#lane.scratch, this.#lane.upstream))
         throw new Error(`unguarded: ${JSON.stringify(other)}`);
-      return this.#judge(other, await outcomeOf(this.#reference, other), ours);
+      const translated = declared.asOurs?.(step, ours) ?? ours;
+      return this.#judge(other, await outcomeOf(this.#reference, other), translated);
     }
     await this.#agreeAgain(declared, step);
     return undefined;

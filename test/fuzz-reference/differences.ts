@@ -10,6 +10,8 @@ export interface DeclaredDifference {
   readonly explains: (step: Step, reference: Outcome, ours: Outcome) => boolean;
   /** The request that must get from the reference, which refused this one, what ours gave. */
   readonly asReference?: (step: Step) => Step;
+  /** Our outcome as it would be for that request. */
+  readonly asOurs?: (step: Step, ours: Outcome) => Outcome;
   /** What may be in another state afterwards, and is then brought together again. */
   readonly parts?: readonly Part[];
 }
@@ -37,6 +39,13 @@ const mistake = (outcome: Outcome): string =>
     .replace(/,? expected .*$/s, '')
     .replace(/^invalid value: map$/, 'invalid type: map');
 
+/** A name of a choice that is written as an object: the reference takes the member for the name. */
+const isVariantAsMap = (reference: Outcome, ours: Outcome): boolean =>
+  isAboutShape(reference) &&
+  isAboutShape(ours) &&
+  mistake(reference) === 'unknown variant `type`' &&
+  mistake(ours) === 'invalid type: map';
+
 /** Members whose absence means a value and whose null the reference refuses. */
 const notNull = ['pipeStdin', 'mode', 'redirectPolicy', 'headers'];
 
@@ -45,6 +54,8 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
     row: 'of several mistakes in the parameters names the first in the text',
     explains: (step, reference, ours) =>
       (isAboutShape(reference) && isAboutShape(ours) && mistake(reference) === mistake(ours)) ||
+      isVariantAsMap(reference, ours) ||
+      (/ requires cwd$/.test(messageOf(reference)) && / requires valid base64 /.test(messageOf(ours))) ||
       (codeOf(reference) !== undefined && codeOf(ours) !== undefined && step.kind === 'call' && step.oddities > 1),
   },
   {
@@ -90,7 +101,8 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
   {
     row: 'ignores unknown members of a request',
     explains: (step, _reference, ours) =>
-      param(step, 'sandboxMode') !== undefined && /^unknown field `sandboxMode`/.test(messageOf(ours)),
+      [param(step, 'sandboxMode'), param(step, 'sandbox', 'sandboxMode')].some((mode) => mode !== undefined) &&
+      /^unknown field `sandboxMode`/.test(messageOf(ours)),
     parts: EVERYTHING,
   },
   {
@@ -115,7 +127,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       param(step, 'sandbox') != null &&
       [param(step, 'path'), param(step, 'destinationPath')].some((path) => /\/\.(?:git|codex)/.test(String(path))) &&
       (/^Read-only file system/.test(messageOf(ours)) || codeOf(ours) === -32004) &&
-      !isSame(reference.result, {}),
+      (!isSame(reference.result, {}) || createsProtected(step)),
   },
   {
     row: 'under a profile without a readable directory',
@@ -158,7 +170,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       method(step) === 'process/write' &&
       param(step, 'writeId') == null &&
       isAboutShape(reference) &&
-      memberOf(ours, 'result', 'status') !== undefined,
+      (memberOf(ours, 'result', 'status') !== undefined || messageOf(ours) === 'failed to write to process stdin'),
     asReference: (step) => changed(step, (params) => ({ ...params, writeId: `fresh ${fresh++}` })),
   },
   {
@@ -180,12 +192,15 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
   {
     row: 'with a tty looks up `arg0`',
     explains: (step, reference, ours) =>
-      looksUpName(step, reference) && messageOf(ours) === 'nul byte found in provided data',
+      looksUpName(step, reference) &&
+      String(param(step, 'arg0')).includes('\0') &&
+      messageOf(ours) === 'nul byte found in provided data',
   },
   {
     row: 'with a tty looks up `arg0`',
     explains: looksUpName,
     asReference: (step) => changed(step, ({ arg0: _arg0, ...params }) => params),
+    asOurs: withItsName,
   },
   {
     row: '`fs/walk` spells what it finds as the request spelled the root',
@@ -226,6 +241,21 @@ function looksUpName(step: Step, reference: Outcome): boolean {
   if (method(step) !== 'process/start' || param(step, 'tty') !== true || typeof name !== 'string') return false;
   return messageOf(reference).startsWith(`Unable to spawn ${name} because`);
 }
+
+/** The outcome of a command that tells its name, as if `arg0` had not given it another one. */
+function withItsName(step: Step, ours: Outcome): Outcome {
+  const name = String(param(step, 'arg0'));
+  const own = String(param(step, 'argv', '0'));
+  if (typeof memberOf(ours, 'output', 'pty') !== 'string' || name === '') return ours;
+  const pty = String(memberOf(ours, 'output', 'pty')).replaceAll(name, own);
+  return { ...ours, output: { ...(ours.output as object), pty } };
+}
+
+/** Whether a directory is asked for that the reference has made up in the view already. */
+const createsProtected = (step: Step): boolean =>
+  method(step) === 'fs/createDirectory' &&
+  param(step, 'recursive') !== false &&
+  /\/\.(?:git|codex)[/.]*$/.test(String(param(step, 'path')));
 
 const isGiven = ([name, value]: [string, unknown]): boolean => value !== null || !notNull.includes(name);
 
