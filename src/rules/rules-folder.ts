@@ -7,6 +7,9 @@ import type { RulesFile } from './load-policy.ts';
 /** Rules are written by hand or one answer at a time; anything larger is not rules. */
 export const LARGEST_RULES_FILE = 1024 * 1024;
 
+/** The device number of `/dev/null` on Linux, a common way to name no rules at all. */
+const NULL_DEVICE = 0x103;
+
 /** Where a user's own rules are: `rules` in `EXEC_SERVER_HOME`, else in `CODEX_HOME`, else in `~/.codex`. */
 export function userRulesFolder(env: NodeJS.ProcessEnv = process.env): string {
   return join(env.EXEC_SERVER_HOME || env.CODEX_HOME || join(env.HOME || homedir(), '.codex'), 'rules');
@@ -41,7 +44,8 @@ export async function readRules({ path }: StampedFile): Promise<RulesFile> {
 async function read(path: string): Promise<RulesFile> {
   await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // a named pipe would be waited for
   const status = await handle.stat();
-  if (!status.isFile()) throw new Error('it is not a regular file');
+  const isNullDevice = status.isCharacterDevice() && status.rdev === NULL_DEVICE;
+  if (!status.isFile() && !isNullDevice) throw new Error('it is not a regular file');
   if (status.size > LARGEST_RULES_FILE) throw new Error(`it is larger than ${LARGEST_RULES_FILE} bytes`);
   const bytes = await handle.readFile();
   // A byte order mark stays: the rules language refuses it, and says so.
