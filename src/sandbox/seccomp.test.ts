@@ -52,7 +52,7 @@ describe.each(['x64', 'arm64'] as const)('the filter of system calls on %s', (ar
       args,
     });
   const modes: FilterMode[] = ['isolated', 'proxy', 'base'];
-  const [unix, inet, inet6, netlink, vsock] = [1, 2, 10, 16, 40];
+  const [unix, inet, inet6, netlink, vsock, smc] = [1, 2, 10, 16, 40, 43];
   const [stream, datagram, raw, seqpacket, cloexec] = [1, 2, 3, 5, 0o2000000];
 
   it.each([
@@ -105,8 +105,16 @@ describe.each(['x64', 'arm64'] as const)('the filter of system calls on %s', (ar
     ['internet sockets of version 6', inet6, datagram, [EPERM, ALLOWED, ALLOWED]],
     ['routing sockets', netlink, raw, [EPERM, EPERM, ALLOWED]],
     ['sockets to the hypervisor', vsock, stream, [EPERM, EPERM, EPERM]],
+    ['sockets for shared memory', smc, stream, [EPERM, EPERM, EPERM]],
   ])('knows what to do with %s', (_what, family, type, verdicts) => {
     expect(modes.map((mode) => ask(mode, 'socket', family!, type!))).toEqual(verdicts);
+  });
+
+  it.each([inet, inet6])('lets no connection hide in a socket for shared memory (family %s)', (family) => {
+    const [tcp, multipath, sharedMemory] = [6, 262, 256].map((protocol) =>
+      ask('base', 'socket', family, stream!, protocol),
+    );
+    expect([tcp, multipath, sharedMemory]).toEqual([ALLOWED, ALLOWED, EPERM]);
   });
 
   it('looks at the part of the family that the kernel looks at', () => {

@@ -46,6 +46,8 @@ const AF_UNIX = 1;
 const AF_INET = 2;
 const AF_INET6 = 10;
 const AF_VSOCK = 40;
+const AF_SMC = 43;
+const IPPROTO_SMC = 256;
 const SOCK_STREAM = 1;
 const SOCK_SEQPACKET = 5;
 const SOCKET_TYPE = 0xf;
@@ -109,7 +111,20 @@ const byMode: Readonly<Record<FilterMode, (refuse: Instruction) => readonly Rule
     ],
     ['socketpair', unixStreamsOnly(refuse)],
   ],
-  base: (refuse) => [['socket', [load(argument(0)), ...whenEqual(AF_VSOCK, [refuse]), finish(ALLOW)]]],
+  // A socket for shared memory (SMC) has a TCP socket inside that no table of descriptors shows: its holder is not found.
+  base: (refuse) => [
+    [
+      'socket',
+      [
+        load(argument(0)),
+        ...whenEqual(AF_VSOCK, [refuse]),
+        ...whenEqual(AF_SMC, [refuse]),
+        load(argument(2)),
+        ...whenEqual(IPPROTO_SMC, [refuse]),
+        finish(ALLOW),
+      ],
+    ],
+  ],
 };
 
 const asked = (...names: Rule[0][]): Rule[] => names.map((name) => [name, [finish(ASK)]]);
