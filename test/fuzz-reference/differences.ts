@@ -125,9 +125,22 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
     row: 'a sandboxed file call finds missing protected names',
     explains: (step, reference, ours) =>
       param(step, 'sandbox') != null &&
-      [param(step, 'path'), param(step, 'destinationPath')].some((path) => /\/\.(?:git|codex)/.test(String(path))) &&
+      [param(step, 'path'), param(step, 'sourcePath'), param(step, 'destinationPath')].some((path) =>
+        /\/\.(?:git|codex)/.test(String(path)),
+      ) &&
       (/^Read-only file system/.test(messageOf(ours)) || codeOf(ours) === -32004) &&
       (!isSame(reference.result, {}) || createsProtected(step)),
+  },
+  {
+    row: 'a sandboxed file call finds missing protected names',
+    explains: (step, reference, ours) =>
+      method(step) === 'fs/copy' &&
+      param(step, 'sandbox') != null &&
+      param(step, 'recursive') === true &&
+      /\/\.(?:git|codex)[/.]*$/.test(String(param(step, 'sourcePath'))) &&
+      isSame(reference.result, {}) &&
+      codeOf(ours) === -32004,
+    parts: ['files'],
   },
   {
     row: 'under a profile without a readable directory',

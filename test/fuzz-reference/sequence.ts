@@ -1,5 +1,5 @@
 import { RandomSource } from './random-source.ts';
-import type { Place, Step } from './step.ts';
+import type { Params, Place, Step } from './step.ts';
 import { fileCall } from './steps/files.ts';
 import { httpCall } from './steps/http.ts';
 import { environmentCall, message } from './steps/messages.ts';
@@ -26,6 +26,9 @@ function randomStep(random: RandomSource, place: Place): Step {
         : kind < 96
           ? httpCall(random, place)
           : environmentCall(random, place);
-  const sent = params && spoiled(random, params);
+  const sent = params && withTime(spoiled(random, params));
   return { kind: 'call', method, ...(sent && { params: sent }), oddities: random.oddities };
 }
+
+/** With a limit of a few milliseconds the outcome would depend on the load of the machine. */
+const withTime = (params: Params): Params => (params.timeoutMs === 7 ? { ...params, timeoutMs: 20_000 } : params);
