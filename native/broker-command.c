@@ -22,18 +22,6 @@ static bool parse_umask(const char *text, int *mask)
     return end != text && *end == '\0' && number >= 0 && number <= 07777;
 }
 
-static bool parse_pin(const char *text, struct pin *pin)
-{
-    unsigned long long device, inode;
-    char rest;
-    if (strcmp(text, "-") == 0)
-        return true;
-    if (sscanf(text, "%llu:%llu%c", &device, &inode, &rest) != 2)
-        return false;
-    *pin = (struct pin){.set = true, .device = (dev_t)device, .inode = (ino_t)inode};
-    return true;
-}
-
 static bool parse_amount(const char *text, rlim_t *amount)
 {
     char *end;
@@ -77,8 +65,8 @@ static bool parse(struct command *command)
     struct start *start = &command->start;
     start->cwd = strings_next(&strings);
     start->file = strings_next(&strings);
-    if (!parse_umask(strings_next(&strings), &start->umask) || !parse_pin(strings_next(&strings), &start->program) ||
-        !parse_pin(strings_next(&strings), &start->workdir) || !parse_limits(&strings, start))
+    if (!parse_umask(strings_next(&strings), &start->umask) || !pin_read(strings_next(&strings), &start->program) ||
+        !pin_read(strings_next(&strings), &start->workdir) || !parse_limits(&strings, start))
         return false;
     long count = strings_next_number(&strings, MOST_ARGUMENTS);
     if (strings.failed || count < 1)

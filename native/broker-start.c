@@ -105,17 +105,6 @@ static int set_limits(const struct broker *broker, const struct start *start)
     return 0;
 }
 
-static int check_pin(const struct pin *pin, const char *path)
-{
-    struct stat status;
-    if (!pin->set)
-        return 0;
-    if (stat(path, &status) < 0)
-        return -1;
-    errno = ESTALE;
-    return status.st_dev == pin->device && status.st_ino == pin->inode ? 0 : -1;
-}
-
 static const char *become(const struct broker *broker, const struct start *start, pid_t parent, int *report)
 {
     int channel = start->listener_channel;
@@ -131,12 +120,12 @@ static const char *become(const struct broker *broker, const struct start *start
         umask((mode_t)start->umask);
     if (chdir(start->cwd) < 0)
         return "chdir";
-    if (check_pin(&start->workdir, ".") < 0)
+    if (pin_check(&start->workdir, ".") < 0)
         return "workdir";
     default_signals();
     if (set_limits(broker, start) < 0)
         return "limits";
-    if (check_pin(&start->program, start->file) < 0)
+    if (pin_check(&start->program, start->file) < 0)
         return "identity";
     if (channel >= 0 && exec_filter_install(channel) < 0)
         return "filter";

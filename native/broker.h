@@ -12,6 +12,7 @@
 
 #include "bytes.h"
 #include "denials.h"
+#include "pin.h"
 
 #define CONTROL 3 /* orders from Node, and reports to it */
 #define FIRST_INHERITED 4
@@ -95,12 +96,6 @@ struct placement {
 struct limit_setting {
     int resource;
     struct rlimit limit;
-};
-
-struct pin {
-    bool set;
-    dev_t device;
-    ino_t inode;
 };
 
 struct start {

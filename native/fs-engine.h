@@ -52,6 +52,7 @@ enum fs_flag {
     FS_REPLACE = 32,         /* open: create or truncate */
     FS_FOLLOW_DIRECTORIES = 64,
     FS_PRUNE_HIDDEN = 128,
+    FS_IDENTITY = 256,       /* get metadata: tell device and inode */
 };
 
 enum fs_status {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "fs-directory.h"
@@ -41,10 +42,14 @@ void fs_get_metadata(const struct fs_request *request, struct fs_answer *answer)
     if (outcome < 0)
         return fs_fail_errno(answer, -outcome);
     fs_putf(answer,
-            "{\"isDirectory\":%s,\"isFile\":%s,\"isSymlink\":%s,\"size\":%llu,\"createdAtMs\":%lld,\"modifiedAtMs\":%lld}",
+            "{\"isDirectory\":%s,\"isFile\":%s,\"isSymlink\":%s,\"size\":%llu,\"createdAtMs\":%lld,\"modifiedAtMs\":%lld",
             S_ISDIR(status.stx_mode) ? "true" : "false", S_ISREG(status.stx_mode) ? "true" : "false",
             is_link ? "true" : "false", (unsigned long long)status.stx_size,
             status.stx_mask & STATX_BTIME ? milliseconds(status.stx_btime) : 0, milliseconds(status.stx_mtime));
+    if (request->flags & FS_IDENTITY)
+        fs_putf(answer, ",\"identity\":\"%llu:%llu\"",
+                (unsigned long long)makedev(status.stx_dev_major, status.stx_dev_minor), (unsigned long long)status.stx_ino);
+    fs_puts(answer, "}");
 }
 
 void fs_canonicalize(const struct fs_request *request, struct fs_answer *answer)

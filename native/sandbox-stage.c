@@ -7,7 +7,7 @@
  * The last step before a sandboxed command: runs inside the sandbox, where bubblewrap has left it. FD holds strings,
  * each ended by NUL: how many bytes follow, without all of which nothing is run; the descriptor of a seccomp program or
  * -1, how its refusals are watched (see watch()), the descriptor of a channel to the server and the number of ports to listen on for it and the ports, the working
- * directory, the number of files to try and the files, the number of arguments and the arguments, and the environment.
+ * directory and what it must be (see pin.h), the number of files to try and the files, the number of arguments and the arguments, and the environment.
  *
  * Exit codes: those of the command; 127 not found, 126 cannot be executed, 1 anything else, 2 usage.
  */
@@ -29,6 +29,7 @@
 #include "files.h"
 #include "inner-listeners.h"
 #include "number.h"
+#include "pin.h"
 #include "reaper.h"
 #include "say.h"
 
@@ -211,14 +212,16 @@ static int run(int fd, int kept, int supervisor)
     size_t port_count, count;
     char **ports = next_list(&request, &port_count);
     const char *directory = next_string(&request);
+    struct pin workdir;
+    bool is_pinned = pin_read(next_string(&request), &workdir);
     char **files = next_list(&request, &count);
     char **arguments = next_list(&request, &count);
     char **environment = next_strings(&request, remaining(&request));
-    if (ports == NULL || files == NULL || arguments == NULL || environment == NULL)
+    if (ports == NULL || files == NULL || arguments == NULL || environment == NULL || !is_pinned)
         return complain(1, "cannot read", "the request");
     if (port_count > 0 && listen_for_server(channel, ports, port_count) < 0)
         return complain(1, "cannot listen for", "the proxies");
-    if (chdir(directory) < 0)
+    if (chdir(directory) < 0 || pin_check(&workdir, ".") < 0)
         return complain(1, "cannot enter the working directory", directory);
     if (filter >= 0 && install_filter(filter) < 0)
         return complain(1, "cannot install", "the seccomp program");

@@ -118,6 +118,8 @@ static int child_main(void *argument)
         return give_up(job, "limits");
     if (chdir(request->cwd) < 0)
         return give_up(job, "chdir");
+    if (pin_check(&request->workdir, ".") < 0)
+        return give_up(job, "workdir");
     default_signals();
     run_first(request);
     return give_up(job, "exec");

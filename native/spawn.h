@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "inherit.h"
+#include "pin.h"
 
 enum stdio { STDIO_NULL_INPUT, STDIO_OPEN_INPUT, STDIO_TERMINAL };
 
@@ -15,6 +16,7 @@ struct spawn_request {
     char **argv;
     char **envp;
     const char *cwd;
+    struct pin workdir; /* what cwd must lead to */
     enum stdio stdio;
     unsigned short rows, cols;
     uint64_t mark; /* 0: outside every family */

@@ -1,4 +1,4 @@
-/* spawn(files, argv, env, cwd, io, rows, cols, mark, leashed, inherit, report): the id of the child, or the step that failed. */
+/* spawn(files, argv, env, cwd and its pin, io, rows, cols, mark, leashed, inherit, report): the id of the child, or the step that failed. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -103,7 +103,7 @@ napi_value start_child(napi_env env, napi_callback_info info)
     request.argv = addon_list(env, arguments[ARGV]);
     request.envp = addon_list(env, arguments[ENVIRONMENT]);
     request.inherited = inherited_of(env, arguments[INHERIT], &request.inherited_count);
-    if (request.inherited == NULL || cwd == NULL || cwd[0] == NULL || request.files == NULL || request.argv == NULL || request.envp == NULL ||
+    if (request.inherited == NULL || cwd == NULL || cwd[0] == NULL || cwd[1] == NULL || !pin_read(cwd[1], &request.workdir) || request.files == NULL || request.argv == NULL || request.envp == NULL ||
         !read_numbers(env, arguments, &request)) {
         addon_throw(env, "spawn: wrong arguments");
     } else {

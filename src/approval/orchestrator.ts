@@ -17,6 +17,8 @@ import { untilAborted } from './until-aborted.ts';
 export interface AttemptOptions {
   readonly sandboxed: boolean;
   readonly number: 1 | 2;
+  /** Which directory the user was asked about: the command may start in no other. */
+  readonly directory?: string | undefined;
 }
 
 /** `denied`: the sandbox refused something; the value is the result if there is no second attempt. */
@@ -28,6 +30,8 @@ export interface RunHooks {
   /** Somebody is being asked from now on; clocks of the caller should stand still. */
   onQuestion?(): void;
   onAnswered?(): void;
+  /** Tells which directory the command would run in, whatever path leads to it; asked before and after a question. */
+  identify?(): Promise<string>;
   readonly signal?: AbortSignal;
 }
 
@@ -76,12 +80,15 @@ export class Orchestrator {
     attempt: (options: AttemptOptions) => Promise<AttemptOutcome<T>>,
     hooks: RunHooks = {},
   ): Promise<{ value: T; sandboxed: boolean }> {
-    const requirement = await this.#permit(request, hooks);
+    const { requirement, directory } = await this.#permit(request, hooks);
     const sandboxed = startsSandboxed(request, requirement);
-    const first = await attempt({ sandboxed, number: 1 });
+    const first = await attempt({ sandboxed, number: 1, directory });
     if (first.kind === 'done' || !sandboxed || !this.#mayRetry(request)) return { value: first.value, sandboxed };
-    if (requirement.kind === 'skip') await this.#approve(request, { ...requirement, reason: RETRY_QUESTION }, hooks);
-    const second = await attempt({ sandboxed: false, number: 2 });
+    const asked =
+      requirement.kind === 'skip'
+        ? await this.#approve(request, { ...requirement, reason: RETRY_QUESTION }, hooks)
+        : directory;
+    const second = await attempt({ sandboxed: false, number: 2, directory: asked });
     return { value: second.value, sandboxed: false };
   }
 
@@ -108,14 +115,15 @@ export class Orchestrator {
     return this.#network.decide(request, hooks.signal);
   }
 
-  async #permit(request: CommandRequest, hooks: RunHooks): Promise<Requirement> {
+  async #permit(request: CommandRequest, hooks: RunHooks): Promise<Permit> {
     const requirement = requirementFor(request, this.#policy, await this.#rules.current());
     if (requirement.kind === 'forbid') throw new Rejected(requirement.cause, requirement.reason);
-    if (requirement.kind === 'ask') await this.#approve(request, requirement, hooks);
-    if (requirement.kind !== 'skip' || !requirement.bypassesSandbox || !isConfined(request.confinement))
-      return requirement;
+    if (requirement.kind === 'ask') {
+      return { requirement, directory: await this.#approve(request, requirement, hooks) };
+    }
+    if (!requirement.bypassesSandbox || !isConfined(request.confinement)) return { requirement };
     const caution = await gitCaution(request);
-    return caution === undefined ? requirement : this.#permitGit(request, requirement, caution, hooks);
+    return caution === undefined ? { requirement } : this.#permitGit(request, requirement, caution, hooks);
   }
 
   /** A rule for git does not speak for programs that a repository names: the user does, or they stay in the sandbox. */
@@ -124,26 +132,30 @@ export class Orchestrator {
     requirement: Requirement,
     reason: string,
     hooks: RunHooks,
-  ): Promise<Requirement> {
-    if (!mayAsk(this.#policy, 'rules')) return { ...requirement, kind: 'skip', bypassesSandbox: false };
-    await this.#approve(request, { reason }, hooks);
-    return requirement;
+  ): Promise<Permit> {
+    if (!mayAsk(this.#policy, 'rules')) {
+      return { requirement: { ...requirement, kind: 'skip', bypassesSandbox: false } };
+    }
+    return { requirement, directory: await this.#approve(request, { reason }, hooks) };
   }
 
+  /** Tells which directory the user was asked about; nothing where that is unknown or the answer was remembered. */
   async #approve(
     request: CommandRequest,
     { reason, proposedRule }: { readonly reason?: string; readonly proposedRule?: readonly string[] },
     hooks: RunHooks,
-  ): Promise<void> {
+  ): Promise<string | undefined> {
     const key = commandKey(request);
-    if (this.#cache.has(key)) return;
-    const directory = directoryPin(request);
+    if (this.#cache.has(key)) return undefined;
+    const identify = async () => (hooks.identify ? hooks.identify() : directoryPin(request));
+    const directory = await identify();
     const decision = accepted(await this.#ask(commandQuestion(request, reason, proposedRule), hooks));
-    if (directoryPin(request) !== directory) throw new Rejected('policy', replacedRefusal(request.cwd));
+    if ((await identify()) !== directory) throw new Rejected('policy', replacedRefusal(request.cwd));
     if (decision === 'acceptForSession') this.#cache.add(key);
     if (decision === 'acceptWithRule' && proposedRule) {
       await this.#rules.add({ kind: 'prefix', pattern: proposedRule }).catch(this.#onProblem);
     }
+    return directory;
   }
 
   async #ask(question: ApprovalRequest, { onQuestion, onAnswered, signal }: RunHooks): Promise<ApprovalAnswer> {
@@ -161,6 +173,12 @@ export class Orchestrator {
     const asksAboutDenials = this.#policy !== 'on-request' && mayAsk(this.#policy, 'sandbox_approval');
     return asksAboutDenials && mayLeaveSandbox(confinement);
   }
+}
+
+/** What a command may do, and the directory the user was asked about, if they were. */
+interface Permit {
+  readonly requirement: Requirement;
+  readonly directory?: string | undefined;
 }
 
 function startsSandboxed({ sandboxPermissions, confinement }: CommandRequest, requirement: Requirement): boolean {

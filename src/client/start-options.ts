@@ -13,7 +13,10 @@ type DirectStart = Extract<Params<'process/start'>, { argv: string[] }>;
 /** A command to run; only `argv` is necessary. */
 export interface StartOptions
   extends Partial<
-    Pick<DirectStart, 'metadata' | 'shellSnapshot' | 'enforceManagedNetwork' | 'managedNetwork' | 'networkProxy'>
+    Pick<
+      DirectStart,
+      'metadata' | 'shellSnapshot' | 'enforceManagedNetwork' | 'managedNetwork' | 'networkProxy' | 'cwdIdentity'
+    >
   > {
   readonly argv: readonly string[];
   /** A native absolute path or a `file:` URI; the server's own directory unless given. */

@@ -28,6 +28,7 @@ const capabilities: Readonly<Record<string, boolean>> = {
   processSnapshot: true,
   processList: true,
   processStartId: true,
+  cwdIdentity: true,
   sandboxDenials: true,
 };
 

@@ -37,6 +37,8 @@ export const fileFlags = {
   replace: 32,
   followDirectories: 64,
   pruneHidden: 128,
+  /** Tell which file it is. */
+  identity: 256,
 } as const;
 
 /** One request for the engine. */

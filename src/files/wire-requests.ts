@@ -48,11 +48,11 @@ export const wireRequests: Translations = {
     flags: flag('recursive', recursive ?? true) | noFollow(followSymlinks),
     sandbox,
   }),
-  'fs/getMetadata': ({ path, followSymlinks, sandbox }) => ({
+  'fs/getMetadata': ({ path, followSymlinks, identity, sandbox }) => ({
     operation: 'getMetadata',
     mode: 'read',
     paths: [path],
-    flags: noFollow(followSymlinks),
+    flags: noFollow(followSymlinks) | flag('identity', identity ?? false),
     sandbox,
   }),
   'fs/canonicalize': ({ path, sandbox }) => ({ operation: 'canonicalize', mode: 'read', paths: [path], sandbox }),

@@ -25,7 +25,7 @@ export interface Addon {
   /** Ends this process at once: no thread is waited for. */
   exitNow(code: number): never;
   start(deliver: (batch: Batch) => void, headroom: number, tailroom: number): void;
-  /** Lists are NUL-terminated strings. Fills `report` with pid and errno; returns the failed step when there is no child. A leashed child dies with the thread that spawns it. */
+  /** Lists are NUL-terminated strings; that of `cwd` is the directory and its device and inode or `-`. Fills `report` with pid and errno; returns the failed step when there is no child. A leashed child dies with the thread that spawns it. */
   spawn(
     files: Buffer,
     argv: Buffer,

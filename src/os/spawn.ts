@@ -11,6 +11,8 @@ export interface SpawnOptions {
   /** What the child sees as `argv[0]`. */
   readonly arg0?: string;
   readonly cwd: string | Buffer;
+  /** Device and inode of the directory that `cwd` must lead to. */
+  readonly cwdIdentity?: string | undefined;
   /** The whole environment of the child. */
   readonly env: Readonly<Record<string, string>>;
   readonly io: { type: 'pipe'; stdin: 'open' | 'closed' } | { type: 'pty'; rows: number; cols: number };
@@ -51,7 +53,7 @@ export function spawnFree(options: SpawnOptions): NativeChild {
 }
 
 function start(options: SpawnOptions, leashed: boolean): NativeChild {
-  const { argv, arg0, cwd, env, io, mark } = options;
+  const { argv, arg0, cwd, cwdIdentity, env, io, mark } = options;
   const program = argv[0] ?? '';
   const { addon } = reactor();
   const terminal = io.type === 'pty';
@@ -63,7 +65,10 @@ function start(options: SpawnOptions, leashed: boolean): NativeChild {
       Object.entries(env).map(([name, value]) => `${name}=${value}`),
       program,
     ),
-    typeof cwd === 'string' ? strings([cwd], program) : terminated(cwd, program),
+    Buffer.concat([
+      typeof cwd === 'string' ? strings([cwd], program) : terminated(cwd, program),
+      strings([cwdIdentity ?? '-'], program),
+    ]),
     terminal ? stdio.terminal : io.stdin === 'open' ? stdio.openInput : stdio.nullInput,
     terminal ? io.rows : 0,
     terminal ? io.cols : 0,
@@ -72,7 +77,8 @@ function start(options: SpawnOptions, leashed: boolean): NativeChild {
     options.inherit ?? [],
     report,
   );
-  if (typeof child === 'string') throw new SpawnError(report[1]!, child, child === 'chdir' ? String(cwd) : program);
+  if (typeof child === 'string')
+    throw new SpawnError(report[1]!, child, child === 'chdir' || child === 'workdir' ? String(cwd) : program);
   return new NativeChild(reactor(), child, report[0]!, io, mark);
 }
 

@@ -251,6 +251,10 @@ function orExplain(command: Command, spawned: () => Child): Child {
     return spawned();
   } catch (cause) {
     if (!(cause instanceof SpawnError)) throw cause;
+    if (cause.step === 'workdir') {
+      const text = `the working directory ${command.cwd} is another one than ${command.cwdIdentity} (cwdIdentity)`;
+      throw new ExecError('invalidRequest', text, { cause });
+    }
     throw new ExecError('internal', explain(command, cause), { cause });
   }
 }

@@ -50,6 +50,7 @@ export function resolveStart(
     argv: request.argv,
     ...(request.arg0 != null && { arg0: request.arg0 }),
     cwd,
+    ...(params.cwdIdentity != null && { cwdIdentity: params.cwdIdentity }),
     env: io.type === 'pty' && env.SHELL === undefined ? { ...env, SHELL: accountShell() } : env,
     io,
   };

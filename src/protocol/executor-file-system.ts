@@ -47,8 +47,10 @@ export class ExecutorFileSystem {
     await this.#requests.request('fs/createDirectory', { path, ...rest }, signal);
   }
 
-  getMetadata(path: PathUri, { signal, ...options }: PathOptions = {}): Promise<FileMetadata> {
-    return this.#requests.request('fs/getMetadata', { path, ...options }, signal);
+  /** With `identity` servers that have the capability `cwdIdentity` tell which file it is. */
+  getMetadata(path: PathUri, options: PathOptions & { readonly identity?: boolean } = {}): Promise<FileMetadata> {
+    const { signal, ...rest } = options;
+    return this.#requests.request('fs/getMetadata', { path, ...rest }, signal);
   }
 
   async canonicalize(path: PathUri, { signal, sandbox }: FileOptions = {}): Promise<PathUri> {

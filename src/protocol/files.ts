@@ -33,7 +33,12 @@ export const createDirectory = method({
 
 export const getMetadata = method({
   family,
-  params: z.object({ ...target, followSymlinks }),
+  params: z.object({
+    ...target,
+    followSymlinks,
+    /** Ours (capability `cwdIdentity`): tell which file it is. */
+    identity: optional(z.boolean()),
+  }),
   result: z.object({
     isDirectory: z.boolean(),
     isFile: z.boolean(),
@@ -41,6 +46,8 @@ export const getMetadata = method({
     size: unsigned,
     createdAtMs: z.number(),
     modifiedAtMs: z.number(),
+    /** Ours: device and inode of what the path leads to, for those who ask. */
+    identity: z.optional(z.string()),
   }),
 });
 

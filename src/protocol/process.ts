@@ -32,6 +32,12 @@ export type ProcessIo = z.output<typeof io>;
 
 const uuid = z.string().check(z.regex(/^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i, 'threadId must be a UUID'));
 
+const identity = z.string().check(z.refine(isIdentity, 'cwdIdentity must be DEVICE:INODE'));
+
+function isIdentity(text: string): boolean {
+  return /^\d{1,20}:\d{1,20}$/.test(text) && text.split(':').every((number) => BigInt(number) < 2n ** 64n);
+}
+
 const startOptions = {
   processId,
   metadata: optional(z.object({ threadId: optional(uuid), toolCallId: optional(z.string()) })),
@@ -47,6 +53,8 @@ const startOptions = {
   networkProxy: optional(networkProxy),
   /** Makes the start repeatable: the same id and request again get the first answer. */
   startId: optional(z.string()),
+  /** Ours: what `cwd` must lead to, as told by `fs/getMetadata`; a process that would start in another directory does not. */
+  cwdIdentity: optional(identity),
 };
 
 const direct = z.object({

@@ -122,7 +122,9 @@ function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
   ]);
   const channel = FIRST_EMPTY + plan.emptyFiles;
   const mode = proxies ? 'proxy' : hostNetwork ? 'base' : 'isolated';
-  const waitable = launcher.proc && mode === 'isolated' && kept === undefined && !watch && place.path === USUAL_PLACE;
+  const isPinned = command.cwdIdentity !== undefined; // a launcher that is started there says what is wrong
+  const waitable =
+    launcher.proc && mode === 'isolated' && kept === undefined && !watch && !isPinned && place.path === USUAL_PLACE;
   const calls = filter(mode);
   holdings.hold(mountPoints().claim(plan.mountPoints));
   const record = watch ? holdings.hold(new DenialRecord((path) => isHidden(policy, path))) : undefined;

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { spawn } from '../os/index.ts';
 import { stageProgram, stageRequest } from './stage.ts';
@@ -13,6 +14,15 @@ async function outcomeOf(bytes: Buffer): Promise<unknown> {
 describe('the last stage before a sandboxed command', () => {
   it('runs what is requested', async () => {
     expect(await outcomeOf(request)).toEqual({ code: 7 });
+  });
+
+  it('runs nothing in another directory than the one it is pinned to', async () => {
+    const { dev, ino } = statSync('/', { bigint: true });
+    const pinned = (cwdIdentity: string) =>
+      outcomeOf(stageRequest({ argv: ['/bin/sh', '-c', 'exit 7'], cwd: '/', cwdIdentity, env: {}, io }));
+    expect(await pinned(`${dev}:${ino}`)).toEqual({ code: 7 });
+    expect(await pinned(`${dev}:${ino + 1n}`)).toEqual({ code: 1 });
+    expect(await pinned('nowhere')).toEqual({ code: 1 });
   });
 
   it('runs nothing when the request is cut off, wherever that is', async () => {

@@ -26,7 +26,7 @@ export interface Watch {
 }
 
 /** What native/sandbox-stage.c is told to run. */
-export function stageRequest({ argv, arg0, cwd, env }: Command, options: StageOptions = {}): Buffer {
+export function stageRequest({ argv, arg0, cwd, cwdIdentity, env }: Command, options: StageOptions = {}): Buffer {
   const { filter = -1, watch, listeners = { channel: -1, ports: [] } } = options;
   const program = argv[0] ?? '';
   const files = candidates(program, env.PATH);
@@ -35,7 +35,15 @@ export function stageRequest({ argv, arg0, cwd, env }: Command, options: StageOp
     strings([String(filter), ...watchStrings(watch)]),
     strings([listeners.channel, listeners.ports.length, ...listeners.ports].map(String)),
     typeof cwd === 'string' ? strings([cwd]) : Buffer.concat([cwd, Buffer.alloc(1)]),
-    strings([String(files.length), ...files, String(argv.length), arg0 ?? program, ...argv.slice(1), ...variables]),
+    strings([
+      cwdIdentity ?? '-',
+      String(files.length),
+      ...files,
+      String(argv.length),
+      arg0 ?? program,
+      ...argv.slice(1),
+      ...variables,
+    ]),
   ]);
   return Buffer.concat([strings([String(body.length)]), body]);
 }

@@ -18,7 +18,7 @@ const followed = [...place, option('followSymlinks')];
 /** The methods a client calls most, none of whose parameters says anything about another. */
 const shapes: { readonly [M in FileMethod]?: readonly Field[] } = {
   'fs/readFile': followed,
-  'fs/getMetadata': followed,
+  'fs/getMetadata': [...followed, option('identity')],
   'fs/writeFile': [...followed, { name: 'dataBase64', kind: 'bytes', optional: false }],
   'fs/createDirectory': [...followed, option('recursive')],
   'fs/remove': [...followed, option('recursive'), option('force')],

@@ -6,6 +6,7 @@ import type { CommandItem } from './command-item.ts';
 import type { CommandPlan } from './command-plan.ts';
 import { CommandProcess } from './command-process.ts';
 import { showsOnlyDenial } from './denial.ts';
+import { canPin } from './directory-identity.ts';
 import { HeadTailBuffer } from './head-tail-buffer.ts';
 import { limits } from './limits.ts';
 import { pathUri } from './native-path.ts';
@@ -19,6 +20,8 @@ export interface AttemptRequest {
   readonly sessionId: number;
   readonly callId: string;
   readonly sandboxed: boolean;
+  /** The directory the user was asked about. */
+  readonly directory: string | undefined;
   readonly yieldMs: number;
   readonly judge: NetworkJudge;
 }
@@ -107,7 +110,7 @@ export class Attempt implements Disposable {
   async #start(signal: AbortSignal | undefined): Promise<CommandProcess> {
     const { backend, argv, cwd, tty, wishes } = this.#plan;
     const settings = withAdditional(this.#plan.settings, wishes.additionalPermissions);
-    const { callId, sandboxed } = this.#request;
+    const { callId, sandboxed, directory } = this.#request;
     const { threadId, sessionId, version, envPolicy = defaultEnvPolicy } = this.#conversation;
     const sandbox = sandboxed ? sandboxFor(settings, cwd) : undefined;
     const started = await backend.start(
@@ -116,6 +119,8 @@ export class Attempt implements Disposable {
         metadata: { ...(isUuid(threadId) && { threadId }), toolCallId: callId },
         argv,
         cwd: pathUri(cwd),
+        // The view of a sandbox has directories that are none of the host's; there the sandbox holds what is inside.
+        ...(directory !== undefined && !sandboxed && canPin(this.#plan) && { cwdIdentity: directory }),
         envPolicy,
         env: environmentOverlay({ threadId, sessionId, callId, version }, isNetworkOff(settings)),
         tty,

@@ -6,6 +6,7 @@ import { Attempt } from './attempt.ts';
 import { type CallContext, type Conversation, callResult } from './call-context.ts';
 import { CommandItem } from './command-item.ts';
 import { type CommandPlan, planCommand } from './command-plan.ts';
+import { canPin, directoryIdentity } from './directory-identity.ts';
 import type { NetworkQuestion } from './network-questions.ts';
 import { interceptPatch } from './patch-interception.ts';
 import type { ExecCommandArguments } from './tool-arguments.ts';
@@ -76,18 +77,23 @@ class ExecCommandCall {
         const value = await attempt(options);
         return { kind: value.isDenied ? 'denied' : 'done', value };
       },
-      { onQuestion: () => this.#item.asked(), ...(this.#context.signal && { signal: this.#context.signal }) },
+      {
+        onQuestion: () => this.#item.asked(),
+        ...(canPin(this.#plan) && { identify: () => directoryIdentity(this.#plan) }),
+        ...(this.#context.signal && { signal: this.#context.signal }),
+      },
     );
     return value;
   }
 
-  async #try({ sandboxed }: AttemptOptions, yieldMs: number): Promise<Attempt> {
+  async #try({ sandboxed, directory }: AttemptOptions, yieldMs: number): Promise<Attempt> {
     this.#attempt?.giveUp();
     this.#attempt?.[Symbol.dispose]();
     const attempt = new Attempt(this.#conversation, this.#plan, this.#item, {
       sessionId: this.#sessionId,
       callId: this.#request.callId,
       sandboxed,
+      directory,
       yieldMs,
       judge: (question, signal) => this.#judge(question, signal),
     });

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
+import { mkdir, mkdtemp, realpath, rename, rm, symlink } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -14,6 +14,7 @@ import {
 } from '../../src/approval/index.ts';
 import type { PermissionProfile } from '../../src/protocol/index.ts';
 import { RulesStore } from '../../src/rules/index.ts';
+import { type ExecBackend, localBackend } from '../../src/unified-exec/index.ts';
 import { ExecFixture, type FixtureOptions, type Place } from './unified-exec-fixture.ts';
 
 const places: Place[] = ['here', 'server'];
@@ -33,14 +34,17 @@ const granular = parseApprovalPolicy('granular:sandbox_approval,rules');
 class User {
   readonly questions: ApprovalRequest[] = [];
   decision: ApprovalDecision;
+  /** Happens before the answer. */
+  onQuestion: () => Promise<void> = async () => {};
 
   constructor(decision: ApprovalDecision) {
     this.decision = decision;
   }
 
   async orchestrator(policy: ApprovalPolicy): Promise<Orchestrator> {
-    const approver = callbackApprover((question) => {
+    const approver = callbackApprover(async (question) => {
       this.questions.push(question);
+      await this.onQuestion();
       return { decision: this.decision };
     });
     return new Orchestrator({ policy, approver, rules: await RulesStore.open({}) });
@@ -123,6 +127,52 @@ describe.each(places)('commands in a sandbox, run %s', (place) => {
     expect(text).toBe('exec_command failed: CreateProcess { message: "Rejected(\\"rejected by user\\")" }');
     expect(box.exec.sessions).toEqual([]);
     expect(await box.event('ExecCommandEnd')).toMatchObject({ exit_code: 1, status: 'failed' });
+  });
+
+  it('start in the directory the user was asked about, or not at all', async () => {
+    const user = new User('accept');
+    await using box = await confined(place, { policy: 'on-request', user });
+    const [work, moved] = [join(box.cwd, 'work'), join(box.cwd, 'moved')];
+    await mkdir(work);
+    const escalated = { workdir: 'work', sandbox_permissions: 'require_escalated' };
+
+    const usual = await box.run('echo ran > usual', escalated);
+    user.onQuestion = async () => {
+      await rename(work, moved);
+      await symlink(box.cwd, work);
+    };
+    const swapped = await box.run('echo ran > swapped', escalated);
+
+    expect(usual.facts).toMatchObject({ exit_code: 0 });
+    expect(swapped.text).toContain(`the working directory ${work} has been replaced since the question`);
+    expect(existsSync(join(work, 'swapped'))).toBe(false);
+    expect(existsSync(join(moved, 'usual'))).toBe(true);
+  });
+
+  it('are held to that directory by the machine that starts them', async () => {
+    const user = new User('accept');
+    const folder = await realpath(await mkdtemp(join(tmpdir(), 'unified-exec-')));
+    const [work, moved] = [join(folder, 'work'), join(folder, 'moved')];
+    await mkdir(work);
+    const backend = localBackend();
+    const late: ExecBackend = {
+      isLocal: place === 'here',
+      info: (signal) => backend.info(signal),
+      fileSystem: () => backend.fileSystem(),
+      start: async (options, signal) => {
+        await rename(work, moved); // after everything was looked at
+        await symlink(folder, work);
+        return backend.start(options, signal);
+      },
+      [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose](),
+    };
+    await using box = await confined(place, { policy: 'on-request', user, options: { backends: { box: late } } });
+
+    const { text } = await box.run('echo ran > file', { workdir: work, sandbox_permissions: 'require_escalated' });
+
+    expect(text).toContain(`the working directory ${work} is another one than`);
+    expect(existsSync(join(work, 'file'))).toBe(false);
+    await rm(folder, { recursive: true });
   });
 
   it('end as declined when the user says no, with the usual words', async () => {
