@@ -3,8 +3,8 @@ import { jetstream } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
 import { type ConnectionOptions, connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import type { Logger, Scope } from '../base/index.ts';
-import { isConflict, KvDirectory } from './kv-directory.ts';
-import type { Ledger } from './ledger.ts';
+import { KvDirectory } from './kv-directory.ts';
+import { KvLedger } from './kv-ledger.ts';
 import type { RendezvousLimits } from './limits.ts';
 import { NatsBus } from './nats-bus.ts';
 import type { ClusterOptions, Commons } from './rendezvous-service.ts';
@@ -39,10 +39,11 @@ async function openBuckets(connection: NatsConnection, bus: NatsBus, options: Jo
   const common = { replicas: servers.length >= 3 ? 3 : 1, history: 1, allow_direct: false };
   const keepMs = limits.environmentUrlMs + HOUR_MS;
   const registrations = (): Promise<KV> => kvm.create('rz_registrations', { ...common, ttl: keepMs });
-  const claims = await kvm.create('rz_once', { ...common, ttl: limits.authorizationMs + MINUTE_MS });
+  const claims = (): Promise<KV> => kvm.create('rz_once', { ...common, ttl: limits.authorizationMs + MINUTE_MS });
+  const ledger = await KvLedger.open(claims, { keepMs: limits.authorizationMs + MINUTE_MS, now });
   const isConnected = (): boolean => bus.connected;
   const directory = await KvDirectory.open(registrations, { node: bus.node, keys, keepMs, isConnected, now, log });
-  return { directory, ledger: new KvLedger(claims) };
+  return { directory, ledger };
 }
 
 /** Servers that were just started have to choose a leader first. */
@@ -63,25 +64,6 @@ const ATTEMPTS = 40;
 const ATTEMPT_MS = 250;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-
-/** What is claimed once is claimed for all nodes. */
-class KvLedger implements Ledger {
-  readonly #kv: KV;
-
-  constructor(kv: KV) {
-    this.#kv = kv;
-  }
-
-  async claim(id: string): Promise<boolean> {
-    try {
-      await this.#kv.create(id, '');
-      return true;
-    } catch (error) {
-      if (isConflict(error)) return false;
-      throw error;
-    }
-  }
-}
 
 function connectionOptions({ servers, node, user, password, credentials }: JoinOptions): ConnectionOptions {
   return {

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
 import type { KV, KvEntry } from '@nats-io/kv';
 import { deferred, type Logger } from '../base/index.ts';
 import type { Directory, DirectoryListener, Registration } from './directory.ts';
 import { environmentToken } from './identifiers.ts';
+import { isConflict, isMissing } from './kv-errors.ts';
 import { type DirectoryEntry, EntrySeal } from './sealed-entry.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
@@ -280,13 +280,3 @@ const entryOf = ({ environmentId, version, registration }: Known): DirectoryEntr
   version,
   registration,
 });
-
-/** Whether a write came too late because the key has another revision by now. */
-export function isConflict(error: unknown): boolean {
-  const { StreamWrongLastSequence, StreamWrongLastSequenceUnknown } = JetStreamApiCodes;
-  const codes: readonly number[] = [StreamWrongLastSequence, StreamWrongLastSequenceUnknown];
-  return error instanceof JetStreamApiError && codes.includes(error.code);
-}
-
-const isMissing = (error: unknown): boolean =>
-  error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;

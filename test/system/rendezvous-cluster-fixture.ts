@@ -62,6 +62,12 @@ export class NatsServers implements AsyncDisposable {
     await ended(this.#running[index]!);
   }
 
+  /** Kills a server whose disk is lost with it. */
+  async lose(index: number): Promise<void> {
+    await this.kill(index);
+    await rm(join(this.#folder, `store-${index}`), { recursive: true });
+  }
+
   signal(index: number, name: NodeJS.Signals): void {
     this.#running[index]!.kill(name);
   }

@@ -167,6 +167,20 @@ describe('when NATS is away for a moment', () => {
     await using _harness = await connected(two, 'nats-late'); // they still tell each other
   });
 
+  it('and comes back empty, harnesses can connect again', async () => {
+    await using server = await NatsServers.start(1);
+    await using nodes = new Nodes(server);
+    const [one, two] = [await nodes.start(), await nodes.spawn()];
+    await using environment = await one.environment('nats-empty');
+    await server.lose(0);
+    while ((await two.ask('/readyz')).status !== 503);
+
+    await server.restart(0);
+
+    await using harness = await connected(two, 'nats-empty');
+    await establish(harness, environment);
+  });
+
   it('a node can be stopped all the same', async () => {
     await using server = await NatsServers.start(1);
     await using nodes = new Nodes(server);

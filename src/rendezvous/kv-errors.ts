@@ -1,0 +1,12 @@
+import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
+
+/** Whether a write came too late because the key has another revision by now. */
+export function isConflict(error: unknown): boolean {
+  const { StreamWrongLastSequence, StreamWrongLastSequenceUnknown } = JetStreamApiCodes;
+  const codes: readonly number[] = [StreamWrongLastSequence, StreamWrongLastSequenceUnknown];
+  return error instanceof JetStreamApiError && codes.includes(error.code);
+}
+
+/** Whether the bucket is gone. */
+export const isMissing = (error: unknown): boolean =>
+  error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
