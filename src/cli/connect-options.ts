@@ -74,8 +74,14 @@ async function connectorThrough(
 }
 
 export function readToken(path: string): string {
+  const token = tokenIn(path);
+  if (token === '') throw new UsageError(`the token file ${path} is empty: write the token into it`);
+  return ownCredential(token);
+}
+
+function tokenIn(path: string): string {
   try {
-    return ownCredential(readFileSync(path, 'utf8').trim());
+    return readFileSync(path, 'utf8').trim();
   } catch (error) {
     throw new UsageError(`cannot read the token file ${path}: ${(error as NodeJS.ErrnoException).code}`);
   }

@@ -49,6 +49,9 @@ export async function cpCommand(argv: readonly string[]): Promise<number> {
   process.exitCode = CONNECTION_FAILED; // unless something better is known in the end
   const onServer = [source, destination].some((path) => path.startsWith(ON_SERVER));
   const local = new LocalSide();
+  if (!onServer && (values.connect ?? values.remote) !== undefined) {
+    throw new UsageError('neither path is on the server: begin one of them with env:, such as env:/tmp/x');
+  }
   if (!onServer) return await copy(place(source, local, local), place(destination, local, local), values);
   await using client = await connected(values);
   if (!client) return CONNECTION_FAILED;
@@ -70,10 +73,11 @@ async function connected(values: Values<typeof options>): Promise<ExecServerClie
 
 function place(path: string, local: CopySide, remote: CopySide): Place {
   if (path === '') throw new UsageError('a path is empty; . is the current directory');
-  if (!path.startsWith(ON_SERVER)) return { side: local, path: resolve(path), name: path };
+  const asDirectory = path.endsWith('/');
+  if (!path.startsWith(ON_SERVER)) return { side: local, path: resolve(path), name: path, asDirectory };
   const native = path.slice(ON_SERVER.length);
   if (!native.startsWith('/')) throw new UsageError(`${path} must be an absolute path, such as env:/tmp/x`);
-  return { side: remote, path: resolve(native), name: path };
+  return { side: remote, path: resolve(native), name: path, asDirectory };
 }
 
 async function copy(source: Place, destination: Place, { json }: Values<typeof options>): Promise<number> {

@@ -51,7 +51,8 @@ function anyPatchedBash(named: string | undefined): string {
 async function tried(programs: ShellPrograms): Promise<ShellPrograms> {
   const { intercept, bash, wrapper } = programs;
   for (const program of intercept === 'bash' ? [bash, wrapper] : [bash]) {
-    if (!isExecutable(program)) throw new Error(`${program} cannot be executed`);
+    const option = program === bash ? '--bash or CODEX_BASH_PATH' : '--execve';
+    if (!isExecutable(program)) throw new Error(`${program} cannot be executed; name another program by ${option}`);
   }
   const trial = await tryInterception(programs);
   if (trial.usable) return programs;

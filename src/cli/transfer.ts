@@ -10,6 +10,8 @@ export interface Place {
   readonly side: CopySide;
   readonly path: string;
   readonly name: string;
+  /** Written with a slash at its end: nothing but a directory may be meant. */
+  readonly asDirectory?: boolean;
 }
 
 export interface Progress {
@@ -73,7 +75,12 @@ export class Transfer {
     await this.#noting(source, async () => {
       const entry = await about(source, () => source.side.entryAt(source.path));
       if (!entry) throw new PlaceError(source, 'no such file or directory');
+      if (source.asDirectory && entry.kind !== 'directory') throw new PlaceError(source, 'not a directory');
       const present = await about(destination, () => destination.side.entryAt(destination.path));
+      if (destination.asDirectory && present?.kind !== 'directory' && entry.kind !== 'directory') {
+        const why = present ? 'not a directory' : 'no such directory; make it, or leave out the / at the end';
+        throw new PlaceError(destination, why);
+      }
       const target = present?.kind === 'directory' ? below(destination, posix.basename(source.path)) : destination;
       await this.#copy(source, target, entry);
     });

@@ -1,5 +1,5 @@
 import { type Server, STATUS_CODES } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, isIPv6, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { announceListener } from './own-listeners.ts';
 
@@ -40,7 +40,8 @@ export class HttpPort implements AsyncDisposable {
 
   async listen({ host, port }: HttpAddress): Promise<void> {
     await new Promise<void>((resolve, reject) => {
-      this.#server.on('error', reject); // later ones are about connections that could not be accepted
+      // Later errors are about connections that could not be accepted.
+      this.#server.on('error', (error) => reject(cannotListen(error, host, port)));
       this.#server.listen({ host, port, backlog: 1024 }, resolve);
     });
     this.#announced = announceListener('work', (this.#server.address() as AddressInfo).port);
@@ -77,6 +78,21 @@ export class HttpPort implements AsyncDisposable {
 
 /** How long a client may take to send the head of a request. */
 const HEADERS_MS = 10_000;
+
+function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  const remedy = LISTEN_REMEDIES[error.code ?? ''];
+  if (remedy === undefined) return error;
+  const address = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  return Object.assign(new Error(`cannot listen on ${address}: ${remedy} (${error.code})`, { cause: error }), {
+    code: error.code,
+  });
+}
+
+const LISTEN_REMEDIES: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program does; choose another port, or port 0 for a free one',
+  EACCES: 'ports below 1024 may need privileges; choose a higher one, or port 0 for a free one',
+  EADDRNOTAVAIL: 'this machine does not have the address',
+};
 
 /** Connections may be silent at a time, whatever a listener allows besides. */
 const MOST_SILENT = 256;

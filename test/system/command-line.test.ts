@@ -125,7 +125,9 @@ describe('the command line', () => {
     await using server = await startServer();
     const { code, stderr } = await runCommand(['--listen', server.url]);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^Error: .*EADDRINUSE/);
+    const address = server.url.slice('ws://'.length);
+    const why = 'another program does; choose another port, or port 0 for a free one (EADDRINUSE)';
+    expect(stderr).toBe(`Error: cannot listen on ${address}: ${why}\n`);
   });
 
   it('prints its address in one line and nothing more, whatever it is asked to do', async () => {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runCommand } from '../support/command.ts';
 import { startServer } from '../support/server.ts';
@@ -56,6 +56,46 @@ describe('cp', () => {
 
     expect(outcome).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(described(shelf.at('from/sub/copy'))).toEqual(before);
+  });
+
+  it.each([
+    ['to the server', '', 'env:'],
+    ['from the server', 'env:', ''],
+  ])('makes no file of a name that ends in a slash: %s', async (_, from, to) => {
+    const missing = `${to}${shelf.at('to')}/`;
+
+    const { code, stderr } = await cp(`${from}${shelf.at('from/small')}`, missing);
+
+    expect(stderr).toBe(`Error: ${missing}: no such directory; make it, or leave out the / at the end\n`);
+    expect(code).toBe(1);
+    expect(existsSync(shelf.at('to'))).toBe(false);
+    expect((await cp(`${from}${shelf.at('from/small')}/`, `${to}${shelf.at('to')}`)).stderr).toContain(
+      'not a directory',
+    );
+    expect((await cp(`${from}${shelf.at('from')}/`, missing)).code).toBe(0);
+    expect(differences()).toBe('');
+  });
+
+  it('says when neither path is on the server that was named', async () => {
+    const { code, stderr } = await cp(shelf.at('from/small'), shelf.at('to'));
+
+    expect(stderr).toContain('error: neither path is on the server: begin one of them with env:, such as env:/tmp/x');
+    expect(code).toBe(2);
+    expect(existsSync(shelf.at('to'))).toBe(false);
+  });
+
+  it('names a token file that is empty', async () => {
+    writeFileSync(shelf.at('from/small'), '\n');
+
+    const { code, stderr } = await cp(
+      '--token-file',
+      shelf.at('from/small'),
+      shelf.at('from'),
+      `env:${shelf.at('to')}`,
+    );
+
+    expect(stderr).toContain(`error: the token file ${shelf.at('from/small')} is empty: write the token into it`);
+    expect(code).toBe(2);
   });
 
   it('sums up as JSON', async () => {
