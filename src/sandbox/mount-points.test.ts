@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { pathText } from '../os/index.ts';
 import { MountPoints } from './mount-points.ts';
 
 describe('mount points', () => {
@@ -30,6 +31,14 @@ describe('mount points', () => {
     writeFileSync(point, '');
     claim[Symbol.dispose]();
     expect(existsSync(point)).toBe(false);
+  });
+
+  it('go also where names are no UTF-8', () => {
+    const bytes = Buffer.concat([Buffer.from(`${folder}/`), Buffer.of(0xff), Buffer.from('/.codex')]);
+    const claim = new MountPoints().claim([pathText(bytes)]);
+    mkdirSync(bytes, { recursive: true });
+    claim[Symbol.dispose]();
+    expect(existsSync(bytes)).toBe(false);
   });
 
   it('stay when something has come to be in them', () => {

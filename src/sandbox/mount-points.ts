@@ -1,4 +1,5 @@
-import { rmdirSync, unlinkSync } from 'node:fs';
+import { close, constants, openSync, rmdirSync, type Stats, unlinkSync } from 'node:fs';
+import { pathBytes } from '../os/index.ts';
 import { look } from './disk.ts';
 import { isRefusal, type MountJournal } from './mount-journal.ts';
 
@@ -45,7 +46,8 @@ export class MountPoints {
   /** Tries again to take away what could not be. */
   removeStuck(): void {
     for (const [path, identity] of this.#stuck) {
-      if (identityOf(path) !== identity || isRemoved(path)) this.#stuck.delete(path);
+      const found = look(path);
+      if (!found || identityOf(found) !== identity || isRemoved(path, found)) this.#stuck.delete(path);
     }
     while (this.#stuck.size > MOST_STUCK) this.#stuck.delete(this.#stuck.keys().next().value!);
     if (this.#stuck.size === 0) this.#retry = void clearInterval(this.#retry);
@@ -55,7 +57,8 @@ export class MountPoints {
 
   /** What is at a path that is not ours. */
   #foundAt(path: string): string | undefined {
-    const identity = identityOf(path);
+    const found = look(path);
+    const identity = found && identityOf(found);
     if (identity === undefined || this.#stuck.get(path) !== identity) return identity;
     this.#stuck.delete(path);
     return undefined;
@@ -70,9 +73,10 @@ export class MountPoints {
     use.count--;
     if (use.count > 0) return;
     this.#uses.delete(path);
-    const identity = identityOf(path);
+    const found = look(path);
+    const identity = found && identityOf(found);
     if (identity === undefined || use.before === identity) return;
-    if (!isRemoved(path)) this.#stuck.set(path, identity);
+    if (!isRemoved(path, found!)) this.#stuck.set(path, identity);
   }
 }
 
@@ -81,19 +85,36 @@ const MOST_STUCK = 1024;
 const RETRY_MS = 5000;
 
 /** Tells a thing from one that has taken its place; numbers are used again, soon. */
-function identityOf(path: string): string | undefined {
-  const found = look(path);
-  return found && `${found.dev}:${found.ino}:${found.birthtimeMs}`;
-}
+const identityOf = ({ dev, ino, birthtimeMs }: Stats): string => `${dev}:${ino}:${birthtimeMs}`;
 
 /** Removes what is empty; false when that is not possible now. Anything else belongs to others. */
-function isRemoved(path: string): boolean {
-  const found = look(path);
+function isRemoved(path: string, found: Stats): boolean {
   try {
-    if (found?.isDirectory()) rmdirSync(path);
-    else if (found?.isFile() && found.size === 0) unlinkSync(path);
+    if (found.isDirectory()) removeDirectory(path);
+    else if (found.isFile() && found.size === 0) unlinkSync(pathBytes(path));
   } catch (error) {
     return !isRefusal(error);
   }
   return true;
+}
+
+/**
+ * On a disk, freeing what a directory occupied takes thirty times as long as removing its name. While it is open that is put
+ * off; closing it is left to another thread.
+ */
+function removeDirectory(path: string): void {
+  const held = holdDirectory(path);
+  try {
+    rmdirSync(pathBytes(path));
+  } finally {
+    if (held !== undefined) close(held, () => {}); // nothing was written
+  }
+}
+
+function holdDirectory(path: string): number | undefined {
+  try {
+    return openSync(pathBytes(path), constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  } catch {
+    return undefined; // not readable, or no descriptor is free: then it takes its time
+  }
 }
