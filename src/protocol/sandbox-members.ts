@@ -16,9 +16,11 @@ export function refuseUnknownSandboxMembers(schema: z.ZodMiniType, value: unknow
 }
 
 export const isSandboxMember = (name: string): boolean =>
-  name.length >= WORD.length && name.slice(0, WORD.length).toLowerCase() === WORD;
+  (name.charCodeAt(0) | LOWER_CASE) === FIRST_LETTER && name.slice(0, WORD.length).toLowerCase() === WORD;
 
 const WORD = 'sandbox';
+const FIRST_LETTER = WORD.charCodeAt(0);
+const LOWER_CASE = 0x20;
 
 function check(known: Known, value: unknown): void {
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return;

@@ -111,7 +111,7 @@ export class WebSocketListener implements AsyncDisposable {
 }
 
 /** How often connections are looked at that take too long to send the head of a request. */
-const CHECKING_MS = 1000;
+const CHECKING_MS = 5000;
 
 /** How long connected clients may take to answer a close frame. */
 const GOODBYE_MS = 500;
