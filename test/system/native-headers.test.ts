@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
-const folder = fileURLToPath(new URL('../../build/native/', import.meta.url));
+/** The native files of a release, if given: EXEC_SERVER_NATIVE=…/vendor/linux-x64-glibc/native */
+const { EXEC_SERVER_NATIVE: released } = process.env;
+const folder = released ? `${released}/` : fileURLToPath(new URL('../../build/native/', import.meta.url));
 
 const SHARED = 3; // a file that can be loaded at any address
 const [LOAD, DYNAMIC, STACK, RELRO] = [1, 2, 0x6474e551, 0x6474e552];
@@ -68,8 +70,11 @@ describe.each(['exec_native.node', ...['guardian', 'init', 'sandbox-stage', 'fs-
       expect(found.bindsNow).toBe(true);
     });
 
-    it.skipIf(bare.includes(file))('notices an overrun stack and checks the room of what it copies to', () => {
+    // Released programs are static and have lost the names of their functions; musl checks no copies.
+    const isNameless = bare.includes(file) || (Boolean(released) && file !== 'exec_native.node');
+    it.skipIf(isNameless)('notices an overrun stack and checks the room of what it copies to', () => {
       expect(found.text).toContain('__stack_chk_fail');
+      if (released?.includes('-musl')) return;
       expect(found.text).toMatch(/__(?:mem(?:cpy|move|set)|v?s?n?printf|str(?:n?cpy|n?cat)|read|readlinkat?|poll)_chk/);
     });
   },
