@@ -15,14 +15,24 @@
 #define STACK (64 * 1024)
 #define PAUSE_NS 1000000
 
+/* Only looks: a stop, which the tracer waits for, would be taken from it. */
+static bool is_dead(pid_t thread)
+{
+    siginfo_t state = {0};
+    return waitid(P_PID, (id_t)thread, &state, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 && state.si_pid != 0 &&
+           (state.si_code == CLD_EXITED || state.si_code == CLD_KILLED || state.si_code == CLD_DUMPED);
+}
+
 /* Each thread once: its number may belong to a child of this process afterwards. */
 static void reap_ended(struct freeze *freeze)
 {
     for (size_t i = 0; i < freeze->count; i++) {
         struct frozen_thread *frozen = &freeze->threads[i];
-        siginfo_t end = {0};
-        if (!frozen->ended && (waitid(P_PID, (id_t)frozen->thread, &end, WEXITED | WNOHANG | __WALL) < 0 || end.si_pid != 0))
-            frozen->ended = true;
+        siginfo_t end;
+        if (frozen->ended || !is_dead(frozen->thread))
+            continue;
+        waitid(P_PID, (id_t)frozen->thread, &end, WEXITED | WNOHANG | __WALL);
+        frozen->ended = true;
     }
 }
 
