@@ -140,7 +140,7 @@ const snapshotStart = (random: RandomSource, base: string): Params => ({
     ['bash', '-lc', 'echo "$GREETING"'],
   ]),
   shellSnapshot: {
-    scopeId: random.pick(['s0', 's1', '']),
+    scopeId: random.usually(['s0', 's1'], [''], 3),
     shell: random.usually(
       [{ name: 'bash', path: '/bin/bash' }],
       [
