@@ -102,8 +102,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
   {
     row: 'ignores unknown members of a request',
     explains: (step, _reference, ours) =>
-      JSON.stringify(step).includes('"sandboxMode":') &&
-      /^unknown field `sandboxMode`/.test(messageOf(ours)),
+      JSON.stringify(step).includes('"sandboxMode":') && /^unknown field `sandboxMode`/.test(messageOf(ours)),
     parts: EVERYTHING,
   },
   {
