@@ -64,6 +64,17 @@ describe('what makes sandboxes', () => {
     }
   });
 
+  it('leaves the procfs of the machine read-only where it takes the place of an own one', async () => {
+    const launcher = { ...bubblewrap(), proc: false } as Bubblewrap;
+    const script = { ...command, argv: ['/bin/sh', '-c', '/bin/grep -q " /proc ro," /proc/self/mountinfo && exit 7'] };
+    const all: Policy = { ...readOnlyPolicy, rules: [{ path: '/', access: 'write', skipMissing: false }] };
+    for (const policy of [readOnlyPolicy, all]) {
+      const confined = confine(script, policy, { launcher });
+      await using child = spawn({ ...confined.command, mark: 0n });
+      expect(await child.exited).toEqual({ code: 7 });
+    }
+  });
+
   it('gets no variable of the command, whose environment is in no argument', () => {
     const { command: confined } = confine(
       { ...command, env: { LD_PRELOAD: '/x.so', TOKEN: 's3cret' } },

@@ -23,10 +23,16 @@ export function launcherArgs(
   return [
     ...['--new-session', '--die-with-parent'],
     ...plan.args,
+    ...(proc || !bindsRoot(plan) ? [] : READ_ONLY_PROC),
     ...isolationArgs({ proc, network: how.network, pids: how.pids }),
     ...(how.filter === undefined ? [] : ['--seccomp', String(how.filter)]),
   ];
 }
+
+/** The machine's procfs, which a view of the whole disk has where no other can be mounted; root could set the kernel's parameters. */
+const READ_ONLY_PROC = ['--ro-bind', '/proc', '/proc'];
+
+const bindsRoot = ({ args }: MountPlan): boolean => args.some((arg, at) => arg === '/' && args[at - 1] === '/');
 
 export function filter(mode: FilterMode, watch?: WatchedCalls): Buffer {
   const program = seccompProgram(mode, { nestedNamespaces: false, watch });
