@@ -2,8 +2,11 @@
  * Stops all processes of sandboxes for a moment, so that a socket cannot pass from one to the other while it is looked for.
  *
  * Tracing (PTRACE_SEIZE) is not noticed by their parents, as SIGSTOP would be, and ends with the thread that does it, whatever
- * becomes of that; a thread that is killed meanwhile is seen to by peer-reap.c. /proc lists processes in ascending order while new numbers ascend, so one that forks and exits to run away is
- * overtaken; passes are repeated until one finds no thread that runs.
+ * becomes of that; a thread that is killed meanwhile is seen to by peer-reap.c.
+ *
+ * /proc lists processes in ascending order while new numbers ascend, so one that forks and exits to run away is overtaken, unless
+ * its numbers start again from the lowest. Then it leaves a dead process behind, which its stopped parent cannot reap. So passes are
+ * repeated until one finds no thread that runs, and the same processes, living and dead, as the pass before.
  */
 #define _GNU_SOURCE
 #include "peer-scan.h"
@@ -137,11 +140,19 @@ static int freeze_process(struct scan *scan, struct freeze *freeze, pid_t pid, l
     return fresh;
 }
 
+/* The processes that a pass has met, living and dead, as a sum of scattered numbers. */
+static uint64_t scattered(pid_t pid)
+{
+    uint64_t value = (uint64_t)pid * 0x9e3779b97f4a7c15u;
+    return value ^ value >> 29;
+}
+
 /* Asks for one process at a time: the list must not be older than it has to be. */
-static int pass(struct scan *scan, struct freeze *freeze, long deadline)
+static int pass(struct scan *scan, struct freeze *freeze, long deadline, uint64_t *met)
 {
     _Alignas(8) char room[64];
     int all = 0;
+    *met = 0;
     if (lseek(scan->proc, 0, SEEK_SET) < 0)
         return -1;
     for (;;) {
@@ -155,9 +166,10 @@ static int pass(struct scan *scan, struct freeze *freeze, long deadline)
             if (pid <= 1 || pid == scan->self || !is_sandboxed(scan, pid))
                 continue;
             int fresh = freeze_process(scan, freeze, pid, deadline);
-            if (fresh < 0)
+            if (fresh < 0 || now_ms() > deadline)
                 return -1;
             all += fresh;
+            *met += scattered(pid);
         }
     }
 }
@@ -165,13 +177,15 @@ static int pass(struct scan *scan, struct freeze *freeze, long deadline)
 bool freeze_sandboxes(struct scan *scan, struct freeze *freeze)
 {
     long deadline = now_ms() + PATIENCE_MS;
+    uint64_t met = 0, met_before;
     int fresh;
     freeze->begun = start_reaping(freeze);
     if (!freeze->begun)
         return false;
-    while ((fresh = pass(scan, freeze, deadline)) > 0)
-        if (now_ms() > deadline)
-            return false;
+    do {
+        met_before = met;
+        fresh = pass(scan, freeze, deadline, &met);
+    } while (fresh > 0 || (fresh == 0 && met != met_before));
     return fresh == 0;
 }
 
