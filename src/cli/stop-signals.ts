@@ -26,6 +26,7 @@ export class StopSignals implements Disposable {
 
   [Symbol.dispose](): void {
     clearTimeout(this.#deadline);
+    if (this.#exitCode !== undefined) return; // the process ends with that code, also if the signal comes again meanwhile
     for (const { name, listener } of this.#listeners) process.off(name, listener);
   }
 

@@ -78,7 +78,11 @@ describe('a copy that is cut short', () => {
     copy.process.kill('SIGINT');
     setTimeout(() => copy.process.kill('SIGINT'), 20);
 
-    expect(await copy.ended).toEqual([130, null]);
+    // The last one may meet a process that has cleaned up and no longer listens; shells report 130 for both.
+    expect([
+      [130, null],
+      [null, 'SIGINT'],
+    ]).toContainEqual(await copy.ended);
     untouched();
   });
 
