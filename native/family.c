@@ -31,14 +31,6 @@
 #define PAUSE_MS 10
 #define PIDS (1U << 22) /* the kernel has no more */
 
-struct directory_entry {
-    uint64_t inode;
-    int64_t offset;
-    unsigned short length;
-    unsigned char type;
-    char name[];
-};
-
 struct sweep {
     int proc;
     struct family *families;

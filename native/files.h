@@ -5,11 +5,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define WAIT_PIDFD ((idtype_t)3) /* older headers lack P_PIDFD */
+
+/* What the system call getdents64 fills its room with. */
+struct directory_entry {
+    uint64_t inode;
+    int64_t offset;
+    unsigned short length;
+    unsigned char type;
+    char name[];
+};
 
 static inline int open_retrying(const char *path, int flags)
 {

@@ -5,7 +5,7 @@
  * kernel hands to the first process, passes signals on, and ends with the server's exit code. The kernel then kills what is left.
  * Elsewhere, as under a benchmark, it asks for the orphans of the server.
  *
- * The server cannot do it itself: Node waits for its own children by their numbers, and one that somebody else has reaped
+ * The server cannot do it itself: Node waits for its own children by their numbers, and a child that another thread has reaped
  * never ends for it.
  *
  * Exit codes: those of the server, 128 + N when signal N ended it; 127 it could not be started, 2 usage.

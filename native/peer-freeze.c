@@ -9,6 +9,7 @@
  * repeated until one finds no thread that runs, and the same processes, living and dead, as the pass before.
  */
 #define _GNU_SOURCE
+#include "files.h"
 #include "peer-scan.h"
 
 #include <dirent.h>
@@ -27,14 +28,6 @@
 #define THREAD_PATIENCE_MS 20
 #define PAUSE_NS 50000
 #define STOPPED_BY_US 128 /* PTRACE_EVENT_STOP; headers disagree about where it is defined */
-
-struct directory_entry {
-    uint64_t inode;
-    int64_t offset;
-    unsigned short length;
-    unsigned char type;
-    char name[];
-};
 
 static long now_ms(void)
 {

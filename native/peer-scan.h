@@ -1,4 +1,4 @@
-/* One search for the holders of sockets: what is known of processes, and of their descriptors. */
+/* One search for the processes that hold sockets. */
 #ifndef EXEC_PEER_SCAN_H
 #define EXEC_PEER_SCAN_H
 

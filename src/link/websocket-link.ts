@@ -55,7 +55,7 @@ export class WebSocketLink implements Link {
       ws.ping(text);
     });
     ws.on('pong', (data) => {
-      if (this.#closing) return; // what was sent here counts for nobody any more
+      if (this.#closing) return; // a connection that is being replaced confirms nothing
       try {
         this.#delivery.answered(data.toString('latin1'));
         this.#answers.notify();

@@ -152,7 +152,7 @@ function createDispatcher(env: HttpClientOptions['env'], scheme: Scheme): Dispat
   });
 }
 
-/** A file of certificates that cannot be used stops plain requests, too: whoever set it up learns of it at once. */
+/** A file of certificates that cannot be used stops plain requests, too: the operator learns of it at once. */
 function tlsOptions(env: HttpClientOptions['env'], scheme: Scheme) {
   try {
     if (scheme === 'http:') return void checkCertificateFile(env);

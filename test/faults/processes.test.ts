@@ -165,7 +165,7 @@ class ConfinedFiles implements AsyncDisposable {
 
 describe('a stopped file helper', () => {
   it(
-    'holds up nobody but its own caller, who gets every byte when it goes on',
+    'holds up only its own caller, which gets every byte when it goes on',
     survives(usual, async (rig) => {
       await using files = await ConfinedFiles.open(rig, 6); // more than Node has threads for calls that take long
       for (const helper of files.helpers) signal(helper, 'SIGSTOP');
