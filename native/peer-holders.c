@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,35 @@
 
 #include "files.h"
 #include "peer-scan.h"
+
+#define CLIENTS 8
+
+/*
+ * Processes that held sockets which were looked for lately: a client connects again. They are only looked at before others, so
+ * that it does not matter if a number is another process's by now.
+ */
+static _Atomic(pid_t) clients[CLIENTS];
+
+static void remember_client(pid_t pid)
+{
+    static atomic_uint next;
+    for (size_t i = 0; i < CLIENTS; i++)
+        if (clients[i] == pid)
+            return;
+    clients[atomic_fetch_add(&next, 1) % CLIENTS] = pid;
+}
+
+/* The relation of a socket's holder to us, asked once for all of its descriptors. */
+static uint32_t bits_of_holder(struct scan *scan, pid_t pid, uint32_t known)
+{
+    if (scan->holder != pid) {
+        scan->holder_bits = known != 0 ? known : standing_of(scan, pid).bits;
+        if ((scan->holder_bits & PEER_SANDBOX) == 0 && descent_of(scan, pid).own)
+            scan->holder_bits |= PEER_FAMILY;
+        scan->holder = pid;
+    }
+    return scan->holder_bits;
+}
 
 static void match_inode(struct scan *scan, pid_t pid, const char *fd, const char *link, uint32_t bits)
 {
@@ -32,9 +62,9 @@ static void match_inode(struct scan *scan, pid_t pid, const char *fd, const char
         struct peer *peer = &scan->search->peers[i];
         if (peer->inode != inode)
             continue;
-        peer->holders |= bits | PEER_HELD;
-        if ((bits & PEER_SANDBOX) == 0 && descent_of(scan, pid).own)
-            peer->holders |= PEER_FAMILY;
+        peer->holders |= bits_of_holder(scan, pid, bits) | PEER_HELD;
+        if (bits == 0)
+            remember_client(pid);
     }
 }
 
@@ -59,6 +89,7 @@ static int list_pids(struct scan *scan)
     if (directory == NULL)
         return -1;
     struct dirent *entry;
+    scan->holder = 0; /* numbers are used again */
     scan->pid_count = 0;
     free(scan->pids);
     scan->pids = NULL;
@@ -100,7 +131,7 @@ static void search_apart(struct scan *scan)
     size_t left = 0;
     for (size_t i = 0; i < scan->pid_count; i++) {
         pid_t pid = scan->pids[i];
-        struct standing standing = standing_of(scan, pid);
+        struct standing standing = likely_standing_of(scan, pid);
         if (standing.bits == 0 && !standing.apart) {
             scan->pids[left++] = pid;
             continue;
@@ -113,11 +144,27 @@ static void search_apart(struct scan *scan)
     scan->pid_count = left;
 }
 
-/* Looks at the rest; clients tend to be young. */
+/* Puts a process at the end of the list, if it is there. */
+static void move_to_end(struct scan *scan, pid_t pid)
+{
+    for (size_t i = 0; i < scan->pid_count; i++)
+        if (scan->pids[i] == pid) {
+            memmove(&scan->pids[i], &scan->pids[i + 1], (scan->pid_count - i - 1) * sizeof *scan->pids);
+            scan->pids[scan->pid_count - 1] = pid;
+            return;
+        }
+}
+
+/* Looks at the rest from the end of the list until all are found: clients tend to be young; we ourselves come last. */
 static void search_rest(struct scan *scan)
 {
+    for (size_t i = 0; i < CLIENTS; i++)
+        move_to_end(scan, clients[i]);
     for (size_t i = scan->pid_count; i-- > 0 && any_missing(scan->search);)
-        each_descriptor(scan, scan->pids[i], "fd", 0, match_inode);
+        if (scan->pids[i] != scan->self)
+            each_descriptor(scan, scan->pids[i], "fd", 0, match_inode);
+    if (any_missing(scan->search))
+        each_descriptor(scan, scan->self, "fd", 0, match_inode);
 }
 
 /* But for what waits in queues of this process, which no other can take from them: each sandbox has sent a descriptor. */

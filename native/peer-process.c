@@ -170,6 +170,16 @@ struct standing standing_of(struct scan *scan, pid_t pid)
     return standing;
 }
 
+struct standing likely_standing_of(struct scan *scan, pid_t pid)
+{
+    struct namespaces its;
+    struct marked marked = mark_of(scan, pid);
+    if (!marked.product && !marked.own && read_namespace(scan, pid, MOUNT_NAMESPACE, &its) &&
+        !differs(scan, &its, MOUNT_NAMESPACE))
+        return (struct standing){0};
+    return standing_of(scan, pid);
+}
+
 /* A program that may not be read makes a process that its user may not look at: then its ancestors tell. */
 bool is_sandboxed(struct scan *scan, pid_t pid)
 {

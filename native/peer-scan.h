@@ -28,6 +28,8 @@ struct scan {
     size_t pid_count;
     bool sandboxed; /* a sandbox shares our network */
     bool in_flight; /* a process of a sandbox could hold anything, or descriptors are on their way */
+    pid_t holder;   /* whose bits are known, 0 if none: a client may hold many sockets */
+    uint32_t holder_bits;
 };
 
 /* peer-process.c */
@@ -48,6 +50,8 @@ bool read_link(int directory, const char *path, char *room);
 /* By its own mark and those of its ancestors. */
 struct marked descent_of(struct scan *scan, pid_t pid);
 struct standing standing_of(struct scan *scan, pid_t pid);
+/* The same at less expense: one without a mark that shares our mounts is in no sandbox, and not asked for more. */
+struct standing likely_standing_of(struct scan *scan, pid_t pid);
 /* Whether it is in a sandbox; also one whose namespaces cannot be read. */
 bool is_sandboxed(struct scan *scan, pid_t pid);
 bool runs_as_us(struct scan *scan, pid_t pid);
