@@ -17,13 +17,7 @@ static ssize_t read_file(pid_t pid, const char *name, char *room, size_t size)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    int fd = open_retrying(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    ssize_t length = read_retrying(fd, room, size - 1);
-    close(fd);
-    room[length > 0 ? length : 0] = '\0';
-    return length;
+    return read_text_at(AT_FDCWD, path, room, size);
 }
 
 static bool read_stat(pid_t pid, struct descendant *process)

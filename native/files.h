@@ -39,6 +39,18 @@ static inline ssize_t read_retrying(int fd, void *bytes, size_t length)
     return count;
 }
 
+/* Reads a small file in one go and ends it with a NUL; what does not fit is left out. Below 0 if it cannot be read. */
+static inline ssize_t read_text_at(int directory, const char *path, char *room, size_t size)
+{
+    int fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    ssize_t length = read_retrying(fd, room, size - 1);
+    close(fd);
+    room[length > 0 ? length : 0] = '\0';
+    return length;
+}
+
 static inline ssize_t write_retrying(int fd, const void *bytes, size_t length)
 {
     ssize_t count;

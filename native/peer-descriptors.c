@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "peer-scan.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
@@ -18,20 +17,26 @@
 #define PIDFD_THREAD O_EXCL
 #endif
 
+DIR *open_folder(struct scan *scan, pid_t pid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%d/%s", (int)pid, name);
+    int fd = openat(scan->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (directory == NULL && fd >= 0)
+        close(fd);
+    return directory;
+}
+
 bool each_descriptor(struct scan *scan, pid_t pid, const char *folder, uint32_t bits, visit *visit)
 {
-    char path[64], link[LINK];
-    snprintf(path, sizeof path, "%d/%s", (int)pid, folder);
-    int fds = openat(scan->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = fds < 0 ? NULL : fdopendir(fds);
-    if (directory == NULL) {
-        if (fds >= 0)
-            close(fds);
+    char link[LINK];
+    DIR *directory = open_folder(scan, pid, folder);
+    if (directory == NULL)
         return errno == ENOENT || errno == ESRCH; /* it has ended */
-    }
     struct dirent *entry;
     while ((entry = readdir(directory)) != NULL)
-        if (entry->d_name[0] != '.' && read_link(fds, entry->d_name, link))
+        if (entry->d_name[0] != '.' && read_link(dirfd(directory), entry->d_name, link))
             visit(scan, pid, entry->d_name, link, bits);
     closedir(directory);
     return true;
@@ -80,14 +85,9 @@ bool each_descriptor_of_threads(struct scan *scan, pid_t pid, uint32_t bits, vis
 {
     char path[64];
     bool seen = each_descriptor(scan, pid, "fd", bits, visit) || each_copied_descriptor(scan, pid, pid, bits, visit);
-    snprintf(path, sizeof path, "%d/task", (int)pid);
-    int tasks = openat(scan->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = tasks < 0 ? NULL : fdopendir(tasks);
-    if (directory == NULL) {
-        if (tasks >= 0)
-            close(tasks);
+    DIR *directory = open_folder(scan, pid, "task");
+    if (directory == NULL)
         return seen;
-    }
     struct dirent *entry;
     while ((entry = readdir(directory)) != NULL) {
         pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);

@@ -12,7 +12,6 @@
 #include "files.h"
 #include "peer-scan.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -112,16 +111,10 @@ static bool freeze_thread(struct scan *scan, struct freeze *freeze, pid_t thread
 /* The number of threads that were running still, or -1 if one cannot be stopped. */
 static int freeze_process(struct scan *scan, struct freeze *freeze, pid_t pid, long deadline)
 {
-    char path[32];
     int fresh = 0;
-    snprintf(path, sizeof path, "%d/task", (int)pid);
-    int tasks = openat(scan->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = tasks < 0 ? NULL : fdopendir(tasks);
-    if (directory == NULL) {
-        if (tasks >= 0)
-            close(tasks);
+    DIR *directory = open_folder(scan, pid, "task");
+    if (directory == NULL)
         return has_ended(scan, pid) ? 0 : -1;
-    }
     struct dirent *entry;
     while (fresh >= 0 && (entry = readdir(directory)) != NULL) {
         pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);

@@ -49,13 +49,7 @@ ssize_t read_text(struct scan *scan, pid_t pid, const char *name, char *room, si
 {
     char path[64];
     snprintf(path, sizeof path, "%d/%s", (int)pid, name);
-    int fd = openat(scan->proc, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    ssize_t length = read_retrying(fd, room, size - 1);
-    close(fd);
-    room[length > 0 ? length : 0] = '\0';
-    return length;
+    return read_text_at(scan->proc, path, room, size);
 }
 
 static bool read_stat(struct scan *scan, pid_t pid, char *state, int *parent)

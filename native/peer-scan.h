@@ -2,6 +2,7 @@
 #ifndef EXEC_PEER_SCAN_H
 #define EXEC_PEER_SCAN_H
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,6 +63,8 @@ char state_of(struct scan *scan, pid_t pid);
 
 typedef void visit(struct scan *scan, pid_t pid, const char *fd, const char *link, uint32_t bits);
 
+/* A folder of a process in /proc; NULL with errno. */
+DIR *open_folder(struct scan *scan, pid_t pid, const char *name);
 /* Calls for every descriptor of a process; false if they cannot be seen. */
 bool each_descriptor(struct scan *scan, pid_t pid, const char *folder, uint32_t bits, visit *visit);
 /* The same with those that single threads have of their own, and for processes that are not dumpable. */

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { connect as secure } from 'node:tls';
 import { Deadline } from '../base/index.ts';
-import { trustedRoots } from '../os/index.ts';
+import { openTunnel, proxyAuthorization, trustedRoots } from '../os/index.ts';
 import { connectTo } from './outbound.ts';
 
 /** A proxy between this machine and the rest of the network. */
@@ -33,28 +32,16 @@ export function upstreamProxyFor(protocol: 'http' | 'https', env: Environment): 
 function parseProxy(text: string): UpstreamProxy | undefined {
   const address = text.includes('://') ? text : `http://${text}`;
   if (text === '' || !URL.canParse(address)) return undefined;
-  const { protocol, hostname, port, username, password } = new URL(address);
+  const url = new URL(address);
+  const { protocol, hostname, port } = url;
   if ((protocol !== 'http:' && protocol !== 'https:') || hostname === '') return undefined;
   const tls = protocol === 'https:';
   return {
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
     port: Number(port) || (tls ? 443 : 80),
     tls,
-    authorization: username === '' && password === '' ? undefined : basic(username, password),
+    authorization: proxyAuthorization(url),
   };
-}
-
-function basic(username: string, password: string): string {
-  const plain = [username, password].map(percentDecoded).join(':');
-  return `Basic ${Buffer.from(plain).toString('base64')}`;
-}
-
-function percentDecoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // a percent sign that stands for itself
-  }
 }
 
 /** How long a proxy may take to open a tunnel. */
@@ -72,8 +59,13 @@ export async function connectToProxy(proxy: ResolvedProxy, signal: AbortSignal):
   const name = isIP(proxy.host) === 0 ? { servername: proxy.host } : { host: proxy.host };
   const wrapped = secure({ socket, ...name, secureContext: trustedRoots() });
   wrapped.on('error', () => wrapped.destroy());
-  await once(wrapped, 'secureConnect', { signal });
-  return wrapped;
+  try {
+    await once(wrapped, 'secureConnect', { signal });
+    return wrapped;
+  } catch (error) {
+    wrapped.destroy();
+    throw error;
+  }
 }
 
 /** A connection to a host and port beyond the proxy. */
@@ -85,25 +77,5 @@ export async function tunnelThrough(
   using deadline = new Deadline(TUNNEL_MS, signal);
   const socket = await connectToProxy(proxy, deadline.signal);
   const authority = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
-  const call = request({
-    createConnection: () => socket,
-    method: 'CONNECT',
-    path: authority,
-    headers: { host: authority, ...(proxy.authorization && { 'proxy-authorization': proxy.authorization }) },
-  });
-  call.end();
-  try {
-    const [{ statusCode = 0 }, , head] = (await once(call, 'connect', { signal: deadline.signal })) as [
-      IncomingMessage,
-      Socket,
-      Buffer,
-    ];
-    if (statusCode < 200 || statusCode > 299) throw new Error(`the upstream proxy answered ${statusCode} to CONNECT`);
-    if (head.length > 0) socket.unshift(head);
-    return socket;
-  } catch (error) {
-    call.on('error', () => {}); // it is told here
-    socket.destroy();
-    throw error;
-  }
+  return await openTunnel(socket, authority, proxy.authorization, deadline.signal);
 }

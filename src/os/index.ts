@@ -19,6 +19,7 @@ export {
 export { ANSWER_ROOM_AFTER, ANSWER_ROOM_BEFORE, fileAnswer, fileAnswerLater } from './files.ts';
 export { startGuardian } from './guardian.ts';
 export { hardenProcess } from './harden.ts';
+export { openTunnel, proxyAuthorization } from './http-connect.ts';
 export { HttpPort, refuseUpgrade } from './http-port.ts';
 export { exitNow, runUnderInit } from './init.ts';
 export { isWorthReleasing, release } from './memory.ts';

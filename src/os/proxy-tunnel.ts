@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
 import { connect, isIP, type Socket } from 'node:net';
+import { openTunnel, proxyAuthorization } from './http-connect.ts';
 import { trustedRoots } from './trusted-roots.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -33,33 +33,7 @@ const unbracketed = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
 export async function tunnelTo(address: URL, proxy: URL, signal: AbortSignal): Promise<Socket> {
   const socket = await connectToProxy(proxy, signal);
   const authority = `${address.hostname}:${address.port || (address.protocol === 'wss:' ? 443 : 80)}`;
-  const credentials = [proxy.username, proxy.password].map(percentDecoded).join(':');
-  const authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
-  const call = request({
-    createConnection: () => socket,
-    method: 'CONNECT',
-    path: authority,
-    headers: { host: authority, ...(credentials !== ':' && { 'proxy-authorization': authorization }) },
-  });
-  call.end();
-  try {
-    const [{ statusCode }, , head] = (await once(call, 'connect', { signal })) as [IncomingMessage, Socket, Buffer];
-    if (statusCode !== 200) throw new Error(`the proxy answered ${statusCode} to CONNECT`);
-    if (head.length > 0) socket.unshift(head);
-    return socket;
-  } catch (error) {
-    call.on('error', () => {}); // it is told here
-    socket.destroy();
-    throw error;
-  }
-}
-
-function percentDecoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // a percent sign that stands for itself
-  }
+  return await openTunnel(socket, authority, proxyAuthorization(proxy), signal);
 }
 
 async function connectToProxy({ protocol, hostname, port }: URL, signal: AbortSignal): Promise<Socket> {
