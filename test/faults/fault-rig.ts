@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -281,3 +281,9 @@ export const unshared = (...flags: string[]): string[] => [
   ...(process.getuid!() === 0 ? [] : ['--map-root-user']),
   ...flags,
 ];
+
+/** Runs a command in the pid namespace of a process. */
+export function runBeside(pid: number, argv: readonly string[]): void {
+  const asUser = process.getuid!() === 0 ? [] : ['--user', '--preserve-credentials'];
+  execFileSync('nsenter', ['--target', String(pid), '--pid', ...asUser, ...argv]);
+}

@@ -1,9 +1,9 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { argumentsOf, childrenOf, eventually } from '../support/proc.ts';
 import { serverProgram } from '../support/server.ts';
-import { unshared } from './fault-rig.ts';
+import { runBeside, unshared } from './fault-rig.ts';
 
 const programs = [
   ['rendezvous', '--listen', 'http://127.0.0.1:0'],
@@ -21,8 +21,7 @@ describe('the first process of a container', () => {
     await eventually('the first process', () => childrenOf(outer.pid!).length > 0);
     const first = childrenOf(outer.pid!)[0]!.pid;
     await eventually('a process that reaps', () => argumentsOf(first)[0]!.endsWith('init'));
-    const inside = ['--target', String(first), '--pid', ...(process.getuid!() === 0 ? [] : ['--user'])];
-    execFileSync('nsenter', [...inside, 'sh', '-c', 'sleep 0.05 & sleep 0.05 & exit 0']);
+    runBeside(first, ['sh', '-c', 'sleep 0.05 & sleep 0.05 & exit 0']);
     await eventually('the end of all sleeps', () =>
       childrenOf(first).every(({ pid, state }) => state !== 'Z' && !argumentsOf(pid).includes('0.05')),
     );

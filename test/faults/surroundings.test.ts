@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { numbersTo, sha256 } from '../support/digest.ts';
 import { argumentsOf, childrenOf, eventually } from '../support/proc.ts';
 import { base64, connectBare, resume } from '../support/wire-client.ts';
-import { afterShell, type Circumstances, survives, unshared } from './fault-rig.ts';
+import { afterShell, type Circumstances, runBeside, survives, unshared } from './fault-rig.ts';
 
 /** The time of the day of a process, in seconds from ours, by a library that is loaded into it. */
 class ShiftedClock implements Disposable {
@@ -76,11 +76,10 @@ describe('a server that is the first process', () => {
     'reaps the orphans of its commands, and of others in its container',
     survives(asFirst, async (rig) => {
       const first = childrenOf(rig.server.pid)[0]!.pid;
-      const inside = ['--target', String(first), '--pid', ...(process.getuid!() === 0 ? [] : ['--user'])];
       const orphans = ['sh', '-c', 'sleep 0.05 & sleep 0.05 & exit 0'];
       await using client = await rig.connect();
       for (let n = 0; n < 20; n++) await (await client.start({ argv: orphans })).closed();
-      execFileSync('nsenter', [...inside, ...orphans]);
+      runBeside(first, orphans);
       const left = () => [first, rig.pid].flatMap(childrenOf).filter(({ state }) => state === 'Z');
       await eventually('the end of all sleeps', () =>
         childrenOf(first).every(({ pid }) => !argumentsOf(pid).includes('0.05')),
