@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream';
+import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
 import type { KV, KvEntry } from '@nats-io/kv';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { silentLogger } from '../base/index.ts';
@@ -19,6 +20,11 @@ class ScriptedBucket {
   status = async () => ({ streamInfo: { created: 'then' } });
   watch = async () => this.changes;
   delete = async () => {};
+  readonly written: string[] = [];
+  create = async (key: string): Promise<number> => {
+    this.written.push(key);
+    return ++this.#revision;
+  };
   put = async (key: string): Promise<void> => this.say(key, '');
 
   say(key: string, text: string): void {
@@ -65,6 +71,19 @@ describe('the copy of the registrations', () => {
     next.registered('new', 2);
     await processed();
     expect(names(directory)).toEqual(['kept', 'new']);
+    await directory[Symbol.asyncDispose]();
+  });
+
+  it('is written to a new bucket when the bucket is found gone', async () => {
+    const { buckets, bucket, directory } = await open();
+    const next = new ScriptedBucket();
+    buckets.push(next);
+    const gone = { code: 404, err_code: JetStreamApiCodes.StreamNotFound, description: 'stream not found' };
+    bucket.create = () => Promise.reject(new JetStreamApiError(gone));
+
+    const registration = { environmentId: 'env' } as Registration;
+    expect(await directory.update('env', () => registration)).toEqual(registration);
+    expect(next.written).toEqual([environmentToken('env')]);
     await directory[Symbol.asyncDispose]();
   });
 

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KV, KvEntry } from '@nats-io/kv';
-import { deferred, type Logger } from '../base/index.ts';
+import { Changes, deferred, type Logger } from '../base/index.ts';
 import type { Directory, DirectoryListener, Registration } from './directory.ts';
 import { environmentToken } from './identifiers.ts';
-import { isConflict, isMissing } from './kv-errors.ts';
+import { isConflict, isMissing, mayBeMissing } from './kv-errors.ts';
 import { type DirectoryEntry, EntrySeal } from './sealed-entry.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
@@ -39,6 +39,9 @@ export class KvDirectory implements Directory {
   readonly #sweeping: NodeJS.Timeout;
   #kv: KV;
   #isFollowing = false;
+  #stopFollowing = (): void => {};
+  /** Tells when the copy follows a bucket again. */
+  readonly #followed = new Changes();
 
   private constructor(openBucket: () => Promise<KV>, kv: KV, options: KvDirectoryOptions) {
     this.#openBucket = openBucket;
@@ -95,6 +98,8 @@ export class KvDirectory implements Directory {
       throw error;
     }
     this.#isFollowing = true;
+    this.#stopFollowing = stop;
+    this.#followed.notify();
     return { over };
   }
 
@@ -192,8 +197,33 @@ export class KvDirectory implements Directory {
     this.#ending.abort();
   }
 
-  /** What became of the registration; undefined if it was left alone. */
+  /** What became of the registration; undefined if it was left alone. A bucket that is gone is made anew first. */
   async #change(
+    environmentId: string,
+    change: (current: Registration | undefined) => Registration | null | undefined,
+  ): Promise<Registration | null | undefined> {
+    const kv = this.#kv;
+    try {
+      return await this.#changeEntry(environmentId, change);
+    } catch (error) {
+      if (!mayBeMissing(error)) throw error;
+      if (this.#kv === kv) this.#stopFollowing();
+      await this.#followsAnother(kv, error);
+      return this.#changeEntry(environmentId, change);
+    }
+  }
+
+  /** Resolves when the copy follows another bucket than this one; throws the error if that takes too long. */
+  async #followsAnother(lost: KV, error: unknown): Promise<void> {
+    const deadline = performance.now() + ANEW_MS;
+    while (!this.#isFollowing || this.#kv === lost) {
+      const timeoutMs = deadline - performance.now();
+      if (timeoutMs <= 0 || this.#ending.signal.aborted) throw error;
+      await this.#followed.next({ timeoutMs, signal: this.#ending.signal });
+    }
+  }
+
+  async #changeEntry(
     environmentId: string,
     change: (current: Registration | undefined) => Registration | null | undefined,
   ): Promise<Registration | null | undefined> {
@@ -274,6 +304,8 @@ const SWEEP_MS = 600_000;
 /** How soon a bucket that was made anew is noticed. */
 const CHECK_MS = 2000;
 const AGAIN_MS = 250;
+/** How long a change waits for a bucket that is made anew. */
+const ANEW_MS = 3000;
 
 const entryOf = ({ environmentId, version, registration }: Known): DirectoryEntry => ({
   environmentId,

@@ -10,3 +10,7 @@ export function isConflict(error: unknown): boolean {
 /** Whether the bucket is gone. */
 export const isMissing = (error: unknown): boolean =>
   error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
+
+/** Whether a write failed as it does when the bucket is gone: nobody took it. */
+export const mayBeMissing = (error: unknown): boolean =>
+  isMissing(error) || (error instanceof Error && error.name === 'JetStreamNotEnabled');

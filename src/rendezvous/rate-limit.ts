@@ -23,6 +23,13 @@ export class RateLimit {
     return true;
   }
 
+  /** Takes back the last event of this name. */
+  takeBack(name: string): void {
+    const events = this.#events.get(name);
+    events?.pop();
+    if (events?.length === 0) this.#events.delete(name);
+  }
+
   get size(): number {
     return this.#events.size;
   }

@@ -55,7 +55,7 @@ export class Registry {
       throw new Refusal(429, 'too_many_registrations', 'this environment was registered too often', RETRY_SECONDS);
     }
     const registrationId = randomId();
-    await directory.update(environmentId, (current) => ({
+    const registration = (current: Registration | undefined): Registration => ({
       environmentId,
       registrationId,
       executorPublicKey,
@@ -65,7 +65,11 @@ export class Registry {
       updated: now(),
       ownerChanges: this.#ownerChanges(current, executorPublicKey),
       registeredBy: identity.name,
-    }));
+    });
+    await directory.update(environmentId, registration).catch((error: unknown) => {
+      if (!(error instanceof Refusal)) this.#registrations.takeBack(environmentId); // the failure is not the executor's
+      throw error;
+    });
     const executor = keyFingerprint(executorPublicKey).slice(0, 16);
     audit.record('environment.registered', { environmentId, registrationId, by: identity.name, executor });
     const grant = { role: 'environment', environmentId, registrationId } as const;

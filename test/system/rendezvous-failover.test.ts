@@ -181,6 +181,20 @@ describe('when NATS is away for a moment', () => {
     await establish(harness, environment);
   });
 
+  it('and comes back empty, a new environment can register at once, however often it tried', async () => {
+    await using server = await NatsServers.start(1);
+    await using nodes = new Nodes(server);
+    const node = await nodes.start({ registrationsPerMinute: 1 });
+    await server.lose(0);
+    while ((await node.ask('/readyz')).status !== 503);
+    expect((await node.register('nats-new')).status).toBe(503);
+
+    await server.restart(0);
+    while ((await node.ask('/readyz')).status !== 200);
+
+    await using _new = await registered(node, 'nats-new');
+  });
+
   it('a node can be stopped all the same', async () => {
     await using server = await NatsServers.start(1);
     await using nodes = new Nodes(server);
