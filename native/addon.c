@@ -244,7 +244,7 @@ NAPI_MODULE_INIT()
         {"receive", receive_bytes},                           {"hangUp", hang_up},
         {"tcpPeer", tcp_peer},                                {"unixPeer", unix_peer},
         {"searchHolders", search_holders},                    {"execute", execute_program},
-        {"exitNow", exit_now},
+        {"exitNow", exit_now},                                {"unreadBytes", unread_bytes},
     };
     struct addon *addon = calloc(1, sizeof *addon);
     if (addon == NULL)

@@ -1,9 +1,10 @@
-/* Descriptors that come from another process: socketPair(stream), receivedNumber(fd) and receiveDescriptors(fd). */
+/* Descriptors that come from another process: socketPair(stream), receivedNumber(fd), unreadBytes(fd) and receiveDescriptors(fd). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "addon.h"
@@ -94,6 +95,21 @@ napi_value received_number(napi_env env, napi_callback_info info)
         TRY(env, napi_create_bigint_uint64(env, number, &result));
     else
         TRY(env, napi_get_undefined(env, &result));
+    return result;
+}
+
+/* unreadBytes(fd): how many bytes wait in a socket to be read, or a negative errno. */
+napi_value unread_bytes(napi_env env, napi_callback_info info)
+{
+    size_t count = 1;
+    napi_value argument, result;
+    int32_t fd;
+    int unread;
+    TRY(env, napi_get_cb_info(env, info, &count, &argument, NULL, NULL));
+    TRY(env, napi_get_value_int32(env, argument, &fd));
+    if (ioctl(fd, FIONREAD, &unread) < 0)
+        unread = -errno;
+    TRY(env, napi_create_int32(env, unread, &result));
     return result;
 }
 

@@ -75,6 +75,8 @@ export interface Addon {
   marks(mark: bigint, mask: bigint): BigUint64Array;
   /** Eight bytes that have come on a socket, if they have; they stay there, and so does a descriptor that came with them. */
   receivedNumber(fd: number): bigint | undefined;
+  /** How many bytes wait in a socket to be read; a negative errno if that is not known. */
+  unreadBytes(fd: number): number;
   /** Has the other end of a socket see the end, while what has come here stays until it is closed. */
   hangUp(fd: number): void;
   /**

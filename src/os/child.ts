@@ -22,8 +22,11 @@ export interface Child extends AsyncDisposable {
   readonly stdin: ChildInput | undefined;
   /** Signals the process group; false when the leader is already reaped. */
   signal(signal: number): boolean;
-  /** Makes a process that was spawned outside every family the first of one, unless it is over or not ours to change. */
-  join(mark: bigint): 'joined' | 'over' | 'refused';
+  /**
+   * Makes a process that was spawned outside every family the first of one, unless it is over. `refused` means that processes like
+   * this one are never ours to change; `failed` that it could not be done now.
+   */
+  join(mark: bigint): 'joined' | 'over' | 'refused' | 'failed';
   /** Terminals only. */
   resize(rows: number, cols: number): void;
   /** The end-of-file character of a terminal and whether it is canonical and echoing. */

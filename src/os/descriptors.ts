@@ -11,6 +11,11 @@ export function receivedNumber(fd: number): bigint | undefined {
   return addon().receivedNumber(fd);
 }
 
+/** How many bytes wait in a socket to be read. */
+export function unreadBytes(fd: number): number {
+  return addon().unreadBytes(fd);
+}
+
 /** Has the other end of a socket see the end, while what has come here stays until it is closed. */
 export function hangUp(fd: number): void {
   addon().hangUp(fd);

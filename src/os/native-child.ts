@@ -44,9 +44,9 @@ export class NativeChild implements Child, Receiver {
     return !this.#released && this.#reactor.addon.signal(this.#id, signal);
   }
 
-  join(mark: bigint): 'joined' | 'over' | 'refused' {
+  join(mark: bigint): ReturnType<Child['join']> {
     const errno = this.#released ? constants.errno.ESRCH : this.#reactor.addon.join(this.#id, mark);
-    if (errno !== 0) return errno === constants.errno.ESRCH ? 'over' : 'refused';
+    if (errno !== 0) return joinFailures.get(errno) ?? 'failed';
     this.#mark = mark;
     noteOwnFamily(mark);
     return 'joined';
@@ -113,3 +113,13 @@ export class NativeChild implements Child, Receiver {
     this.events.complete();
   }
 }
+
+const { ESRCH, EPERM, EACCES, ENOSYS } = constants.errno;
+
+/** Any other failure may be gone the next time. */
+const joinFailures = new Map([
+  [ESRCH, 'over'],
+  [EPERM, 'refused'],
+  [EACCES, 'refused'],
+  [ENOSYS, 'refused'],
+] as const);

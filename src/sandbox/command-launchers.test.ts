@@ -1,5 +1,5 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -94,6 +94,59 @@ describe('launchers of sandboxed commands', () => {
     process.kill(waiter!, 'SIGKILL');
     await gone(waiter!);
     expect(await outcomeOf(start(launchers, script('echo $WORD')))).toEqual({ text: 'told\n', status: { code: 0 } });
+  });
+
+  describe('do not insist on one that has been stopped', () => {
+    const stopWaiting = async (launchers: CommandLaunchers, io?: Command['io']): Promise<number> => {
+      await outcomeOf(start(launchers, script('true', io)));
+      await nextTurn();
+      const [waiter] = waiting();
+      process.kill(waiter!, 'SIGSTOP');
+      return waiter!;
+    };
+
+    it('and pass on what was typed meanwhile', async () => {
+      await using launchers = new CommandLaunchers();
+      const waiter = await stopWaiting(launchers, wirings[1]);
+      const child = start(launchers, script('echo $WORD; exec cat', wirings[1]));
+      await child.stdin!.write(Buffer.from('typed '));
+      await child.stdin!.write(Buffer.from('meanwhile'));
+      child.stdin!.end();
+      expect(await outcomeOf(child)).toEqual({ text: 'told\ntyped meanwhile', status: { code: 0 } });
+      await gone(waiter);
+    });
+
+    it('and pass on the size of the terminal', async () => {
+      await using launchers = new CommandLaunchers();
+      await stopWaiting(launchers, wirings[2]);
+      const child = start(launchers, script('stty size', { type: 'pty', rows: 50, cols: 132 }));
+      expect(await outcomeOf(child)).toEqual({ text: '50 132\n', status: { code: 0 } });
+    });
+
+    it('and have it end by a signal', async () => {
+      await using launchers = new CommandLaunchers();
+      await stopWaiting(launchers);
+      const child = start(launchers, script('sleep 1000'));
+      child.signal(constants.signals.SIGTERM);
+      expect(await outcomeOf(child)).toEqual({ text: '', status: { signal: constants.signals.SIGTERM } });
+    });
+
+    it('and run the command once, also when it goes on', async () => {
+      await using launchers = new CommandLaunchers();
+      const waiter = await stopWaiting(launchers);
+      const child = start(launchers, script('echo $WORD'));
+      process.kill(waiter, 'SIGCONT');
+      expect(await outcomeOf(child)).toEqual({ text: 'told\n', status: { code: 0 } });
+    });
+
+    it('and start nothing for a command that is disposed', async () => {
+      await using launchers = new CommandLaunchers();
+      const waiter = await stopWaiting(launchers);
+      const child = start(launchers, script('sleep 1000'));
+      await child[Symbol.asyncDispose]();
+      expect(child.pid).toBe(waiter);
+      await gone(waiter);
+    });
   });
 
   it('say what is wrong with a working directory, as without them', async () => {

@@ -1,8 +1,9 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { type Child, spawn } from '../os/index.ts';
-import { type Confined, type LaunchOrder, type LeashedLauncher, waitForOrder } from './confine.ts';
+import { type Confined, type LaunchOrder, type LeashedLauncher, replaceLauncher, waitForOrder } from './confine.ts';
 import type { Launcher } from './launcher.ts';
 import type { Leash } from './leash.ts';
+import { OrderedChild } from './ordered-child.ts';
 import type { Command } from './stage.ts';
 import { EMPTY_FILES_WHILE_WAITING, SOCKET_ROOM, sendAll } from './waiting-launcher.ts';
 
@@ -34,7 +35,8 @@ export class CommandLaunchers implements AsyncDisposable {
   /** Has a waiting launcher start a command. */
   #order({ io, cwd }: Command, { args, request, emptyFiles }: LaunchOrder, mark: bigint): Child | undefined {
     const leashed = this.#waiting.get(wiring(io));
-    if (!leashed || emptyFiles > EMPTY_FILES_WHILE_WAITING || args.length > SOCKET_ROOM) return undefined;
+    if (!leashed || emptyFiles > EMPTY_FILES_WHILE_WAITING) return undefined;
+    if (args.length > SOCKET_ROOM || request.length > SOCKET_ROOM) return undefined; // half an order would be taken
     if (!canEnter(cwd)) return undefined;
     this.#waiting.delete(wiring(io));
     const { waiting, leash } = leashed;
@@ -46,10 +48,10 @@ export class CommandLaunchers implements AsyncDisposable {
       return undefined;
     }
     leash.holds(mark);
-    if (io.type === 'pty') child.resize(io.rows, io.cols);
+    sized(child, io);
     // After the arguments, all of which are there by now: whoever is cut short has no request, without which nothing runs.
     sendAll(waiting.build(args), request);
-    return child;
+    return new OrderedChild(waiting, () => sized(replaceLauncher(waiting, mark, EMPTY_FILES_WHILE_WAITING), io));
   }
 
   #keepOneWaiting(io: Io, launcher: Launcher): void {
@@ -65,6 +67,11 @@ export class CommandLaunchers implements AsyncDisposable {
 function spawnHeld(command: Command, leash: Leash | undefined, mark: bigint): Child {
   const child = spawn({ ...command, mark });
   leash?.holds(mark);
+  return child;
+}
+
+function sized(child: Child, io: Io): Child {
+  if (io.type === 'pty') child.resize(io.rows, io.cols);
   return child;
 }
 

@@ -1,4 +1,5 @@
 import { Holdings } from '../base/index.ts';
+import type { Child } from '../os/index.ts';
 import { type Bubblewrap, bubblewrap, commandPids } from './bubblewrap.ts';
 import { canWatch } from './can-watch.ts';
 import { DenialRecord } from './denial-record.ts';
@@ -178,13 +179,33 @@ export interface LeashedLauncher {
 
 /** A launcher for commands that are in no network and keep no descriptor, waiting to be ordered to start one. */
 export function waitForOrder(launcher: Launcher, io: Command['io'], emptyFiles: number): LeashedLauncher {
+  return leashed(emptyFiles, (inherit, leash) => {
+    const waiting = new WaitingLauncher({ launcher, program: firstProcess(USUAL_PLACE), io, mark: 0n, inherit });
+    return { waiting, leash, child: waiting.child };
+  });
+}
+
+/** Another launcher for the order of one that has ended without taking it. */
+export function replaceLauncher(waiting: WaitingLauncher, mark: bigint, emptyFiles: number): Child {
+  const { child } = leashed(emptyFiles, (inherit, leash) => {
+    const child = waiting.spawnAnother({ mark, inherit });
+    leash.holds(mark);
+    return { child };
+  });
+  return child;
+}
+
+/** Starts a launcher that inherits what every one does, and a leash, which ends with it. */
+function leashed<T extends { readonly child: Child }>(
+  emptyFiles: number,
+  start: (inherit: readonly (number | Uint8Array)[], leash: Leash) => T,
+): T {
   const leash = new Leash();
   try {
-    const inherit = [filter('isolated'), leash.farEnd, ...Array.from({ length: emptyFiles }, nothing)];
-    const waiting = new WaitingLauncher({ launcher, program: firstProcess(USUAL_PLACE), io, mark: 0n, inherit });
+    const started = start([filter('isolated'), leash.farEnd, ...Array.from({ length: emptyFiles }, nothing)], leash);
     leash.handedOver();
-    void waiting.child.exited.then(() => leash[Symbol.dispose]());
-    return { waiting, leash };
+    void started.child.exited.then(() => leash[Symbol.dispose]());
+    return started;
   } catch (error) {
     leash[Symbol.dispose]();
     throw error;

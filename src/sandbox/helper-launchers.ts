@@ -14,6 +14,7 @@ import { refused } from './confine.ts';
 import { expandGlobs } from './glob-scan.ts';
 import { filter, launcherArgs, usable } from './launcher.ts';
 import { type MountPlan, planMounts } from './mount-plan.ts';
+import { OrderedChild } from './ordered-child.ts';
 import type { Policy } from './policy.ts';
 import { Refusal } from './refusal.ts';
 import { nothing, strings } from './stage.ts';
@@ -122,18 +123,20 @@ export class HelperLaunchers implements AsyncDisposable {
 class HelperLauncher implements AsyncDisposable {
   readonly program: string;
   readonly #mark: bigint;
+  readonly #emptyFiles: number;
   readonly #launcher: WaitingLauncher;
 
   /** The path is that of the program in the view. */
   constructor(program: string, path: string, emptyFiles: number, mark: bigint) {
     this.program = program;
     this.#mark = mark;
+    this.#emptyFiles = emptyFiles;
     this.#launcher = new WaitingLauncher({
       launcher: usable(presumedBubblewrap()),
       program: [path, String(PROGRAM_SOCKET)],
       io: { type: 'pipe', stdin: 'open' },
       mark,
-      inherit: [filter('isolated'), ...Array.from({ length: emptyFiles }, nothing)],
+      inherit: inherited(emptyFiles),
     });
   }
 
@@ -149,18 +152,28 @@ class HelperLauncher implements AsyncDisposable {
       filter: FILTER,
     });
     args.push(...placing);
-    const { child } = this.#launcher;
+    const channel = this.#launcher.build(strings(args));
+    const child = new OrderedChild(this.#launcher, () => this.#another());
     void child.exited.then(async (status) => {
       // A launcher that is killed while it builds the sandbox does not take its child with it.
       if ('signal' in status) await killFamily(this.#mark, PROCESS_MASK);
     });
-    return { child, channel: this.#launcher.build(strings(args)), refused: view.refused };
+    return { child, channel, refused: view.refused };
+  }
+
+  #another(): Child {
+    return this.#launcher.spawnAnother({ mark: this.#mark, inherit: inherited(this.#emptyFiles) });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#launcher[Symbol.asyncDispose]();
   }
 }
+
+const inherited = (emptyFiles: number): (number | Uint8Array)[] => [
+  filter('isolated'),
+  ...Array.from({ length: emptyFiles }, nothing),
+];
 
 function placeIn(view: MountPlan, program: string): StagePlace | Refusal {
   try {

@@ -1,5 +1,5 @@
 import { closeSync, write, writeSync } from 'node:fs';
-import { type Child, type SpawnOptions, spawn, streamPair } from '../os/index.ts';
+import { type Child, type SpawnOptions, spawn, streamPair, unreadBytes } from '../os/index.ts';
 import type { Launcher } from './launcher.ts';
 
 /** What a launcher must know before it waits. */
@@ -24,28 +24,25 @@ export const EMPTY_FILES_WHILE_WAITING = 8;
 /** A launcher that is loaded and waits to be told what sandbox to make: whoever wants one waits for the mounts alone. */
 export class WaitingLauncher implements AsyncDisposable {
   readonly child: Child;
+  readonly #options: WaitingOptions;
   readonly #ownEnds: { readonly args: number; readonly socket: number };
+  /** Open until the launcher has taken its order: another one can find it there. */
+  readonly #farEnds: { readonly args: number; readonly socket: number };
+  #isOrderKept = true;
+  #orderBytes = 0;
   #state: 'waiting' | 'told' | 'over' = 'waiting';
 
-  constructor({ launcher, program, io, mark, inherit }: WaitingOptions) {
+  constructor(options: WaitingOptions) {
     const [[ownArgs, args], [ownSocket, socket]] = twoPairs();
+    this.#options = options;
     this.#ownEnds = { args: ownArgs, socket: ownSocket };
+    this.#farEnds = { args, socket };
     try {
-      this.child = spawn({
-        argv: [launcher.path, '--args', String(ARGUMENTS), '--', ...program],
-        arg0: 'bwrap',
-        cwd: '/',
-        env: {},
-        io,
-        mark,
-        inherit: [socket, args, ...inherit],
-      });
+      this.child = this.#spawn(options);
     } catch (error) {
       this.#closeOwnEnds();
+      this.forgetOrder();
       throw error;
-    } finally {
-      closeSync(args);
-      closeSync(socket);
     }
     void this.child.exited.then(() => this.#ended());
   }
@@ -57,8 +54,28 @@ export class WaitingLauncher implements AsyncDisposable {
   /** Has it make the sandbox. Gives our end of the program's socket; whoever has it closes it. */
   build(args: Buffer): number {
     this.#state = 'told';
+    this.#orderBytes = args.length;
     sendAll(this.#ownEnds.args, args);
     return this.#ownEnds.socket;
+  }
+
+  /** Whether it has begun to read what it was told. An order for which the socket has no room is being read as it is sent. */
+  get hasTakenOrder(): boolean {
+    if (!this.#isOrderKept || this.#orderBytes > SOCKET_ROOM) return true;
+    return unreadBytes(this.#farEnds.args) !== this.#orderBytes;
+  }
+
+  /** Starts another launcher that finds the order of this one, which must have ended without taking it. */
+  spawnAnother({ mark, inherit }: Pick<WaitingOptions, 'mark' | 'inherit'>): Child {
+    return this.#spawn({ ...this.#options, mark, inherit });
+  }
+
+  /** From now on no other can have the order. */
+  forgetOrder(): void {
+    if (!this.#isOrderKept) return;
+    this.#isOrderKept = false;
+    closeSync(this.#farEnds.args);
+    closeSync(this.#farEnds.socket);
   }
 
   /** One that waits ends by itself when nothing comes any more, also where it may not be killed. */
@@ -67,8 +84,23 @@ export class WaitingLauncher implements AsyncDisposable {
     await this.child[Symbol.asyncDispose]();
   }
 
+  #spawn({ launcher, program, io, mark, inherit }: WaitingOptions): Child {
+    return spawn({
+      argv: [launcher.path, '--args', String(ARGUMENTS), '--', ...program],
+      arg0: 'bwrap',
+      cwd: '/',
+      env: {},
+      io,
+      mark,
+      inherit: [this.#farEnds.socket, this.#farEnds.args, ...inherit],
+    });
+  }
+
   #ended(): void {
-    if (this.#state === 'waiting') this.#closeOwnEnds();
+    if (this.#state === 'waiting') {
+      this.#closeOwnEnds();
+      this.forgetOrder();
+    }
     this.#state = 'over';
   }
 

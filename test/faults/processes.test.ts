@@ -217,7 +217,7 @@ async function copiesLargeFile(rig: FaultRig): Promise<void> {
 
 describe('a stopped launcher', () => {
   it(
-    'holds up only the command or the file call that got it, which can be ended',
+    'is replaced: the command and the file call that would have got it are carried out, once',
     survives(usual, async (rig) => {
       await using client = await rig.connect();
       const { sandbox } = rig;
@@ -226,18 +226,18 @@ describe('a stopped launcher', () => {
       await expect.poll(() => launchersOf(rig).length).toBeGreaterThan(1); // one for commands, one for helpers
       signal(launchersOf(rig).flatMap(withDescendants), 'SIGSTOP');
 
-      const held = client.begin({ argv: ['sleep', uniqueSeconds()], cwd, sandbox });
-      const other = await rig.connect();
-      const asked = other
-        .call('fs/writeFile', { path: rig.uri('x'), dataBase64: '', sandbox })
-        .catch((error: Error) => error.message);
-      await held.started;
-      await rig.serves();
+      const command = await client.start({ argv: ['sh', '-c', 'echo once >> log'], cwd, sandbox });
+      await client.call('fs/writeFile', { path: rig.uri('x'), dataBase64: base64(Buffer.from('x')), sandbox });
+      await command.closed();
 
-      await client.call('process/terminate', { processId: held.tracked.id });
-      await held.tracked.closed();
-      other.cut();
-      expect(await asked).toBe('the connection ended before the answer');
+      for (const [name, content] of [
+        ['log', 'once\n'],
+        ['x', 'x'],
+      ] as const) {
+        const { dataBase64 } = await client.call<{ dataBase64: string }>('fs/readFile', { path: rig.uri(name) });
+        expect(Buffer.from(dataBase64, 'base64').toString()).toBe(content);
+        await client.call('fs/remove', { path: rig.uri(name) });
+      }
     }),
   );
 });
