@@ -26,12 +26,44 @@ export async function gone(processes: number | readonly number[]): Promise<void>
 }
 
 /** The kernel has no event for what others' processes do, so this looks again and again. */
-export async function eventually(what: string, condition: () => boolean): Promise<void> {
+export async function eventually(what: string, condition: () => boolean, pauseMs = 5): Promise<void> {
   const deadline = Date.now() + PATIENCE_MS;
   while (!condition()) {
     if (Date.now() > deadline) throw new Error(`waited in vain for ${what}`);
-    await delay(5);
+    await delay(pauseMs);
   }
+}
+
+/** Resolves when a process and all below it have nothing to do any more: for ten looks none has run, nor wanted to. */
+export async function atRest(pid: number): Promise<void> {
+  let idleLooks = 0;
+  let spent = 0;
+  await eventually(
+    `rest of process ${pid}`,
+    () => {
+      const all = withDescendants(pid);
+      const now = all.reduce((sum, each) => sum + spentBy(each), 0);
+      idleLooks = now === spent && !all.some(isBusy) ? idleLooks + 1 : 0;
+      spent = now;
+      return idleLooks >= 10;
+    },
+    50,
+  );
+}
+
+const withDescendants = (pid: number): number[] => [
+  pid,
+  ...childrenOf(pid).flatMap((child) => withDescendants(child.pid)),
+];
+
+/** Whether one of its threads runs, waits for a processor or for a disk. */
+const isBusy = (pid: number): boolean =>
+  threadsOf(pid).some((thread) => /^[RD]/.test(afterName(readProc(pid, `task/${thread}/stat`))));
+
+/** The processor time that a process has had, in ticks of the kernel. */
+function spentBy(pid: number): number {
+  const [user = 0, system = 0] = afterName(readProc(pid, 'stat')).split(' ').slice(11, 13).map(Number);
+  return user + system;
 }
 
 /** Less than any test may take, so that the reason of a failure is told. */
@@ -45,15 +77,16 @@ export function isAlive(pid: number): boolean {
 
 /** The one-letter state of a process, such as S for sleeping and T for stopped. */
 export function stateOf(pid: number): string | undefined {
-  const stat = readProc(pid, 'stat');
-  return stat === '' ? undefined : stat.slice(stat.lastIndexOf(')') + 2)[0];
+  return afterName(readProc(pid, 'stat'))[0];
 }
+
+/** What `stat` tells after the name of a process, which may contain anything; nothing when it has ended. */
+const afterName = (stat: string): string => (stat === '' ? '' : stat.slice(stat.lastIndexOf(')') + 2));
 
 /** Direct children, living or not yet reaped. */
 export function childrenOf(parent: number): { pid: number; state: string }[] {
   return pids().flatMap((pid) => {
-    const stat = readProc(pid, 'stat');
-    const [state = '', ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [state = '', ppid] = afterName(readProc(pid, 'stat')).split(' ');
     return Number(ppid) === parent ? [{ pid, state }] : [];
   });
 }
@@ -91,6 +124,14 @@ export function pids(): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number);
+}
+
+function threadsOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return []; // it has just ended
+  }
 }
 
 /** A file of a process in /proc; nothing when the process has ended. */

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { numbersTo, sha256 } from '../support/digest.ts';
-import { appeared, eventually, gone, peakMiB, residentMiB, uniqueSeconds } from '../support/proc.ts';
+import { appeared, atRest, eventually, gone, peakMiB, residentMiB, uniqueSeconds } from '../support/proc.ts';
 import { startServer } from '../support/server.ts';
 import { connect, type WireClient } from '../support/wire-client.ts';
 import { restrictedRead, uri } from './sandbox-fixture.ts';
@@ -22,7 +22,7 @@ describe('back-pressure', () => {
       const idle = residentMiB(server.pid);
       client.socket.pause();
       const { tracked } = client.begin({ argv: ['sh', '-c', 'stty -opost 2>/dev/null; seq 1 6000000'], tty });
-      await delay(3000); // the stall itself, not a wait for something
+      await atRest(server.pid);
       const stalled = peakMiB(server.pid);
       client.socket.resume();
       await tracked.closed();
@@ -60,7 +60,7 @@ describe('back-pressure', () => {
 
       client.socket.pause();
       const answers = Array.from({ length: 600 }, call);
-      await delay(3000); // the stall itself
+      await atRest(server.pid);
       const stalled = peakMiB(server.pid);
       client.socket.resume();
 
@@ -95,7 +95,7 @@ describe('back-pressure', () => {
     const idle = residentMiB(server.pid);
     client.socket.pause();
     for (let n = 0; n < 800_000; n++) client.raw('}');
-    await delay(5000); // the stall itself
+    await atRest(server.pid);
     expect(peakMiB(server.pid) - idle).toBeLessThan(100);
   });
 
@@ -105,7 +105,7 @@ describe('back-pressure', () => {
     const idle = residentMiB(server.pid);
     client.socket.pause();
     for (let n = 0; n < 40; n++) client.begin({ argv: ['yes'] });
-    await delay(3000); // the stall itself
+    await atRest(server.pid);
     expect(peakMiB(server.pid) - idle).toBeLessThan(200);
   });
 
