@@ -29,6 +29,8 @@ export const limits = {
   requestsInFlight: 4096,
   /** Requests of one connection waiting for a slot; above it the connection is not read. */
   requestsWaiting: 4096,
+  /** Bytes of a connection's requests that are to be written to files; beyond that it is not read until some are written. */
+  keptContentBytes: 64 * 1024 * 1024,
   /** Requests of one connection that wait for an event and keep nothing busy; further ones are refused, and the rest goes on. */
   parkedRequests: 16_384,
   /** Requests from the server to a client without an answer yet. */

@@ -1,6 +1,7 @@
 import { concatBytes, type Deferred, deferred, encodeUtf8 } from '../base/index.ts';
 import { ExecError, limits } from '../protocol/index.ts';
 import { AnswerLine } from './answer-line.ts';
+import { Burden } from './burden.ts';
 import { type Message, type PayloadDecoder, parseMessage, type RequestId } from './envelope.ts';
 import { type Lane, Lanes } from './lanes.ts';
 import type { Link } from './link.ts';
@@ -60,6 +61,8 @@ export interface Service {
   lane(method: string, params: unknown): Lane;
   /** Whether a request may have a large answer and is begun only when earlier ones of its kind have been sent. */
   answersAtLength?(method: string): boolean;
+  /** Whether a request keeps what it brings in memory until it is done: while much is kept so, nothing more is read. */
+  keepsContent?(method: string): boolean;
   /** Answers with the wire form of the result; throws what becomes the error answer. */
   request(method: string, params: unknown, signal: AbortSignal): unknown;
   /** Throwing is a violation; while a returned promise is pending nothing more is read from the connection. */
@@ -94,6 +97,7 @@ export class Peer {
   readonly #pending = new Map<RequestId, Deferred<unknown>>();
   readonly #ended = new AbortController();
   readonly #deferred = new AnswerLine(1);
+  readonly #burden = new Burden(limits.keptContentBytes);
   readonly #lengthy = new AnswerLine(LENGTHY_AT_A_TIME);
   #room: Promise<void> | undefined;
   #nextId = 1;
@@ -175,6 +179,7 @@ export class Peer {
 
   #receive(bytes: Uint8Array): void | Promise<void> {
     let message: Message;
+    const { length } = bytes; // which a decoder may give back
     try {
       message = parseMessage(bytes, this.#decodePayload);
     } catch (error) {
@@ -182,7 +187,7 @@ export class Peer {
       const text = `failed to parse ${this.link.source}: ${(error as Error).message}`;
       return this.#service.violation('malformed', new ExecError('invalidRequest', text));
     }
-    if (message.type === 'request') return this.#admit(message);
+    if (message.type === 'request') return this.#admit(message, length);
     if (message.type === 'notification') return this.#notice(message.method, message.params);
     this.#settle(message);
   }
@@ -201,13 +206,16 @@ export class Peer {
     this.link.destroy();
   }
 
-  #admit({ id, method, params }: Message & { type: 'request' }): void | Promise<void> {
+  #admit({ id, method, params }: Message & { type: 'request' }, length: number): void | Promise<void> {
     const task = () => this.#confined(() => this.#answer(id, method, params));
     const lane = this.#service.lane(method, params);
     if (lane === 'parked' && this.#lanes.parked >= limits.parkedRequests) {
       return this.#refuse(id, new ExecError('invalidRequest', TOO_MANY_PARKED));
     }
-    return this.#lanes.run(lane, task);
+    if (length < COUNTED_BYTES || !this.#service.keepsContent?.(method)) return this.#lanes.run(lane, task);
+    const room = this.#lanes.run(lane, this.#burden.during(length, task));
+    const lighter = this.#burden.room;
+    return lighter && room ? room.then(() => lighter) : (lighter ?? room);
   }
 
   #answer(id: RequestId, method: string, params: unknown): void | Promise<void> {
@@ -277,6 +285,8 @@ export class Peer {
 }
 
 const TOO_MANY_PARKED = `this connection has ${limits.parkedRequests} requests waiting for something to happen; wait for one of them`;
+/** Shorter messages are bounded well enough by their number. */
+const COUNTED_BYTES = 16 * 1024;
 /** So that a slow one does not hold up all others. */
 const LENGTHY_AT_A_TIME = 4;
 const CLOSING_BRACE = encodeUtf8('}');

@@ -140,6 +140,10 @@ export class Connection implements Service {
     return lengthyMethods.has(method);
   }
 
+  keepsContent(method: string): boolean {
+    return method === 'fs/writeFile' || method === 'fs/writeBlock';
+  }
+
   request(method: string, wireParams: unknown, signal: AbortSignal): unknown {
     if (this.#handshake.phase === 'resuming') {
       return this.#handshake.done.then(() => this.request(method, wireParams, signal));

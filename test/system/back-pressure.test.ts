@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,9 +8,19 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { numbersTo, sha256 } from '../support/digest.ts';
-import { appeared, atRest, eventually, gone, peakMiB, residentMiB, uniqueSeconds } from '../support/proc.ts';
+import {
+  appeared,
+  argumentsOf,
+  atRest,
+  childrenOf,
+  eventually,
+  gone,
+  peakMiB,
+  residentMiB,
+  uniqueSeconds,
+} from '../support/proc.ts';
 import { startServer } from '../support/server.ts';
-import { connect, type WireClient } from '../support/wire-client.ts';
+import { base64, connect, type WireClient } from '../support/wire-client.ts';
 import { restrictedRead, uri } from './sandbox-fixture.ts';
 
 describe('back-pressure', () => {
@@ -87,6 +97,30 @@ describe('back-pressure', () => {
       client.cut();
       await expect(Promise.all(answers)).rejects.toThrow('the connection ended before the answer');
     });
+  });
+
+  it('holds back what is to be written by a helper that is stopped, and writes all of it when it goes on', async () => {
+    await using server = await startServer();
+    await using client = await connect(server.url);
+    await using folder = await scratchFolder();
+    const sandbox = sandboxAround(folder.path);
+    const write = (name: string, content: Buffer) =>
+      client.call('fs/writeFile', { path: uri(join(folder.path, name)), dataBase64: base64(content), sandbox });
+    await write('first', Buffer.from('so that there is a helper'));
+    const helpers = below(server.pid).filter((pid) => /fs-helper/.test(argumentsOf(pid)[0] ?? ''));
+    for (const pid of helpers) process.kill(pid, 'SIGSTOP');
+    const idle = residentMiB(server.pid);
+
+    const content = Buffer.alloc(1024 * 1024, 'content that waits in memory');
+    const written = Array.from({ length: 400 }, (_, n) => write(`${n % 8}`, content));
+    await atRest(server.pid);
+    const stalled = peakMiB(server.pid);
+    for (const pid of helpers) process.kill(pid, 'SIGCONT');
+
+    await Promise.all(written);
+    expect(helpers.length).toBeGreaterThan(0);
+    expect(stalled - idle).toBeLessThan(250);
+    for (let n = 0; n < 8; n++) expect(sha256(await readFile(join(folder.path, `${n}`)))).toBe(sha256(content));
   });
 
   it('holds back complaints about what a client sends that does not read', async () => {
@@ -260,3 +294,5 @@ async function scratchFolder(): Promise<{ path: string } & AsyncDisposable> {
   const path = await mkdtemp(join(tmpdir(), 'back-pressure-'));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
 }
+
+const below = (pid: number): number[] => childrenOf(pid).flatMap((child) => [child.pid, ...below(child.pid)]);
