@@ -1,6 +1,6 @@
 /** Wakes everyone who waits for the next change of something; a waiter looks again by itself. */
 export class Changes {
-  readonly #waiting = new Set<() => void>();
+  #waiting: Set<() => void> | undefined; // most never have a waiter
 
   /** Resolves at the next `notify`, at the deadline, or when the signal aborts, whichever is first. */
   next(options: { timeoutMs?: number; signal?: AbortSignal | undefined } = {}): Promise<void> {
@@ -8,6 +8,7 @@ export class Changes {
     if (signal?.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = timeoutMs === undefined ? undefined : setTimeout(done, Math.min(timeoutMs, LONGEST_TIMER_MS));
+      this.#waiting ??= new Set();
       const waiting = this.#waiting;
       waiting.add(done);
       signal?.addEventListener('abort', done);
@@ -22,7 +23,7 @@ export class Changes {
   }
 
   notify(): void {
-    if (this.#waiting.size === 0) return;
+    if (this.#waiting === undefined || this.#waiting.size === 0) return;
     for (const wake of [...this.#waiting]) wake();
   }
 }

@@ -33,30 +33,31 @@ export class AnswerPlaces implements Disposable {
   #begin(task: Task): ResultText | Promise<ResultText> {
     try {
       const result = task();
-      return result instanceof Promise ? result.then(this.#keepPlace, this.#fail) : this.#keepPlace(result);
+      if (!(result instanceof Promise)) return this.#keepPlace(result);
+      return result.then(
+        (answer) => this.#keepPlace(answer),
+        (error) => this.#fail(error),
+      );
     } catch (error) {
       return this.#fail(error);
     }
   }
 
-  readonly #keepPlace = ({ buffer, start, end }: ResultText): ResultText => ({
-    buffer,
-    start,
-    end,
-    onSent: this.#leave,
-  });
+  #keepPlace({ buffer, start, end }: ResultText): ResultText {
+    return { buffer, start, end, onSent: () => this.#leave() };
+  }
 
-  readonly #fail = (error: unknown): never => {
+  #fail(error: unknown): never {
     this.#leave();
     throw error;
-  };
+  }
 
   /** Passes the place on. */
-  readonly #leave = (): void => {
+  #leave(): void {
     const next = this.#waiting.shift();
     if (next) next.resolve();
     else this.#free++;
-  };
+  }
 }
 
 const connectionClosed = (): ExecError => new ExecError('invalidRequest', 'the connection is closed');

@@ -11,8 +11,6 @@ export class ProcessInput {
   readonly #tty: boolean;
   readonly #budget: InputBudget;
   readonly #writeIds = new WriteIds(limits.rememberedWriteIds);
-  /** Writes that wait for the child; one that is repeated meanwhile gets the same answer. */
-  readonly #pending = new Map<string, Promise<void>>();
   #open: boolean;
 
   constructor(child: Child, tty: boolean, budget: InputBudget) {
@@ -38,21 +36,20 @@ export class ProcessInput {
     return { status: 'accepted' };
   }
 
-  /** The bytes are those of the first write, and not needed again. */
+  /** While the first write waits, its answer is this one's too. The bytes are the same, and not needed again. */
   async #repeat(writeId: string, bytes: Uint8Array): Promise<WriteStatus> {
     release(bytes);
-    const first = this.#pending.get(writeId);
+    const first = this.#writeIds.waiting(writeId);
     if (first) await this.#budget.repeat(first);
     return { status: 'accepted' };
   }
 
   async #remember(writeId: string, taken: Promise<void>): Promise<void> {
-    this.#writeIds.add(writeId);
-    this.#pending.set(writeId, taken);
+    this.#writeIds.add(writeId, taken);
     try {
       await taken;
     } finally {
-      this.#pending.delete(writeId);
+      this.#writeIds.settle(writeId);
     }
   }
 

@@ -11,11 +11,13 @@ async function tableWithClosed(closedProcessMs: number, detachedMs?: number) {
   const table = new ProcessTable({
     audience: { send: () => {}, probe: () => {}, wantsDenials: false },
     ownEnvironment: {},
-    retainedOutputBytes: 1024,
-    maxProcesses: 10,
+    settings: () => ({
+      retainedOutputBytesPerProcess: 1024,
+      maxProcessesPerConnection: 10,
+      allowDirectExec: true,
+      allowPreparedExec: true,
+    }),
     closedProcessMs,
-    allowDirectExec: true,
-    allowPreparedExec: true,
     launchers: new CommandLaunchers(),
     log: silentLogger,
     nextMark: () => familyMark(server, 1, ++marks),

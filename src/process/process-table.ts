@@ -9,17 +9,22 @@ import { ShellSnapshots } from './shell-snapshot.ts';
 import { confineStart, findDenied, type ProcessNetwork, resolveStart, type StartGates } from './start-request.ts';
 import { exitCodeOf } from './state.ts';
 
-export interface ProcessTableOptions extends StartGates {
+export interface ProcessSettings extends StartGates {
+  readonly maxProcessesPerConnection: number;
+  readonly retainedOutputBytesPerProcess: number;
+}
+
+export interface ProcessTableOptions {
   readonly audience: ProcessAudience;
   /** The environment that policies inherit from. */
   readonly ownEnvironment: Readonly<Record<string, string>>;
-  readonly retainedOutputBytes: number;
-  readonly maxProcesses: number;
   readonly closedProcessMs: number;
   readonly launchers: CommandLaunchers;
   readonly log: Logger;
   /** The family mark of the next process. */
   readonly nextMark: () => bigint;
+  /** What holds now: a server reads its settings again when it is told to. */
+  readonly settings: () => ProcessSettings;
 }
 
 type StartParams = Params<'process/start'>;
@@ -61,15 +66,13 @@ export class ProcessTable implements AsyncDisposable {
 
   /** What to spawn for a start that wants its shell as start-up files make it. */
   async restoreShell(params: StartParams, network?: ProcessNetwork): Promise<Command> {
-    const options = this.#options;
-    const request = resolveStart(params, options.ownEnvironment, options, network);
+    const request = this.#resolve(params, network);
     return this.#shells.restore(params, request, network?.environment);
   }
 
   /** What the patterns of a start's sandbox hide, found while others are served. */
   async findDenied(params: StartParams, network?: ProcessNetwork): Promise<readonly string[] | undefined> {
-    const options = this.#options;
-    const request = resolveStart(params, options.ownEnvironment, options, network);
+    const request = this.#resolve(params, network);
     return params.sandbox ? findDenied(request, params.sandbox) : undefined;
   }
 
@@ -80,8 +83,9 @@ export class ProcessTable implements AsyncDisposable {
     if (this.#isRepetition(params)) return false;
     const options = this.#options;
     const request = this.#resolveNew(params, network);
-    if (this.#processes.size - this.#closed.length >= options.maxProcesses) {
-      throw new ExecError('invalidRequest', `at most ${options.maxProcesses} processes may run per connection`);
+    const { maxProcessesPerConnection: most, retainedOutputBytesPerProcess } = options.settings();
+    if (this.#processes.size - this.#closed.length >= most) {
+      throw new ExecError('invalidRequest', `at most ${most} processes may run per connection`);
     }
     const command = restored ?? request;
     const watch = options.audience.wantsDenials;
@@ -97,14 +101,16 @@ export class ProcessTable implements AsyncDisposable {
       child: confined ? this.#spawnConfined(confined, mark) : orExplain(command, () => spawn({ ...command, mark })),
       confined,
       audience: options.audience,
-      retainedOutputBytes: options.retainedOutputBytes,
+      retainedOutputBytes: retainedOutputBytesPerProcess,
       inputBudget: this.#inputBudget,
       onClosed: () => {
         void network?.[Symbol.asyncDispose]();
         this.#onClosed(process);
       },
       onFault: (error) => options.log.error('process.lost', { processId, error: String(error) }),
-      onDenialsLost: () => options.log.warn('denials.lost', { processId, reason: 'their supervisor was killed' }),
+      ...(confined?.record && {
+        onDenialsLost: () => options.log.warn('denials.lost', { processId, reason: 'their supervisor was killed' }),
+      }),
     });
     this.#processes.set(processId, process);
     if (params.startId != null)
@@ -122,12 +128,16 @@ export class ProcessTable implements AsyncDisposable {
     return [...this.#processes.values()].filter(({ state }) => state.phase !== 'closed').map(({ mark }) => mark);
   }
 
+  #resolve(params: StartParams, network?: ProcessNetwork): Command {
+    return resolveStart(params, this.#options.ownEnvironment, this.#options.settings(), network);
+  }
+
   /** An id in use is named before a program that cannot be started, and after a request that cannot be understood. */
   #resolveNew(params: StartParams, network?: ProcessNetwork): Command {
     const { processId } = params;
     const taken = this.#processes.has(processId);
     try {
-      const request = resolveStart(params, this.#options.ownEnvironment, this.#options, network);
+      const request = this.#resolve(params, network);
       if (!taken) return request;
     } catch (error) {
       if (!taken || !(error instanceof ExecError && error.kind === 'internal')) throw error;

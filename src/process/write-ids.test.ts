@@ -22,4 +22,23 @@ describe('the write ids of a process', () => {
 
     expect([ids.has('1'), ids.has('2')]).toEqual([true, true]);
   });
+
+  it('know the write that waits until it is settled', () => {
+    const ids = new WriteIds(2);
+    const write = Promise.resolve();
+    ids.add('1', write);
+
+    const before = ids.waiting('1');
+    ids.settle('1');
+    expect([before, ids.waiting('1'), ids.has('1')]).toEqual([write, undefined, true]);
+  });
+
+  it('stay forgotten when a write that waited long is settled', () => {
+    const ids = new WriteIds(1);
+    ids.add('1', Promise.resolve());
+    ids.add('2');
+    ids.settle('1');
+
+    expect(['1', '2'].filter((id) => ids.has(id))).toEqual(['2']);
+  });
 });

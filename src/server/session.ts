@@ -51,19 +51,8 @@ export class Session implements ProcessAudience, AsyncDisposable {
     this.processes = new ProcessTable({
       audience: this,
       ownEnvironment: process.env as Record<string, string>,
-      get retainedOutputBytes() {
-        return config().retainedOutputBytesPerProcess;
-      },
-      get maxProcesses() {
-        return config().maxProcessesPerConnection;
-      },
+      settings: config,
       closedProcessMs: limits.closedProcessMs,
-      get allowDirectExec() {
-        return config().allowDirectExec;
-      },
-      get allowPreparedExec() {
-        return config().allowPreparedExec;
-      },
       launchers,
       log,
       nextMark: processMarks(server, number, () => this.processes.marks()),
