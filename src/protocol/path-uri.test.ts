@@ -40,6 +40,15 @@ describe('a path URI', () => {
     ['file:///100%', '/100%'],
     ['file:///a\\b', '/a/b'],
     ['file:///CC:/x', '/CC:/x'],
+    ['file:///d%2ff', '/d/f'],
+    ['file:///d%2f..%2Ff', '/f'],
+    ['file:///d%2f%2e%2e%2Ff', '/f'],
+    ['file:///d%2f.%2ff%2f.', '/d/f/'],
+    ['file:///d%2f..', '/'],
+    ['file:///..%2f..%2ff', '/f'],
+    ['file:///c|%2f..', '/'],
+    ['file:///d%2f..f', '/d/..f'],
+    ['file:///d%2f..%2f%C3%BC', '/\u00fc'],
   ])('%s names %s', (uri, path) => {
     expect(PathUri.parse(uri).toNative()).toBe(path);
   });

@@ -35,7 +35,9 @@ export class PathUri {
 
   static #of(url: URL): PathUri {
     // The parser of Node 20 leaves dot segments after a name that begins with a dot: `/.git/..`.
-    if (DOT_SEGMENT.test(url.pathname)) url.pathname = withoutDotSegments(url.pathname);
+    if (DOT_SEGMENT.test(url.pathname)) {
+      url.pathname = withoutDotSegments(url.pathname, isDrivePath(url.pathname) ? 1 : 0);
+    }
     return new PathUri(url.href, url.pathname, url.host);
   }
 
@@ -69,7 +71,7 @@ export class PathUri {
     if (pathname.startsWith(OPAQUE)) return this.#opaquePath(pathname.slice(OPAQUE.length));
     if (this.#host !== '' || isDrivePath(pathname)) throw this.#foreign();
     if (!pathname.includes('%')) return pathname; // nothing is escaped: plain ASCII
-    return textOrBytes(unescapePath(pathname));
+    return textOrBytes(unescapePath(withoutEscapedDotSegments(pathname)));
   }
 
   toString(): string {
@@ -88,7 +90,8 @@ export class PathUri {
     } catch {
       throw this.#foreign(); // not base64: nothing this host could have written
     }
-    const canonical = needsOpaqueSpelling(path) && PathUri.fromNative(path).href === this.href;
+    const canonical =
+      needsOpaqueSpelling(path) && !DOT_SEGMENT.test(asciiText(path)) && PathUri.fromNative(path).href === this.href;
     if (!canonical) throw this.#foreign();
     if (hasNul(path)) throw new ExecError('invalidRequest', 'file name contained an unexpected NUL byte');
     return path;
@@ -99,16 +102,22 @@ export class PathUri {
   }
 }
 
-/** The path with its dot segments applied; a drive stays. */
-function withoutDotSegments(pathname: string): string {
+/** The path with its dot segments applied; so many names at its beginning stay. */
+function withoutDotSegments(pathname: string, kept: number): string {
   const names: string[] = [];
   const given = pathname.split('/').slice(1);
   for (const [index, name] of given.entries()) {
-    if (name === '..' && !(names.length === 1 && isDrivePath(`/${names[0]}`))) names.pop();
+    if (name === '..' && names.length > kept) names.pop();
     if (name !== '.' && name !== '..') names.push(name);
     else if (index === given.length - 1) names.push('');
   }
   return `/${names.join('/')}`;
+}
+
+/** The rules apply the dot segments between slashes; between escaped ones they count as well, as in the reference. */
+function withoutEscapedDotSegments(pathname: string): string {
+  const spelledOut = pathname.replaceAll(/%2f/gi, '/').replaceAll(/%2e/gi, '.');
+  return DOT_SEGMENT.test(spelledOut) ? withoutDotSegments(spelledOut, 0) : pathname;
 }
 
 function parseUrl(text: string): URL {
