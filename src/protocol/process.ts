@@ -139,7 +139,7 @@ export const write = method({
   params: z.object({
     processId,
     chunk: bytes,
-    writeId: optional(z.string().check(z.minLength(1, 'writeId must not be empty'))),
+    writeId: optional(z.string().check(z.minLength(1, 'must not be empty'))),
   }),
   result: z.object({ status: writeStatus }),
 });

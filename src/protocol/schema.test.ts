@@ -12,6 +12,7 @@ const example = z.object({
   list: optional(z.array(z.string())),
   map: optional(z.record(z.string(), z.string())),
   pick: optional(z.enum(['a', 'b'])),
+  word: optional(z.string().check(z.minLength(1, 'must not be empty'))),
   three: optional(z.enum(['a', 'b', 'c'])),
   tagged: optional(
     z.discriminatedUnion('type', [z.object({ type: z.literal('x') }), z.object({ type: z.literal('y'), n: unsigned })]),
@@ -56,6 +57,13 @@ describe('decoding parameters', () => {
     [{ name: '', tagged: { type: 'z' } }, 'unknown variant `z`, expected `x` or `y`'],
     [{ name: '', tagged: { type: 1 } }, 'invalid type: number, expected a string'],
     [{ name: '', tagged: { type: 'y' } }, 'missing field `n`'],
+    [{ flag: 7, name: 7 }, 'invalid type: number, expected a boolean'],
+    [{ flag: 'x' }, 'invalid type: string "x", expected a boolean'],
+    [{ list: [1], count: -1, name: '' }, 'invalid type: number, expected a string'],
+    [{ tagged: { type: 'y' }, count: -1 }, 'missing field `n`'],
+    [{ word: '', name: '' }, 'word must not be empty'],
+    [{ word: '', count: -1, name: '' }, 'invalid number'],
+    [{ word: '' }, 'missing field `name`'],
   ])('refuses %j with the words of the reference', (value, message) => {
     expect(refusalOf(value)).toEqual({ code: -32602, message });
   });

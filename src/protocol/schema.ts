@@ -83,9 +83,37 @@ export function refusing<T>(issues: unknown[], input: unknown, decode: () => T):
 export function decode<S extends z.ZodMiniType>(schema: S, value: unknown): z.output<S> {
   const outcome = z.safeParse(schema, value, { reportInput: true });
   if (outcome.success) return outcome.data;
-  const issue = outcome.error.issues[0]!;
-  const kind = issue.code === 'custom' ? (issue.params?.kind as ErrorKind | undefined) : undefined;
-  throw new ExecError(kind ?? 'invalidParams', describe(issue));
+  const issue = firstInText(outcome.error.issues, value);
+  throw new ExecError(kindOf(issue) ?? 'invalidParams', describe(issue));
+}
+
+const kindOf = (issue: z.core.$ZodIssue): ErrorKind | undefined =>
+  issue.code === 'custom' ? (issue.params?.kind as ErrorKind | undefined) : undefined;
+
+/**
+ * Of several mistakes the one that comes first in the text, as a reader of the text meets them: a member that is missing is
+ * noticed at the end of its object, and what is no matter of the shape after all others.
+ */
+function firstInText(issues: readonly z.core.$ZodIssue[], value: unknown): z.core.$ZodIssue {
+  const places = new Map(issues.map((issue) => [issue, placeOf(issue, value)]));
+  return issues.toSorted((one, other) => comparePlaces(places.get(one)!, places.get(other)!))[0]!;
+}
+
+/** The positions of a mistake in the objects around it, from the outermost inwards. */
+function placeOf(issue: z.core.$ZodIssue, value: unknown): number[] {
+  let container = value;
+  const positions = issue.path.map((key) => {
+    const at = Object.keys(container ?? {}).indexOf(String(key));
+    container = (container as Record<PropertyKey, unknown> | undefined)?.[key];
+    return at < 0 ? Number.POSITIVE_INFINITY : at;
+  });
+  const isShape = (kindOf(issue) ?? 'invalidParams') === 'invalidParams' && !issue.message.startsWith('must ');
+  return [isShape ? 0 : 1, ...positions];
+}
+
+function comparePlaces(one: readonly number[], other: readonly number[]): number {
+  const at = one.findIndex((position, index) => position !== other[index]);
+  return at < 0 ? 0 : one[at]! < (other[at] ?? 0) ? -1 : 1;
 }
 
 /** The wire form of a value. */
