@@ -166,6 +166,13 @@ int fs_open_place(int at, const char *path, char *name, size_t size)
     return outcome;
 }
 
+bool fs_lies_nowhere(int at, const char *path)
+{
+    char directory[PATH_MAX], name[NAME_MAX + 1];
+    struct stat status;
+    return split(path, directory, name, sizeof name) == 0 && fstatat(at, directory, &status, 0) < 0 && errno == ENOENT;
+}
+
 static int open_entry(int directory, const char *name, int flags, mode_t mode)
 {
     int fd;

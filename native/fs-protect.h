@@ -26,6 +26,9 @@ int fs_check_directory(int directory);
  */
 int fs_open_place(int at, const char *path, char *name, size_t size);
 
+/* Whether the directory that should hold the last component of a path is missing. */
+bool fs_lies_nowhere(int at, const char *path);
+
 /*
  * Descriptors or a negative errno; links at the end of a path are followed by hand, so that what is checked is what is
  * opened. A path without a slash is taken to lie in a directory that has been checked.

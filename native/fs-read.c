@@ -142,6 +142,8 @@ void fs_read_block(const struct fs_request *request, struct fs_answer *answer)
 {
     size_t length = request->numbers[2];
     bool at_once = request->flags & FS_AT_ONCE;
+    /* The number was a double, which cannot tell the greatest offset from the one after it. */
+    off_t offset = request->numbers[1] == (uint64_t)INT64_MAX + 1 ? INT64_MAX : (off_t)request->numbers[1];
     if (length < 1 || length > BLOCK_LIMIT)
         return fs_fail_errno(answer, EINVAL);
     if (at_once && length > AT_ONCE_LIMIT)
@@ -149,7 +151,7 @@ void fs_read_block(const struct fs_request *request, struct fs_answer *answer)
     uint8_t *block = malloc(length);
     if (block == NULL)
         return fs_fail_errno(answer, ENOMEM);
-    ssize_t count = read_slice((int)request->numbers[0], block, length, (off_t)request->numbers[1], at_once ? RWF_NOWAIT : 0);
+    ssize_t count = read_slice((int)request->numbers[0], block, length, offset, at_once ? RWF_NOWAIT : 0);
     if (count < 0) {
         fs_fail_errno(answer, (int)-count);
     } else {

@@ -123,6 +123,8 @@ static int remove_path(const char *path, bool recursive)
     if (!fs_protects())
         return remove_at(AT_FDCWD, path, recursive);
     int place = fs_open_place(AT_FDCWD, path, name, sizeof name);
+    if (place == -EROFS && fs_lies_nowhere(AT_FDCWD, path))
+        return -ENOENT; /* nothing is changed by not removing it */
     if (place < 0)
         return place;
     int outcome = remove_at(place, name, recursive);

@@ -64,7 +64,7 @@ export class FileService implements AsyncDisposable {
     const replace = mode === 'replace';
     const request = { operation: 'open', paths: [path], flags: replace ? fileFlags.replace : 0 } as const;
     return this.#order.run([path.href], replace, () =>
-      this.#files.open(handleId, this.#access.engine(sandbox, replace ? 'write' : 'read'), request),
+      this.#files.open(handleId, () => this.#access.engine(sandbox, replace ? 'write' : 'read'), request),
     );
   }
 

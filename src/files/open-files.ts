@@ -14,8 +14,8 @@ export class OpenFiles implements AsyncDisposable {
     this.#places = places;
   }
 
-  /** The id is taken before the file is open, so that two openings cannot both win. */
-  async open(handleId: string, engine: FileEngine, request: FileRequest): Promise<ResultText> {
+  /** The id is checked first, and taken before the file is open, so that two openings cannot both win. */
+  async open(handleId: string, engine: () => FileEngine, request: FileRequest): Promise<ResultText> {
     checkHandleId(handleId);
     // One that waited for its turn may get it after the connection is gone.
     if (this.#disposed) throw new ExecError('invalidRequest', 'the connection is closed');
@@ -25,7 +25,7 @@ export class OpenFiles implements AsyncDisposable {
     if (this.#files.size >= MAX_HANDLES) {
       throw new ExecError('invalidRequest', `at most ${MAX_HANDLES} file handles may be open per connection`);
     }
-    const file = new OpenFile(engine, request);
+    const file = new OpenFile(engine(), request);
     this.#files.set(handleId, file);
     try {
       await file.opened;
@@ -52,6 +52,9 @@ export class OpenFiles implements AsyncDisposable {
   async writeBlock(handleId: string, offset: number, chunk: Uint8Array): Promise<ResultText> {
     checkHandleId(handleId);
     if (chunk.length < 1 || chunk.length > MAX_BLOCK_BYTES) throw blockLength('write');
+    if (offset + chunk.length >= OFFSET_LIMIT) {
+      throw new ExecError('invalidRequest', 'file write range exceeds the signed 64-bit file offset limit');
+    }
     return this.#known(handleId).executeInOrder({ operation: 'writeBlock', numbers: [offset], payload: chunk });
   }
 
@@ -133,3 +136,4 @@ function blockLength(direction: 'read' | 'write'): ExecError {
 const MAX_HANDLES = 128;
 const MAX_HANDLE_ID_BYTES = 32;
 const MAX_BLOCK_BYTES = 1_048_576;
+const OFFSET_LIMIT = 2 ** 63;

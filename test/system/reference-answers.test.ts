@@ -45,6 +45,57 @@ describe('a file URI with dot segments', () => {
   });
 });
 
+describe('dot segments between escaped slashes', () => {
+  it.each(['d%2f.', 'none%2f..%2fd', 'd%2ff%2f..', 'd%2f%2e%2e%2fd', 'none%2F..%2F$%2f..%2fd'])(
+    'are applied to the text alone, whatever is there: %s is d',
+    async (path) => {
+      await using client = await connect(server.url);
+      const uri = `file://${folder}/${path.replace('$', 'link')}`;
+      await symlink('/', join(folder, 'link'));
+      expect(await client.call('fs/readDirectory', { path: uri })).toEqual({
+        entries: [{ fileName: 'f', isDirectory: false, isFile: true }],
+      });
+    },
+  );
+
+  it('are applied before a command gets its directory, and before a watch looks', async () => {
+    await using client = await connect(server.url);
+    const command = await client.start({ argv: ['pwd'], cwd: `file://${folder}/none%2f..%2fd` });
+    await command.closed();
+    expect(command.output()).toBe(`${folder}/d\n`);
+    const watch = (watchId: number, name: string) =>
+      client.call('fs/watchMissing', { watchId, missing: [`file://${folder}/${name}`] });
+    expect([await watch(1, 'd%2f..%2fx'), await watch(2, 'd%2ff%2f..%2fx'), await watch(3, 'none%2f..')]).toEqual([
+      { watching: true },
+      { watching: true },
+      { watching: false },
+    ]);
+  });
+});
+
+describe('a block', () => {
+  it('that would end beyond the greatest offset is refused before its handle is looked up', async () => {
+    await using client = await connect(server.url);
+    client.raw(
+      '{"id":77,"method":"fs/writeBlock","params":{"handleId":"h","offset":9223372036854775807,"chunk":"YQ=="}}',
+    );
+    expect(await client.strayUntil((message) => 'id' in message)).toMatchObject({
+      error: { code: -32600, message: 'file write range exceeds the signed 64-bit file offset limit' },
+    });
+    const unknown = client.call('fs/writeBlock', { handleId: 'h', offset: 2 ** 62, chunk: 'YQ==' });
+    await expect(unknown).rejects.toMatchObject({ code: -32004 });
+  });
+
+  it('at the greatest offset of a file that is open for writing is refused for that reason', async () => {
+    await using client = await connect(server.url);
+    await client.call('fs/open', { handleId: 'h', path: `file://${folder}/made`, mode: 'replace' });
+    client.raw('{"id":77,"method":"fs/readBlock","params":{"handleId":"h","offset":9223372036854775807,"len":1}}');
+    expect(await client.strayUntil((message) => 'id' in message)).toMatchObject({
+      error: { code: -32603, message: 'Bad file descriptor (os error 9)' },
+    });
+  });
+});
+
 it('a path in an answer has no empty segments', async () => {
   await using client = await connect(server.url);
   const read = client.call('fs/readFile', { path: `file://${folder}//d//` });
@@ -162,6 +213,18 @@ describe('a watch for missing paths', () => {
     const missing = client.call('fs/watchMissing', { watchId: 2, missing: [path] });
     await expect(missing).resolves.toEqual({ watching: false });
   });
+});
+
+it('a handle that is in use is named before a sandbox that cannot be', async () => {
+  await using client = await connect(server.url);
+  const path = `file://${folder}/d/f`;
+  await client.call('fs/open', { handleId: 'h', path });
+  const permissions = { type: 'managed', file_system: { type: 'restricted', entries: [] }, network: 'restricted' };
+  const sandbox = { permissions, windowsSandboxLevel: 'disabled', cwd: 'file:///C:/x' };
+  const again = (handleId: string) => client.call('fs/open', { handleId, path, sandbox });
+  await expect(again('h')).rejects.toMatchObject({ message: 'file handle `h` already exists' });
+  await expect(again('h'.repeat(33))).rejects.toMatchObject({ message: 'file handle ID must not exceed 32 bytes' });
+  await expect(again('other')).rejects.toMatchObject({ message: "'file:///C:/x' is invalid on 'linux'" });
 });
 
 describe('a sandbox that names a place of another host', () => {

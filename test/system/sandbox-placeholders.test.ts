@@ -110,6 +110,16 @@ describe.each(accounts)('the workspace on the disk, while a server of $name is a
     await write(`sub/${name}`);
   });
 
+  it('has nothing to remove below a name that is missing and protected', async () => {
+    for (const below of ['.git/x', '.codex/x/y']) {
+      const remove = (more: object) => call('fs/remove', { path: at(below), ...more });
+      await expect(remove({})).resolves.toEqual({});
+      await expect(remove({ recursive: true, force: true })).resolves.toEqual({});
+      expect(await refusal(remove({ force: false }))).toMatchObject({ code: -32004 });
+    }
+    expect(await refusal(call('fs/remove', { path: at('.git') }))).toEqual(readOnlyDisk);
+  });
+
   it('gets no file call into a repository that is made while a helper is warm', async () => {
     await write('first');
     const made = Promise.all([write('.git/hooks/pre-commit').catch(() => {}), write('a').catch(() => {})]);
