@@ -1,10 +1,10 @@
 import type { Logger } from '../base/index.ts';
 import type { SpawnOptions } from '../os/index.ts';
-import { ExecError, type Params } from '../protocol/index.ts';
+import type { Params } from '../protocol/index.ts';
 import { childEnvironment, excludesAny, inheritable } from './child-environment.ts';
 import { captureShell, type ShellState } from './shell-capture.ts';
-import { shellDialects } from './shell-dialect.ts';
 import type { ShellDialect } from './shell-state.ts';
+import { rewritableIn } from './snapshot-request.ts';
 
 type StartParams = Params<'process/start'>;
 type Command = Omit<SpawnOptions, 'mark'>;
@@ -21,7 +21,6 @@ interface Snapshot {
   failed: boolean;
 }
 
-const SCOPE_BYTES = 256;
 const SNAPSHOTS = 16;
 const ATTEMPTS = 3;
 /** The kernel takes 128 KiB for one variable, and a character has up to four bytes. */
@@ -43,7 +42,7 @@ export class ShellSnapshots {
    * What is managed is part of the environment of one process only.
    */
   async restore(params: StartParams, command: Command, managed: Environment = {}): Promise<Command> {
-    const dialect = rewritableIn(params.shellSnapshot, command);
+    const dialect = rewritableIn(params.shellSnapshot, command.argv);
     if (!dialect) return command;
     const state = await this.#snapshot(params, command, dialect).state;
     if (!state) return excludesAny(policyOf(params)) ? restored(command, dialect, nothing) : command;
@@ -82,18 +81,6 @@ export class ShellSnapshots {
     const snapshot: Snapshot = { state: captured.then((state) => state ?? undefined), attempts, failed: false };
     return snapshot;
   }
-}
-
-/** The dialect of a command that a snapshot can be put before: `<shell> -lc <script>`. */
-function rewritableIn(wanted: StartParams['shellSnapshot'], { argv }: Command): ShellDialect | undefined {
-  if (!wanted) return undefined;
-  if (wanted.scopeId === '' || Buffer.byteLength(wanted.scopeId) > SCOPE_BYTES) {
-    throw new ExecError('invalidParams', `shell snapshot scope must be non-empty and at most ${SCOPE_BYTES} bytes`);
-  }
-  if (argv[0] !== wanted.shell.path || argv[1] !== '-lc' || argv.length < 3) return undefined;
-  const dialect = shellDialects.get(wanted.shell.name);
-  if (dialect) return dialect;
-  throw new ExecError('invalidParams', `shell snapshots are unsupported for shell \`${wanted.shell.name}\``);
 }
 
 const policyOf = (params: StartParams) => (params.mode === 'prepared' ? null : params.envPolicy);

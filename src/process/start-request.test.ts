@@ -6,6 +6,19 @@ import { resolveStart } from './start-request.ts';
 const flat = { processId: 'p', argv: ['prog', 'arg'], cwd: 'file:///work%20dir', env: { A: '1' }, tty: false };
 const open = { allowDirectExec: true, allowPreparedExec: true };
 
+const noScope = { scopeId: '', shell: { name: 'bash', path: '/bin/bash' } };
+const sandboxIn = (cwd: string, ...readable: string[]) => ({
+  permissions: {
+    type: 'managed',
+    file_system: {
+      type: 'restricted',
+      entries: readable.map((path) => ({ path: { type: 'path', path }, access: 'read' })),
+    },
+    network: 'restricted',
+  },
+  cwd,
+});
+
 const start = (params: object, gates = open, own: Record<string, string> = {}) =>
   resolveStart(decode(methods['process/start'].params, params) as Params<'process/start'>, own, gates);
 
@@ -126,6 +139,16 @@ describe('a start request', () => {
     [{ argv: [''], tty: true }, -32603, 'missing program for PTY spawn'],
     [{ argv: ['', 'a\0b'] }, -32603, 'missing program for pipe spawn'],
     [{ argv: [], cwd: 'file://host/x' }, -32602, expect.stringMatching(/^cwd URI /)],
+    [{ argv: [], cwd: 'file://host/x', shellSnapshot: noScope }, -32602, expect.stringMatching(/^cwd URI /)],
+    [{ argv: [], shellSnapshot: noScope }, -32602, expect.stringMatching(/^shell snapshot scope /)],
+    [{ argv: ['/bin/echo', 'a\0b'], shellSnapshot: noScope }, -32602, expect.stringMatching(/^shell snapshot scope /)],
+    [{ cwd: 'file://host/x', sandbox: sandboxIn('file://host/y') }, -32602, expect.stringMatching(/^sandbox cwd URI /)],
+    [{ argv: [], sandbox: sandboxIn('file://host/y') }, -32602, expect.stringMatching(/^sandbox cwd URI /)],
+    [
+      { argv: [], sandbox: sandboxIn('file://host/y', 'file://host/z') },
+      -32602,
+      "invalid sandbox permission path URI: 'file://host/z' is invalid on 'linux'",
+    ],
     [{ argv: ['/bin/echo', 'a\0b'] }, -32603, 'nul byte found in provided data'],
     [{ arg0: 'a\0b' }, -32603, 'nul byte found in provided data'],
     [{ env: { A: 'a\0b' } }, -32603, 'data provided contains a nul byte'],

@@ -12,6 +12,7 @@ import {
 } from '../sandbox/index.ts';
 import { childEnvironment } from './child-environment.ts';
 import { explainSearch } from './program-search.ts';
+import { rewritableIn } from './snapshot-request.ts';
 
 type StartParams = Params<'process/start'>;
 
@@ -26,7 +27,7 @@ export interface ProcessNetwork extends AsyncDisposable {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** What exactly to spawn, worked out from what the client asked for. */
+/** What exactly to spawn, worked out from what the client asked for. Of several mistakes the reference names the same one. */
 export function resolveStart(
   params: StartParams,
   ownEnvironment: Readonly<Record<string, string>>,
@@ -35,7 +36,9 @@ export function resolveStart(
 ): Omit<SpawnOptions, 'mark'> {
   checkGate(params.mode === 'prepared' ? 'prepared' : 'direct', gates);
   const request = params.mode === 'prepared' ? params.request : params;
+  if (params.sandbox) checkPlaces(params.sandbox);
   const cwd = nativeCwd(request.cwd);
+  rewritableIn(params.shellSnapshot, request.argv);
   if (request.argv.length === 0) throw new ExecError('invalidParams', 'argv must not be empty');
   if (params.networkProxy && !network) {
     throw new ExecError('invalidParams', 'sandbox intent cannot be enforced on this executor');
@@ -98,9 +101,7 @@ export async function findDenied(
 }
 
 function policyOf(command: Omit<SpawnOptions, 'mark'>, sandbox: Sandbox): Policy {
-  const cwd = sandbox.cwd ?? sandbox.policyContext?.cwd;
-  if (cwd) checkPlace('cwd', cwd);
-  for (const root of workspaceRootsOf(sandbox)) checkPlace('workspace root', root);
+  const cwd = cwdOf(sandbox);
   return resolvePolicy(sandbox, {
     cwd: () => (cwd ? nativePolicyPath(cwd) : String(command.cwd)),
     tmpdir: command.env.TMPDIR,
@@ -108,7 +109,19 @@ function policyOf(command: Omit<SpawnOptions, 'mark'>, sandbox: Sandbox): Policy
   });
 }
 
-/** A place that a sandbox names must be of this host, whatever its entries ask for. */
+const cwdOf = (sandbox: Sandbox): PathUri | null | undefined => sandbox.cwd ?? sandbox.policyContext?.cwd;
+
+/** Every place that a sandbox names must be of this host, whether its entries ask for it or not. */
+function checkPlaces(sandbox: Sandbox): void {
+  const { permissions } = sandbox;
+  if (permissions.type === 'managed' && permissions.file_system.type === 'restricted') {
+    for (const { path } of permissions.file_system.entries) if (path.type === 'path') nativePolicyPath(path.path);
+  }
+  const cwd = cwdOf(sandbox);
+  if (cwd) checkPlace('cwd', cwd);
+  for (const root of workspaceRootsOf(sandbox)) checkPlace('workspace root', root);
+}
+
 function checkPlace(name: string, uri: PathUri): void {
   try {
     uri.toNative();
