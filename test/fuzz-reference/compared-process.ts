@@ -1,4 +1,4 @@
-import type { TrackedProcess } from '../support/tracked-process.ts';
+import type { Notice, TrackedProcess } from '../support/tracked-process.ts';
 import type { Outcome } from './conversation.ts';
 import { memberOf } from './step.ts';
 
@@ -72,10 +72,13 @@ export class ComparedProcess {
   async #end(): Promise<Outcome> {
     await this.closed();
     const exited = this.#tracked.notices.find(({ method }) => method === 'process/exited');
+    const isLate = ({ method, params }: Notice) =>
+      method === 'process/output' && params.seq > (exited?.params.seq ?? 0);
     return {
       exitCode: exited?.params.exitCode,
       sandboxDenied: exited?.params.sandboxDenied,
       output: Object.fromEntries(['stdout', 'stderr', 'pty'].map((stream) => [stream, this.#tracked.output(stream)])),
+      outputAfterExit: this.isExact && this.#tracked.notices.some(isLate),
     };
   }
 

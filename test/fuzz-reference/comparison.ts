@@ -20,6 +20,8 @@ export interface Lane {
   readonly reference: ConfinedServer;
   readonly ours: ConfinedServer;
   readonly upstream: string;
+  /** Told of each difference that a declared one explains, by its row. */
+  readonly onExplained: (row: string) => void;
 }
 
 /** Sends one sequence to both servers, step by step; the differences that nothing explains. */
@@ -38,21 +40,24 @@ export async function compareSequence(lane: Lane, seed: number, sequence: number
 }
 
 class Comparison implements AsyncDisposable {
-  readonly #lane: { readonly scratch: string; readonly upstream: string };
+  readonly #lane: Lane;
   readonly #reference: Conversation;
   readonly #ours: Conversation;
   /** Names that stand for an id of the sequence, since states of that id have parted. */
   readonly #aliases = new Map<string, string>();
 
   private constructor(lane: Lane, reference: Conversation, ours: Conversation) {
-    this.#lane = { scratch: `${SCRATCH}/${lane.name}`, upstream: lane.upstream };
+    this.#lane = lane;
     this.#reference = reference;
     this.#ours = ours;
   }
 
   static async start(lane: Lane): Promise<Comparison> {
-    const { name, reference, ours } = lane;
-    const [theirs, mine] = await Promise.all([Conversation.start(reference, name), Conversation.start(ours, name)]);
+    const { name, reference, ours, upstream } = lane;
+    const [theirs, mine] = await Promise.all([
+      Conversation.start(reference, name, upstream),
+      Conversation.start(ours, name, upstream),
+    ]);
     for (const { folder } of [theirs, mine]) layOut(folder);
     return new Comparison(lane, theirs, mine);
   }
@@ -68,13 +73,17 @@ class Comparison implements AsyncDisposable {
     if (isSame(reference, ours)) return undefined;
     const declared = declaredDifferences.find((difference) => isExplained(difference, step, reference, ours));
     if (!declared) return { step, reference, ours };
-    if (declared.asReference) {
-      const other = declared.asReference(step);
-      if (isSame(other, step)) return { step, reference, ours };
-      if (!isGuarded(other, this.#lane.scratch, this.#lane.upstream))
-        throw new Error(`unguarded: ${JSON.stringify(other)}`);
-      const translated = declared.asOurs?.(step, ours) ?? ours;
-      return this.#judge(other, await outcomeOf(this.#reference, other), translated);
+    this.#lane.onExplained(declared.row);
+    const { asReference, asOurs, resentToOurs } = declared;
+    if (asReference) {
+      const other = asReference(step);
+      if (isSame(step, other)) return { step, reference, ours };
+      return this.#judge(other, await outcomeOf(this.#reference, other), asOurs?.(step, ours) ?? ours);
+    }
+    if (resentToOurs) {
+      const other = resentToOurs(step);
+      if (isSame(step, other)) return { step, reference, ours };
+      return this.#judge(other, reference, await outcomeOf(this.#ours, other));
     }
     await this.#agreeAgain(declared, step);
     return undefined;
@@ -97,15 +106,11 @@ class Comparison implements AsyncDisposable {
   /** Brings both servers into the same state after a difference that parts them. */
   async #agreeAgain({ parts = [] }: DeclaredDifference, step: Step): Promise<void> {
     const sides = [this.#reference, this.#ours];
-    if (parts.includes('connection')) await Promise.all(sides.map((side) => side.resume()));
+    if (parts.includes('session')) await Promise.all(sides.map((side) => side.beginAgain()));
     if (parts.includes('process')) {
       const id = String(memberOf(step, 'params', 'processId'));
       await Promise.all(sides.map((side) => side.end(id)));
       this.#rename(id);
-    }
-    if (parts.includes('handle')) {
-      const id = String(memberOf(step, 'params', 'handleId'));
-      await Promise.all(sides.map((side) => side.close(id)));
     }
     const [theirs, mine] = sides.map(({ folder }) => folder) as [string, string];
     if (!isSame(listing(theirs), listing(mine))) {
@@ -122,8 +127,8 @@ class Comparison implements AsyncDisposable {
 
 /** A declared difference explains other files only if it says so, or says how the reference gets the same ones. */
 function isExplained(difference: DeclaredDifference, step: Step, reference: Outcome, ours: Outcome): boolean {
-  const { parts = [], asReference, explains } = difference;
-  const mayPart = asReference !== undefined || parts.includes('files');
+  const { parts = [], asReference, resentToOurs, explains } = difference;
+  const mayPart = asReference !== undefined || resentToOurs !== undefined || parts.includes('files');
   return (mayPart || isSame(reference.files, ours.files)) && explains(step, reference, ours);
 }
 

@@ -10,7 +10,7 @@ import {
   type WireFailure,
 } from '../support/wire-client.ts';
 import { ComparedProcess } from './compared-process.ts';
-import { decoded } from './guard.ts';
+import { decoded, isGuarded } from './guard.ts';
 import { normalised } from './normalise.ts';
 import { type ConfinedServer, SCRATCH } from './pair.ts';
 import { memberOf, messageText, type Step } from './step.ts';
@@ -24,6 +24,9 @@ export class Conversation implements AsyncDisposable {
   /** The scratch directory of the sequence as this process sees it. */
   readonly folder: string;
   readonly #url: string;
+  /** The scratch directory as the server sees it, and the only address it may connect to. */
+  readonly #scratch: string;
+  readonly #upstream: string;
   readonly #processes = new Map<string, ComparedProcess>();
   #client: WebSocketClient;
   #session: string;
@@ -31,18 +34,26 @@ export class Conversation implements AsyncDisposable {
   #nextId = 1000;
   #watched: { readonly id: number; readonly missing: readonly string[] } | undefined;
 
-  private constructor(server: ConfinedServer, lane: string, client: WebSocketClient, session: string) {
+  private constructor(
+    server: ConfinedServer,
+    lane: string,
+    upstream: string,
+    client: WebSocketClient,
+    session: string,
+  ) {
     this.folder = join(server.scratch, lane);
     this.#url = server.url;
+    this.#scratch = `${SCRATCH}/${lane}`;
+    this.#upstream = upstream;
     this.#client = client;
     this.#session = session;
     this.#noticeLoss();
   }
 
-  static async start(server: ConfinedServer, lane: string): Promise<Conversation> {
+  static async start(server: ConfinedServer, lane: string, upstream: string): Promise<Conversation> {
     const client = await connectBare(server.url);
     const session = await client.initialize();
-    return new Conversation(server, lane, client, session);
+    return new Conversation(server, lane, upstream, client, session);
   }
 
   /** The normalised outcome of a step. */
@@ -60,11 +71,23 @@ export class Conversation implements AsyncDisposable {
   /** Goes on in another connection: handles and watches are gone, processes are not. */
   async resume(): Promise<void> {
     await this.#client[Symbol.asyncDispose]();
-    this.#client = await resume(this.#url, this.#session);
+    this.#goOnWith(await resume(this.#url, this.#session));
+    for (const [id, process] of this.#processes) process.follow(this.#client.track(id));
+  }
+
+  /** Goes on in another session, with nothing of this one. */
+  async beginAgain(): Promise<void> {
+    await this.#client[Symbol.asyncDispose]();
+    this.#goOnWith(await connectBare(this.#url));
+    this.#session = await this.#client.initialize();
+    this.#processes.clear();
+  }
+
+  #goOnWith(client: WebSocketClient): void {
+    this.#client = client;
     this.#lost = false;
     this.#watched = undefined;
     this.#noticeLoss();
-    for (const [id, process] of this.#processes) process.follow(this.#client.track(id));
   }
 
   /** Ends a process if it runs. */
@@ -72,10 +95,6 @@ export class Conversation implements AsyncDisposable {
     const process = this.#processes.get(processId);
     await this.#client.call('process/terminate', { processId }).catch(() => {}); // there was none
     await process?.closed();
-  }
-
-  async close(handleId: string): Promise<void> {
-    await this.#client.call('fs/close', { handleId });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -122,6 +141,8 @@ export class Conversation implements AsyncDisposable {
   /** The answer to a request, or the one with id -1 that says that it could not be read. */
   async #ask(method: string, params: unknown): Promise<Answer> {
     const id = this.#nextId++;
+    if (!isGuarded({ kind: 'call', method, params, oddities: 0 }, this.#scratch, this.#upstream))
+      throw new Error(`leads out of the scratch directory: ${method} ${JSON.stringify(params)}`);
     return this.#exchange(messageText({ id, method, params }), (answer) => answer.id === id || answer.id === -1);
   }
 
@@ -161,7 +182,7 @@ export class Conversation implements AsyncDisposable {
   }
 
   #rememberWatch(params: unknown, { result }: Outcome): void {
-    const id = memberOf(params, 'watchId') as number;
+    const id = Number(String(memberOf(params, 'watchId')).replace('literal:', ''));
     if (memberOf(result, 'watching') === true) this.#watched = { id, missing: memberOf(params, 'missing') as string[] };
     else if (id > (this.#watched?.id ?? 0)) this.#watched = undefined;
   }

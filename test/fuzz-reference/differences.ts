@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { Outcome } from './conversation.ts';
 import { decoded } from './guard.ts';
-import { memberOf, type Params, type Step } from './step.ts';
+import { literal, memberOf, type Params, type Step } from './step.ts';
 
 /** A difference that is meant to be there. */
 export interface DeclaredDifference {
@@ -12,13 +12,13 @@ export interface DeclaredDifference {
   readonly asReference?: (step: Step) => Step;
   /** Our outcome as it would be for that request. */
   readonly asOurs?: (step: Step, ours: Outcome) => Outcome;
+  /** The request that must get from ours, which refused this one, what the reference gave. */
+  readonly resentToOurs?: (step: Step) => Step;
   /** What may be in another state afterwards, and is then brought together again. */
   readonly parts?: readonly Part[];
 }
 
-type Part = 'files' | 'process' | 'handle' | 'connection';
-
-const EVERYTHING: readonly Part[] = ['files', 'process', 'handle', 'connection'];
+type Part = 'files' | 'process' | 'session';
 
 const method = (step: Step): string => (step.kind === 'call' ? step.method : '');
 const param = (step: Step, ...names: readonly string[]): unknown => memberOf(step, 'params', ...names);
@@ -38,7 +38,7 @@ const mistake = (outcome: Outcome): string =>
   messageOf(outcome)
     .replace(/,? expected .*$/s, '')
     .replace(/^invalid value: map$/, 'invalid type: map')
-    .replace(/^invalid type: integer `9223372036854775807`$/, 'invalid type: number');
+    .replace(/^invalid type: (?:integer|floating point) `[^`]*`$/, 'invalid type: number');
 
 /** A name of a choice that is written as an object: the reference takes the member for the name. */
 const isVariantAsMap = (reference: Outcome, ours: Outcome): boolean =>
@@ -47,17 +47,38 @@ const isVariantAsMap = (reference: Outcome, ours: Outcome): boolean =>
   mistake(reference) === 'unknown variant `type`' &&
   mistake(ours) === 'invalid type: map';
 
+const KILL_UNKNOWN = 'unknown variant `kill`, expected `interrupt`';
+
 /** Members whose absence means a value and whose null the reference refuses. */
-const notNull = ['pipeStdin', 'mode', 'redirectPolicy', 'headers'];
+const notNull = ['pipeStdin', 'mode', 'redirectPolicy', 'headers', 'streamResponse'];
 
 export const declaredDifferences: readonly DeclaredDifference[] = [
   {
-    row: 'of several mistakes in the parameters names the first in the text',
-    explains: (step, reference, ours) =>
+    row: 'names types by their Rust names',
+    explains: (_step, reference, ours) =>
       (isAboutShape(reference) && isAboutShape(ours) && mistake(reference) === mistake(ours)) ||
-      isVariantAsMap(reference, ours) ||
-      (/ requires cwd$/.test(messageOf(reference)) && / requires valid base64 /.test(messageOf(ours))) ||
-      (codeOf(reference) !== undefined && codeOf(ours) !== undefined && step.kind === 'call' && step.oddities > 1),
+      isVariantAsMap(reference, ours),
+  },
+  {
+    row: 'a number that is spelled like no double is a map',
+    explains: (step, reference, ours) =>
+      ['1e400', '1e3'].some((number) => JSON.stringify(step).includes(literal(number))) &&
+      messageOf(reference) === 'missing field `type`' &&
+      messageOf(ours) === 'invalid type: number, expected a map',
+  },
+  {
+    row: 'within a permission profile refuses whole numbers beyond 64 bits',
+    explains: (step, reference) =>
+      JSON.stringify(step).includes(literal(BEYOND)) &&
+      messageOf(reference) === `invalid type: integer \`${BEYOND}\` as u128, expected any value`,
+    asReference: (step) => JSON.parse(JSON.stringify(step).replaceAll(`"${literal(BEYOND)}"`, '7')) as Step,
+  },
+  {
+    row: 'checks the base64 of `fs/writeFile` after the sandbox',
+    explains: (step, reference, ours) =>
+      method(step) === 'fs/writeFile' &&
+      / requires cwd$/.test(messageOf(reference)) &&
+      / requires valid base64 /.test(messageOf(ours)),
   },
   {
     row: 'refuses `null` for',
@@ -67,8 +88,8 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
   },
   {
     row: 'accepts arrays as positional parameters',
-    explains: (_step, _reference, ours) => messageOf(ours) === 'invalid type: sequence, expected a map',
-    parts: EVERYTHING,
+    explains: (_step, reference, ours) =>
+      isAboutShape(reference) && messageOf(ours) === 'invalid type: sequence, expected a map',
   },
   {
     row: 'refuses native absolute paths',
@@ -81,29 +102,25 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
   },
   {
     row: 'refuses the `sandboxPolicy` objects of spring 2026',
-    explains: (step, reference, ours) => hasOlderSandbox(step) && isAboutShape(reference) && isAboutShape(ours),
+    explains: (step, reference, ours) =>
+      hasOlderSandbox(step) && !isUnderstood(step) && isAboutShape(reference) && isAboutShape(ours),
   },
   {
     row: 'refuses the `sandboxPolicy` objects of spring 2026',
-    explains: (step, reference) => hasOlderSandbox(step) && isAboutShape(reference),
+    explains: (step, reference) => isUnderstood(step) && isAboutShape(reference),
     asReference: (step) => changed(step, (params) => ({ ...params, sandbox: ofToday(params.sandbox) })),
   },
   {
     row: 'refuses the `sandboxPolicy` objects of spring 2026',
     explains: (step, reference) =>
-      messageOf(reference) === 'missing field `windowsSandboxLevel`' &&
-      param(step, 'sandbox', 'windowsSandboxLevel') === undefined,
-    asReference: (step) =>
-      changed(step, (params) => ({
-        ...params,
-        sandbox: { ...(params.sandbox as object), windowsSandboxLevel: 'disabled' },
-      })),
+      messageOf(reference) === 'missing field `windowsSandboxLevel`' && !isSame(step, withLevels(step)),
+    asReference: (step) => withLevels(step),
   },
   {
     row: 'ignores unknown members of a request',
     explains: (step, _reference, ours) =>
       JSON.stringify(step).includes('"sandboxMode":') && /^unknown field `sandboxMode`/.test(messageOf(ours)),
-    parts: EVERYTHING,
+    resentToOurs: (step) => withoutSandboxMode(step),
   },
   {
     row: 'a sandboxed command that does not exist exits 101',
@@ -114,12 +131,32 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
     parts: ['process'],
   },
   {
-    row: 'a sandboxed command whose directory its view does not have',
-    explains: (step, _reference, ours) =>
+    row: 'a sandboxed command that does not exist exits 101',
+    explains: (step, reference, ours) =>
       param(step, 'sandbox') != null &&
+      param(step, 'argv', '0') === '' &&
+      !isDirectory(param(step, 'cwd'), ours) &&
+      /^(?:Not a directory|No such file or directory) /.test(messageOf(reference)) &&
+      /^missing program for /.test(messageOf(ours)),
+  },
+  {
+    row: 'a sandboxed command whose directory its view does not have',
+    explains: (step, reference, ours) =>
+      param(step, 'sandbox') != null &&
+      isSame(reference.result, ours.result) &&
       ours.exitCode === 1 &&
       /^exec-server: cannot enter the working directory /.test(outputOf(ours)),
     parts: ['process'],
+  },
+  {
+    // While the command of the reference runs, its mount points are on the disk.
+    row: 'a sandboxed command whose directory its view does not have',
+    explains: (step, reference, ours) =>
+      param(step, 'sandbox') != null &&
+      reference.ready === true &&
+      ours.exitCode === 1 &&
+      /^exec-server: cannot enter the working directory /.test(outputOf(ours)),
+    parts: ['process', 'files'],
   },
   {
     row: 'a sandboxed file call finds missing protected names',
@@ -143,6 +180,29 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
     parts: ['files'],
   },
   {
+    row: 'a sandboxed write to a denied file in a read-only place',
+    explains: (step, reference, ours) =>
+      (param(step, 'sandbox', 'permissions', 'file_system', 'entries') as unknown[] | undefined)?.some(
+        (entry) =>
+          /^(?:deny|none)$/.test(String(memberOf(entry, 'access'))) &&
+          [param(step, 'path'), param(step, 'destinationPath')].some((path) =>
+            placeOf(path).startsWith(placeOf(memberOf(entry, 'path', 'path'))),
+          ),
+      ) === true &&
+      messageOf(reference) === 'Read-only file system (os error 30)' &&
+      messageOf(ours) === 'Permission denied (os error 13)',
+  },
+  {
+    row: '`fs/remove` of a directory that is a writable root',
+    explains: (step, reference, ours) =>
+      method(step) === 'fs/remove' &&
+      param(step, 'sandbox') != null &&
+      param(step, 'recursive') !== false &&
+      messageOf(reference) === 'Resource busy (os error 16)' &&
+      messageOf(ours) === 'Resource busy (os error 16)',
+    parts: ['files'],
+  },
+  {
     row: 'under a profile without a readable directory',
     explains: (step, reference, ours) =>
       isSame(param(step, 'sandbox', 'permissions', 'file_system', 'entries'), []) &&
@@ -152,17 +212,17 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
   {
     row: 'takes whole numbers up to 2^64',
     explains: (step, _reference, ours) =>
-      JSON.stringify(step).includes('literal:18446744073709551615') && messageOf(ours) === 'invalid number',
-    parts: EVERYTHING,
+      JSON.stringify(step).includes(literal(GREATEST)) && messageOf(ours) === 'invalid number',
+    resentToOurs: (step) => JSON.parse(JSON.stringify(step).replaceAll(GREATEST, GREATEST_DOUBLE)) as Step,
   },
   {
     row: 'at a terminal a script that is started as `./x`',
     explains: (step, reference, ours) =>
       method(step) === 'process/start' &&
       param(step, 'tty') === true &&
-      /^\.{1,2}\//.test(String(param(step, 'argv', '0'))) &&
+      /^(?:\.{0,2}\/)?program$/.test(String(param(step, 'argv', '0'))) &&
       isSame({ ...reference, output: 0 }, { ...ours, output: 0 }) &&
-      outputOf(reference).replaceAll(/\/\S*\/\.\//g, './') === outputOf(ours),
+      withoutPlace(reference) === withoutPlace(ours),
   },
   {
     // Other code of ours stands before the script, and shells count its lines.
@@ -174,25 +234,38 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       withoutLines(reference) === withoutLines(ours),
   },
   {
-    row: '`process/closeStdin`, `resize`',
+    row: 'events of a process always leave in `seq` order',
     explains: (step, reference, ours) =>
-      method(step) === 'process/resize' && codeOf(reference) === -32601 && codeOf(ours) !== -32601,
-  },
-  {
-    row: '`process/closeStdin`, `resize`',
-    explains: (step, reference, ours) =>
-      method(step) === 'process/signal' &&
-      messageOf(reference) === 'unknown variant `kill`, expected `interrupt`' &&
-      isSame(ours.result, {}),
+      method(step) === 'process/start' &&
+      reference.outputAfterExit === true &&
+      isSame({ ...reference, outputAfterExit: false }, { ...ours, outputAfterExit: false }),
     parts: ['process'],
   },
   {
-    row: '`writeId` is mandatory',
+    row: '`process/closeStdin`, `resize`',
     explains: (step, reference, ours) =>
+      method(step) === 'process/resize' &&
+      codeOf(reference) === -32601 &&
+      (isSame(ours.result, {}) || [-32600, -32602, -32603].includes(Number(codeOf(ours)))),
+  },
+  {
+    row: '`process/closeStdin`, `resize`',
+    explains: (step, reference, ours) =>
+      method(step) === 'process/signal' && messageOf(reference) === KILL_UNKNOWN && isSame(ours.result, {}),
+    parts: ['process'],
+  },
+  {
+    row: '`process/closeStdin`, `resize`',
+    explains: (step, reference, ours) =>
+      method(step) === 'process/signal' && messageOf(reference) === KILL_UNKNOWN && codeOf(ours) !== undefined,
+    asReference: (step) => changed(step, (params) => ({ ...params, signal: 'interrupt' })),
+  },
+  {
+    row: '`writeId` is mandatory',
+    explains: (step, reference) =>
       method(step) === 'process/write' &&
       param(step, 'writeId') == null &&
-      isAboutShape(reference) &&
-      (memberOf(ours, 'result', 'status') !== undefined || messageOf(ours) === 'failed to write to process stdin'),
+      /^(?:missing field `writeId`|invalid type: null, expected a string)$/.test(messageOf(reference)),
     asReference: (step) => changed(step, (params) => ({ ...params, writeId: `fresh ${fresh++}` })),
   },
   {
@@ -207,9 +280,22 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
     explains: (step, reference, ours) =>
       method(step) === 'process/start' &&
       param(step, 'tty') === true &&
-      /^(?:Not a directory|No such file or directory) /.test(messageOf(ours)) &&
+      !isDirectory(param(step, 'cwd'), ours) &&
+      /^(?:Not a directory|No such file or directory|nul byte found|data provided contains a nul byte)/.test(
+        messageOf(ours),
+      ) &&
       (reference.result !== undefined || /^Unable to spawn |^nul byte/.test(messageOf(reference))),
     parts: ['process'],
+  },
+  {
+    row: 'leaves a start with a sandbox unanswered',
+    explains: (step, reference, ours) =>
+      method(step) === 'process/start' &&
+      param(step, 'sandbox') != null &&
+      /%ff/i.test(String(param(step, 'cwd'))) &&
+      reference.late === true &&
+      ours.late === undefined,
+    parts: ['session'],
   },
   {
     row: 'with a tty looks up `arg0`',
@@ -249,6 +335,14 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       messageOf(ours).startsWith(`${messageOf(reference)}: `),
   },
   {
+    row: '`http/request` with a `timeoutMs` of 0',
+    explains: (step, reference, ours) =>
+      method(step) === 'http/request' &&
+      param(step, 'timeoutMs') === 0 &&
+      messageOf(reference) === 'http/request failed: route-aware request timed out' &&
+      /^http\/request failed: .*: operation timed out$/.test(messageOf(ours)),
+  },
+  {
     row: '`http/request` sends no `connection` header',
     explains: (step, reference, ours) =>
       method(step) === 'http/request' && isSame(withoutFraming(reference), withoutFraming(ours)),
@@ -257,6 +351,33 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
 
 let fresh = 0;
 
+/** The greatest number of 64 bits, the one after it, and the greatest of them that a double holds. */
+const GREATEST = '18446744073709551615';
+const BEYOND = '18446744073709551616';
+const GREATEST_DOUBLE = '18446744073709549568';
+
+/** The step with the level that the reference wants in every sandbox. */
+const withLevels = (step: Step): Step =>
+  JSON.parse(JSON.stringify(step), (name, value: unknown) =>
+    name === 'sandbox' && typeof value === 'object' && value !== null && !Object.hasOwn(value, 'windowsSandboxLevel')
+      ? { ...value, windowsSandboxLevel: 'disabled' }
+      : value,
+  ) as Step;
+
+/** The step without the member that ours refuses, wherever it is. */
+const withoutSandboxMode = (step: Step): Step =>
+  JSON.parse(JSON.stringify(step), (name, value: unknown) => (name === 'sandboxMode' ? undefined : value)) as Step;
+
+/** Whether a URI names a directory among the files that were there after a step. */
+function isDirectory(uri: unknown, { files }: Outcome): boolean {
+  const place = URL.canParse(String(uri)) ? placeOf(new URL(String(uri)).pathname) : '';
+  const name = /^\/mnt\/w\/[^/]+(?:\/(.*))?$/.exec(place.replace(/\/link$/, '/folder'));
+  return (
+    name !== null && (name[1] === undefined || (files as string[]).some((file) => file.startsWith(`${name[1]}/ `)))
+  );
+}
+
+const withoutPlace = (outcome: Outcome): string => outputOf(outcome).replaceAll(/\S*\/(?=program\b)/g, '');
 const withoutLines = (outcome: Outcome): string => outputOf(outcome).replaceAll(/(?<=: line )\d+(?=: )/g, 'N');
 
 /** Whether the reference did not find a program of the name that only the command itself should see. */
@@ -283,7 +404,22 @@ const createsProtected = (step: Step): boolean =>
 
 const isGiven = ([name, value]: [string, unknown]): boolean => value !== null || !notNull.includes(name);
 
-const hasOlderSandbox = (step: Step): boolean => typeof param(step, 'sandbox', 'sandboxPolicy') === 'object';
+const hasOlderSandbox = (step: Step): boolean => param(step, 'sandbox', 'sandboxPolicy') != null;
+
+/** Whether the sandbox is one that a client of spring 2026 could have sent. */
+function isUnderstood(step: Step): boolean {
+  const policy = param(step, 'sandbox', 'sandboxPolicy');
+  const roots = memberOf(policy, 'writable_roots') ?? memberOf(policy, 'writableRoots') ?? [];
+  return (
+    hasOlderSandbox(step) &&
+    policyNames.includes(kebab(memberOf(policy, 'type'))) &&
+    Array.isArray(roots) &&
+    roots.every(isNativePath)
+  );
+}
+
+const policyNames = ['read-only', 'workspace-write', 'danger-full-access', 'external-sandbox'];
+const kebab = (name: unknown): string => String(name).replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 const isNativePath = (path: unknown): boolean => typeof path === 'string' && path.startsWith('/');
 
@@ -316,9 +452,8 @@ function ofToday(older: unknown): unknown {
     'danger-full-access': { type: 'disabled' },
     'external-sandbox': { type: 'external', network: 'restricted' },
   };
-  const type = String(memberOf(policy, 'type')).replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const place = roots[0] === undefined ? {} : { cwd: `file://${roots[0]}` };
-  return { permissions: profiles[type] ?? null, windowsSandboxLevel: 'disabled', ...place };
+  return { permissions: profiles[kebab(memberOf(policy, 'type'))], windowsSandboxLevel: 'disabled', ...place };
 }
 
 /** The place a URI names in the layout of the scratch directory. */
@@ -335,7 +470,7 @@ const placeOf = (uri: unknown): string =>
 const spelledAlike = (result: unknown): unknown =>
   JSON.parse(JSON.stringify(result ?? null), (_key, value: unknown) =>
     typeof value === 'string' && value.startsWith('file:')
-      ? new URL(value).href.replaceAll('%65', 'e').replaceAll(/(?<!:|:\/)\/+/g, '/')
+      ? new URL(value.replaceAll(/%2f/gi, '/')).href.replaceAll('%65', 'e').replaceAll(/(?<!:|:\/)\/+/g, '/')
       : value,
   );
 

@@ -18,14 +18,21 @@ it(`${count} random sequences get the same answers from both servers (FUZZ_SEED=
   await using ours = await ConfinedServer.start('ours');
   await using upstream = await startUpstream();
   const unexplained = new Map<string, Difference>();
+  const explained = new Map<string, number>();
+  const onExplained = (row: string) => void explained.set(row, (explained.get(row) ?? 0) + 1);
   let next = first;
   const run = async (name: string): Promise<void> => {
-    const lane = { name, reference, ours, upstream: upstream.url };
+    const lane = { name, reference, ours, upstream: upstream.url, onExplained };
     while (next < first + count && unexplained.size < SHOWN) {
       for (const found of await compareSequence(lane, seed, next++)) unexplained.set(kindOf(found), found);
     }
   };
   await Promise.all(Array.from({ length: LANES }, (_, index) => run(`l${index}`)));
+  const counts = [...explained].sort(([, one], [, other]) => other - one).map(([row, times]) => `${times} × ${row}`);
+  console.info(
+    `seed ${seed}: ${next - first} sequences from ${first}, ${unexplained.size} kinds of unexplained differences; ` +
+      `explained: ${counts.join('; ')}`,
+  );
   expect([...unexplained.values()].map((difference) => JSON.stringify(difference))).toEqual([]);
 });
 

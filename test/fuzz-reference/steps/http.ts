@@ -29,33 +29,23 @@ const routes = [
   '/empty',
 ];
 
+const header = ([name, value, valueEnvVar]: readonly (string | null)[]): Params => ({
+  name,
+  value,
+  ...(valueEnvVar !== undefined && { valueEnvVar }),
+});
+
 const headers: readonly Params[] = [
-  { name: 'X-Text', value: 'text' },
-  { name: 'x-text', value: 'again' },
-  { name: 'Accept', value: 'text/plain' },
-  { name: 'User-Agent', value: 'own' },
-  { name: 'Authorization', value: 'Bearer x' },
-  { name: 'Content-Type', value: 'text/plain' },
-  { name: 'Cookie', value: 'a=b' },
-  { name: 'X-Empty', value: '' },
-  { name: 'X-Home', value: 'is ', valueEnvVar: 'HOME' },
-];
+  ...['X-Text: text', 'x-text: again', 'Accept: text/plain', 'User-Agent: own', 'Authorization: Bearer x'],
+  ...['Content-Type: text/plain', 'Cookie: a=b', 'X-Empty: ', 'X-Home: is : HOME'],
+].map((line) => header(line.split(': ')));
 
 const oddHeaders: readonly Params[] = [
-  { name: 'X-None', value: '', valueEnvVar: 'NOT_SET' },
-  { name: 'X-Empty', value: '', valueEnvVar: 'EMPTY' },
-  { name: 'X-Key', value: '', valueEnvVar: 'openai_api_key' },
-  { name: 'X-Key', value: '', valueEnvVar: 'AWS_SECRET_ACCESS_KEY' },
-  { name: 'X-Name', value: '', valueEnvVar: '' },
-  { name: 'X-Null', value: 'x', valueEnvVar: null },
-  { name: 'bad name', value: 'x' },
-  { name: '', value: 'x' },
-  { name: 'X-Line', value: 'a\r\nb: c' },
-  { name: 'X-Nul', value: 'a\0b' },
-  { name: 'X-Latin', value: 'ü' },
-  { name: 'X-Space', value: ' x ' },
-  { name: 'X-Tab', value: 'a\tb' },
-];
+  ...['NOT_SET', 'EMPTY', 'openai_api_key', 'AWS_SECRET_ACCESS_KEY', ''].map((variable) => ['X-Key', '', variable]),
+  ['X-Null', 'x', null],
+  ...['bad name', ''].map((name) => [name, 'x']),
+  ...['a\r\nb: c', 'a\0b', 'ü', ' x ', 'a\tb'].map((value) => ['X-Value', value]),
+].map(header);
 
 const oddUrls = (upstream: string): readonly string[] => [
   upstream.replace('http:', 'ftp:'),

@@ -56,7 +56,7 @@ const failing: readonly (readonly string[])[] = [
   ['s\0h'],
   ['./s\0h'],
   ['/bin/s\0h'],
-  ['file'],
+  ['folder'],
   ['./file'],
 ];
 

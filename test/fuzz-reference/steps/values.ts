@@ -28,6 +28,9 @@ const edges: readonly unknown[] = [
   { type: 'text' },
 ];
 
+/** A copy, since it may be spoiled further. */
+const edge = (random: RandomSource): unknown => structuredClone(random.pick(edges));
+
 /** Leaves out members without a value; sometimes one is missing, of another type, or one too many. */
 export function spoiled(random: RandomSource, params: Params): Params {
   const given = withoutUndefined(params) as Record<string, unknown>;
@@ -48,10 +51,10 @@ function spoil(random: RandomSource, target: Record<string, unknown>): void {
   const value = target[name];
   if (typeof value === 'object' && value !== null && !random.oneIn(3)) {
     spoil(random, value as Record<string, unknown>);
-  } else if (random.oneIn(8)) target[random.pick(['extra', 'Path', 'ä', '', 'sandboxMode'])] = random.pick(edges);
-  else if (Array.isArray(target)) target[name as unknown as number] = random.pick(edges);
+  } else if (random.oneIn(8)) target[random.pick(['extra', 'Path', 'ä', '', 'sandboxMode'])] = edge(random);
+  else if (Array.isArray(target)) target[name as unknown as number] = edge(random);
   else if (random.oneIn(3)) delete target[name];
-  else target[name] = random.pick(edges);
+  else target[name] = edge(random);
 }
 
 /** A copy whose parts can be changed. */
