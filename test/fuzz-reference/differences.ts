@@ -103,7 +103,10 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
   {
     row: 'refuses the `sandboxPolicy` objects of spring 2026',
     explains: (step, reference, ours) =>
-      hasOlderSandbox(step) && !isUnderstood(step) && isAboutShape(reference) && isAboutShape(ours),
+      hasOlderSandbox(step) &&
+      !isUnderstood(step) &&
+      isAboutShape(reference) &&
+      (isAboutShape(ours) || /^unknown field `/.test(messageOf(ours))),
   },
   {
     row: 'refuses the `sandboxPolicy` objects of spring 2026',
@@ -288,6 +291,15 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
     parts: ['process'],
   },
   {
+    row: 'at a terminal starts what the kernel cannot execute',
+    explains: (step, reference, ours) =>
+      method(step) === 'process/start' &&
+      param(step, 'tty') === true &&
+      /^fatal runtime error: assertion failed: output\.write/.test(outputOf(reference)) &&
+      messageOf(ours) === 'Exec format error (os error 8)',
+    parts: ['process'],
+  },
+  {
     row: 'leaves a start with a sandbox unanswered',
     explains: (step, reference, ours) =>
       method(step) === 'process/start' &&
@@ -413,6 +425,7 @@ function isUnderstood(step: Step): boolean {
   return (
     hasOlderSandbox(step) &&
     policyNames.includes(kebab(memberOf(policy, 'type'))) &&
+    Object.keys(policy as object).every((name) => /^(?:type|writable_?roots)$/i.test(name)) &&
     Array.isArray(roots) &&
     roots.every(isNativePath)
   );
