@@ -5,8 +5,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -98,15 +100,28 @@ static int send_all(int fd, const uint8_t *bytes, size_t length)
     return 0;
 }
 
-/* Whoever has begun to answer is expected to go on. */
-#define PAUSE_LIMIT 1000000
-/* Longer answers are for those who have time. */
-#define PROMPT_LIMIT (256 * 1024)
+/* Who waits less than this is in a hurry: the whole server waits with it. */
+#define HURRY_LIMIT 1000000
+/* Longer answers, which need not fit into the socket, are for those who have time. */
+#define PROMPT_LIMIT (128 * 1024)
 
-static int receive_all(int fd, uint8_t *bytes, size_t length)
+/* Whether so many bytes are there to be read before the deadline. */
+static bool await_whole(int fd, size_t length, int64_t deadline)
+{
+    int unread;
+    for (;;) {
+        if (ioctl(fd, FIONREAD, &unread) < 0 || (size_t)unread >= length)
+            return true; /* or reading tells what is wrong */
+        if (microseconds() >= deadline)
+            return false;
+        sched_yield();
+    }
+}
+
+static int receive_all(int fd, uint8_t *bytes, size_t length, int64_t deadline)
 {
     while (length > 0) {
-        int ready = await_bytes(fd, microseconds() + PAUSE_LIMIT);
+        int ready = await_bytes(fd, deadline);
         ssize_t count = ready > 0 ? recv(fd, bytes, length, 0) : ready;
         if (count < 0 && ready > 0 && errno == EINTR)
             continue;
@@ -122,19 +137,23 @@ static int receive_all(int fd, uint8_t *bytes, size_t length)
 static int receive_answer(int fd, int64_t patience, struct fs_answer *answer)
 {
     uint8_t head[FS_ROOM_BEFORE];
-    int ready = await_bytes(fd, microseconds() + patience);
+    int64_t deadline = microseconds() + patience;
+    bool hurry = patience < HURRY_LIMIT;
+    int ready = await_bytes(fd, deadline);
     if (ready <= 0)
         return ready < 0 ? ready : -EAGAIN;
     ssize_t count = recv(fd, head, sizeof head, MSG_PEEK);
     if (count <= 0)
         return count < 0 ? -errno : -EPIPE;
     size_t length = (size_t)count < sizeof head ? 0 : fs_payload_length(head);
-    if ((size_t)count < sizeof head || (length > PROMPT_LIMIT && patience < PAUSE_LIMIT))
+    if ((size_t)count < sizeof head || (hurry && length > PROMPT_LIMIT))
         return -EAGAIN;
+    if (hurry && !await_whole(fd, FS_ROOM_BEFORE + length, deadline))
+        return -EAGAIN; /* who has begun to answer may be stopped */
     if (!fs_reserve(answer, length))
         return -ENOMEM;
     answer->length = FS_ROOM_BEFORE + length;
-    return receive_all(fd, answer->bytes, answer->length);
+    return receive_all(fd, answer->bytes, answer->length, deadline);
 }
 
 /*
