@@ -6,6 +6,10 @@ class SlowReader {
   text = '';
   room = 0;
 
+  take(bytes: number): void {
+    this.room = bytes;
+  }
+
   readonly write = (bytes: Buffer): number => {
     const taken = bytes.subarray(0, this.room);
     this.room -= taken.length;
@@ -39,5 +43,24 @@ describe('a log', () => {
     expect(reader.text.endsWith('\n744 lost\n')).toBe(true);
     sink.add('goes on');
     expect(reader.text.endsWith('goes on\n')).toBe(true);
+  });
+
+  it('waits a little at the end for a reader that is slow', () => {
+    const reader = new SlowReader();
+    const sink = new LogSink(loss, reader.write);
+    for (const line of ['one', 'two', 'three']) sink.add(line);
+    sink.finish(() => reader.take(2));
+    expect(reader.text).toBe('one\ntwo\nthree\n');
+  });
+
+  it('tells at the end how many lines a reader has missed that is too slow for them', () => {
+    const reader = new SlowReader();
+    const sink = new LogSink(loss, reader.write);
+    for (let n = 0; n < 1000; n++) sink.add('x'.repeat(1023));
+    sink.finish(() => reader.take(1000));
+    const [first] = /\d+ lost\n$/.exec(reader.text) ?? [];
+    const lines = reader.text.split('\n').filter((line) => line === 'x'.repeat(1023)).length;
+    expect(first).toBe(`${1000 - lines} lost\n`);
+    expect(reader.text.length).toBe(lines * 1024 + first!.length);
   });
 });

@@ -13,6 +13,8 @@ export class LogSink {
   readonly #describeLoss: (lines: number) => string;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
+  /** Whether a part of the first line that waits has been written. */
+  #isFirstBegun = false;
   #dropped = 0;
   #retry: NodeJS.Timeout | undefined;
 
@@ -35,14 +37,40 @@ export class LogSink {
       const written = this.#write(next);
       this.#waitingBytes -= written;
       if (written < next.length) {
+        this.#isFirstBegun ||= written > 0;
         this.#waiting[0] = next.subarray(written);
         break;
       }
+      this.#isFirstBegun = false;
       this.#waiting.shift();
       if (this.#waiting.length === 0 && this.#dropped > 0) this.#tellLoss();
     }
     if (this.#waiting.length === 0) this.#retry = void clearTimeout(this.#retry);
     else this.#retry ??= setInterval(() => this.flush(), RETRY_MS).unref();
+  }
+
+  /**
+   * Writes what is left before the process ends, for a reader that is slow but reads; what that one does not take in time is
+   * counted with the rest.
+   */
+  finish(pause: () => void = pauseShortly): void {
+    this.#flushPatiently(LAST_LINES_PAUSES, pause);
+    const [first] = this.#waiting;
+    if (!first) return;
+    const kept = this.#isFirstBegun ? [first] : [];
+    this.#dropped += this.#waiting.length - kept.length;
+    this.#waiting = kept;
+    this.#waitingBytes = first.length * kept.length;
+    if (this.#dropped > 0) this.#tellLoss();
+    this.#flushPatiently(LOSS_PAUSES, pause);
+  }
+
+  #flushPatiently(pauses: number, pause: () => void): void {
+    this.flush();
+    for (let n = 0; n < pauses && this.#waiting.length > 0; n++) {
+      pause();
+      this.flush();
+    }
   }
 
   #queue(bytes: Buffer): void {
@@ -59,6 +87,14 @@ export class LogSink {
 const STDERR = 2;
 const MOST_WAITING_BYTES = 256 * 1024;
 const RETRY_MS = 100;
+/** How often a process that ends looks whether the reader takes more: 200 ms for its lines, then 100 ms for their number. */
+const LAST_LINES_PAUSES = 40;
+const LOSS_PAUSES = 20;
+const PAUSE_MS = 5;
+
+function pauseShortly(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+}
 
 /**
  * How to write to a descriptor without waiting. A pipe or terminal is opened once more for it, so that those who share the

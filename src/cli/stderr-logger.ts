@@ -9,7 +9,7 @@ type Level = (typeof levels)[number];
 export function stderrLogger(env: NodeJS.ProcessEnv): Logger {
   const lowest = levels.indexOf(levelIn(env));
   const sink = new LogSink((lines) => format('warn', 'log.dropped', { lines, reason: 'the log is read too slowly' }));
-  process.once('exit', () => sink.flush());
+  process.once('exit', () => sink.finish());
   return loggerTo(sink, lowest, {});
 }
 
