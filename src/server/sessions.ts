@@ -115,8 +115,9 @@ export class Sessions implements AsyncDisposable {
     setMaxListeners(0, kill); // every process listens
     const closeAt = performance.now() + closeMs;
     const ended = Promise.all(
-      sessions.map(async ({ processes, client }) => {
-        const hadSome = await processes.endGracefully(kill);
+      sessions.map(async (session) => {
+        const hadSome = await session.processes.endGracefully(kill);
+        const { client } = session; // who may have come back meanwhile
         if (hadSome) await client?.link.answers?.(Math.min(LAST_EVENTS_MS, closeAt - performance.now()));
       }),
     );

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { deferred, silentLogger } from '../base/index.ts';
+import type { Link } from '../rpc/index.ts';
+import { defaultConfig } from './config.ts';
+import type { Attachment } from './session.ts';
+import { Sessions } from './sessions.ts';
+
+const wishes = { events: new Set<string>(), sandboxDenials: false };
+
+/** A client that notes how often it is asked for a sign of life. */
+function client(): Attachment & { asked: number } {
+  const attachment = {
+    asked: 0,
+    link: {
+      answers: async () => {
+        attachment.asked++;
+        return true;
+      },
+    } as unknown as Link,
+    call: () => Promise.reject(new Error('not asked for')),
+    lost: () => {},
+  };
+  return attachment;
+}
+
+describe('sessions of a server that stops', () => {
+  it('wait until a client has the last events, also one that came back meanwhile', async () => {
+    await using sessions = new Sessions(() => defaultConfig, silentLogger);
+    const [gone, back] = [client(), client()];
+    const session = sessions.create(gone, wishes);
+    const ended = deferred<boolean>();
+    session.processes.endGracefully = () => ended.promise;
+    sessions.release(session, gone, true);
+
+    const finished = sessions.finish();
+    await sessions.resume(session.id, back, wishes);
+    ended.resolve(true);
+    await finished;
+
+    expect([gone.asked, back.asked]).toEqual([0, 1]);
+  });
+});
