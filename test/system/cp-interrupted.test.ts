@@ -76,7 +76,8 @@ describe('a copy that is cut short', () => {
 
     copy.process.kill('SIGINT');
     copy.process.kill('SIGINT');
-    setTimeout(() => copy.process.kill('SIGINT'), 20);
+    await eventually('the part to be removed', () => bytesIn(join(folder, 'to')) < 4_000_000);
+    copy.process.kill('SIGINT');
 
     // The last one may meet a process that has cleaned up and no longer listens; shells report 130 for both.
     expect([
