@@ -7,6 +7,10 @@ import { RulesStore } from 'exec-server/rules';
 import { Environments, permissionsOf, remoteBackend, UnifiedExec } from 'exec-server/unified-exec';
 
 const [url] = process.argv.slice(2);
+if (url === undefined) {
+  console.error('usage: node examples/agent-loop.mjs ws://HOST:PORT');
+  process.exit(2);
+}
 const environments = new Environments({ box: remoteBackend(webSocket(url)) });
 const user = callbackApprover(({ reason }) => {
   console.log(`user:  "${reason}" Yes.`);

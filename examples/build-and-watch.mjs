@@ -4,6 +4,10 @@ import { ExecServerClient } from 'exec-server/client';
 import { webSocket } from 'exec-server/link';
 
 const [url] = process.argv.slice(2);
+if (url === undefined) {
+  console.error('usage: node examples/build-and-watch.mjs ws://HOST:PORT');
+  process.exit(2);
+}
 const client = await ExecServerClient.connect(webSocket(url));
 try {
   const script = 'for i in 1 2 3; do echo "step $i"; sleep 0.2; done; exec sleep 60';

@@ -31,3 +31,10 @@ it('the example of an agent runs commands in a sandbox, asks its user, and types
     '',
   ]);
 });
+
+it.each(['agent-loop.mjs', 'build-and-watch.mjs'])('%s says how to use it when no address is given', async (name) => {
+  await expect(run(process.execPath, [example(name)])).rejects.toMatchObject({
+    code: 2,
+    stderr: `usage: node examples/${name} ws://HOST:PORT\n`,
+  });
+});
