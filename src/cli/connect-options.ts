@@ -70,7 +70,17 @@ async function connectorThrough(
   }
   const { bearerToken, viaRegistry } = await import('../remote/index.ts');
   const credentials = bearerToken(token, process.env.CODEX_EXEC_SERVER_NOISE_CHATGPT_ACCOUNT_ID);
-  return viaRegistry({ registryUrl, environmentId, credentials });
+  const onWaiting = process.stderr.isTTY ? waitingLine(environmentId) : undefined;
+  return viaRegistry({ registryUrl, environmentId, credentials, onWaiting });
+}
+
+/** Says once, to a person, why nothing happens. */
+function waitingLine(environmentId: string): (reason: Error) => void {
+  let isSaid = false;
+  return ({ message }) => {
+    if (!isSaid) process.stderr.write(`waiting for environment ${environmentId}: ${message}\n`);
+    isSaid = true;
+  };
 }
 
 export function readToken(path: string): string {

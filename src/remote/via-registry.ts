@@ -27,6 +27,8 @@ export interface RemoteExecServerConnectArgs {
   /** Whether to offer acknowledged delivery; a peer that does not know it overlooks the offer. */
   readonly reliable?: boolean;
   readonly clock?: Clock;
+  /** Called with the reason when the environment cannot be reached now and is tried again. */
+  readonly onWaiting?: ((reason: Error) => void) | undefined;
 }
 
 /** Connects to an environment through the rendezvous its registry names, with a fresh bundle for every connection. */
@@ -48,6 +50,7 @@ class Route {
   readonly #keys = generateRelayKeys();
   readonly #reliable: boolean;
   readonly #clock: Clock;
+  readonly #onWaiting: RemoteExecServerConnectArgs['onWaiting'];
   /** Fingerprint of the executor that answered last. */
   #executor: string | undefined;
 
@@ -56,6 +59,7 @@ class Route {
     this.#registry = new RegistryClient(parseRegistryUrl(args.registryUrl), this.#environmentId, args.credentials);
     this.#reliable = args.reliable ?? true;
     this.#clock = args.clock ?? systemClock;
+    this.#onWaiting = args.onWaiting;
   }
 
   async connect(signal: AbortSignal, resuming: boolean): Promise<Link> {
@@ -69,6 +73,7 @@ class Route {
         if (!isWorthRetrying(error)) throw new ExecError('invalidRequest', (error as Error).message, { cause: error });
         if (error instanceof UpgradeRefused && error.status === 401 && staleBundles++ === 0) continue;
         if (retries === RETRIES || deadline.signal.aborted) throw error;
+        this.#onWaiting?.(error as Error);
         await this.#clock.sleep(harnessDelayMs(retries, this.#clock), deadline.signal);
         if (deadline.signal.aborted) throw error;
       }

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from '../support/command.ts';
 import { Background, RunningRendezvous } from '../support/remote-programs.ts';
-import { startServer } from '../support/server.ts';
+import { serverProgram, startServer } from '../support/server.ts';
+import { connect } from '../support/wire-client.ts';
 
 let rendezvous: RunningRendezvous;
 let folder: string;
@@ -36,6 +37,20 @@ describe('exec-server --remote', () => {
     expect([copied.code, copied.stderr]).toEqual([0, '']);
     expect(await readFile(there, 'utf8')).toBe('copied through the relay');
     expect([await environment.stop(), environment.stdout]).toEqual([0, '']);
+  });
+
+  it('is waited for, and run says so on a terminal', async () => {
+    await using server = await startServer();
+    await using client = await connect(server.url);
+    const token = join(folder, 'harness-token');
+    await writeFile(token, rendezvous.token('harness'), { mode: 0o600 });
+    const argv = [process.execPath, serverProgram, 'run', ...at('missing'), '--token-file', token, '--', 'true'];
+
+    const waiting = await client.start({ argv, env: { PATH: process.env.PATH! }, tty: true });
+
+    await waiting.printed('waiting for environment missing: ');
+    await client.call('process/terminate', { processId: waiting.id });
+    await waiting.closed();
   });
 
   it('keeps its credentials from what it runs, and out of its log', async () => {
