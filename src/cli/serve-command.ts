@@ -50,8 +50,8 @@ const options = {
     value: 'MODE',
     help:
       'isolate (default) or inherit. With inherit sandboxed commands see all processes of the machine, may signal those of the ' +
-      'same user, this server included, and leave daemons behind that only their family mark leads to; enable it only in an ' +
-      'environment made for one client',
+      'same user, this server included, and leave daemons behind that outlive their termination and this server: those that ' +
+      'lower the limit (RLIMIT_RTTIME) by which their family is known; enable it only in an environment made for one client',
   },
   config: {
     type: 'string',

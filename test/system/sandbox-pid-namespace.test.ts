@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runCommand } from '../support/command.ts';
+import { appeared, gone, isAlive, uniqueSeconds } from '../support/proc.ts';
 import { referenceBinary } from '../support/reference.ts';
 import { announced, serverProgram } from '../support/server.ts';
 import { connect } from '../support/wire-client.ts';
-import { outcomeOf, special } from './sandbox-fixture.ts';
+import { accounts, outcomeOf, special, Yard } from './sandbox-fixture.ts';
 
 const start = (mode: string) =>
   announced(
@@ -73,5 +74,49 @@ it('the help text says what inherit gives up', async () => {
   const { stdout } = await runCommand(['--help']);
   const text = stdout.replace(/\s+/g, ' ');
   const [, told] = /--linux-sandbox-pid-namespace (.*?) --/.exec(text) ?? [];
-  expect(told).toMatch(/see all processes .* may signal .* this server included, .* leave daemons behind/);
+  expect(told).toMatch(
+    /see all processes .* may signal .* this server included, .* leave daemons behind that outlive .* this server: those that lower the limit/,
+  );
+});
+
+describe.each(accounts)('with inherit, for $name', (account) => {
+  const inherit = { args: ['--linux-sandbox-pid-namespace', 'inherit'] };
+  const detached = '</dev/null >/dev/null 2>&1';
+
+  it('a terminated command takes along what it forked, whatever session or parent that has', async () => {
+    await using yard = await Yard.open(account, {}, inherit);
+    const seconds = uniqueSeconds();
+    const daemons = [
+      `(sleep ${seconds} ${detached} &)`,
+      `(setsid sleep ${seconds} ${detached} &)`,
+      `(setsid sh -c "(setsid sleep ${seconds} &)" ${detached} &)`,
+      `(trap "" HUP TERM; sleep ${seconds} ${detached} &)`,
+    ];
+    const command = await yard.start(`${daemons.join('; ')}; exec sleep ${seconds}`);
+    const sleeping = await appeared(seconds, daemons.length + 1);
+
+    await yard.client.call('process/terminate', { processId: command.id });
+    await command.closed();
+
+    await gone(sleeping);
+  });
+
+  it('a process that lowers its mark outlives terminate and the server, as the documents say', async () => {
+    await using yard = await Yard.open(account, {}, inherit);
+    const [kept, marked] = [uniqueSeconds(), uniqueSeconds()];
+    const daemon = `(prlimit --rttime=1000000000 setsid sleep ${kept} ${detached} &)`;
+    const command = await yard.start(`${daemon}; exec sleep ${marked}`);
+    const [[survivor], [other]] = [await appeared(kept), await appeared(marked)];
+    try {
+      await yard.client.call('process/terminate', { processId: command.id });
+      await command.closed();
+      await gone(other!);
+      expect(await yard.server.stop()).toBe(0);
+
+      expect(isAlive(survivor!)).toBe(true);
+    } finally {
+      if (isAlive(survivor!)) process.kill(survivor!, 'SIGKILL');
+    }
+    await gone(survivor!);
+  });
 });
