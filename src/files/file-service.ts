@@ -1,4 +1,5 @@
 import type { FileMethod, Params, PathUri } from '../protocol/index.ts';
+import { requireCwd } from '../sandbox/index.ts';
 import { AnswerPlaces } from './answer-places.ts';
 import { FileAccess, type FileAccessOptions } from './file-access.ts';
 import { type ResultText, resultText } from './file-answer.ts';
@@ -63,9 +64,10 @@ export class FileService implements AsyncDisposable {
   open({ handleId, path, mode, sandbox }: Params<'fs/open'>): ResultText | Promise<ResultText> {
     const replace = mode === 'replace';
     const request = { operation: 'open', paths: [path], flags: replace ? fileFlags.replace : 0 } as const;
-    return this.#order.run([path.href], replace, () =>
-      this.#files.open(handleId, () => this.#access.engine(sandbox, replace ? 'write' : 'read'), request),
-    );
+    return this.#order.run([path.href], replace, () => {
+      if (sandbox) requireCwd(sandbox); // before the handle is looked at, as in the reference
+      return this.#files.open(handleId, () => this.#access.engine(sandbox, replace ? 'write' : 'read'), request);
+    });
   }
 
   readBlock({ handleId, offset, len }: Params<'fs/readBlock'>): Promise<ResultText> {

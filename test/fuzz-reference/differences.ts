@@ -206,6 +206,13 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
     parts: ['files'],
   },
   {
+    row: 'a sandboxed file call finds missing protected names',
+    explains: (step, reference, ours) =>
+      param(step, 'sandbox') != null &&
+      /^fs\/(?:readDirectory|walk)$/.test(method(step)) &&
+      isSame(withoutProtected(reference.result), ours.result),
+  },
+  {
     row: 'under a profile without a readable directory',
     explains: (step, reference, ours) =>
       isSame(param(step, 'sandbox', 'permissions', 'file_system', 'entries'), []) &&
@@ -284,7 +291,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       method(step) === 'process/start' &&
       param(step, 'tty') === true &&
       !isDirectory(param(step, 'cwd'), ours) &&
-      /^(?:Not a directory|No such file or directory|nul byte found|data provided contains a nul byte)/.test(
+      /^(?:Not a directory|No such file or directory|nul byte found|data provided contains a nul byte|Unable to spawn )/.test(
         messageOf(ours),
       ) &&
       (reference.result !== undefined || /^Unable to spawn |^nul byte/.test(messageOf(reference))),
@@ -408,6 +415,16 @@ function withItsName(step: Step, ours: Outcome): Outcome {
   return { ...ours, output: { ...(ours.output as object), pty } };
 }
 
+/** What was found, without the empty directories that stand for protected names in a view of the reference. */
+const withoutProtected = (result: unknown): unknown =>
+  JSON.parse(JSON.stringify(result ?? null), (_name, value: unknown) =>
+    Array.isArray(value) ? value.filter((entry) => !isProtectedDirectory(entry)) : value,
+  );
+
+const isProtectedDirectory = (entry: unknown): boolean =>
+  (memberOf(entry, 'isDirectory') === true || memberOf(entry, 'kind') === 'directory') &&
+  /(?:^|\/)\.(?:git|agents|codex|aws)$/.test(String(memberOf(entry, 'fileName') ?? memberOf(entry, 'path')));
+
 /** Whether a directory is asked for that the reference has made up in the view already. */
 const createsProtected = (step: Step): boolean =>
   method(step) === 'fs/createDirectory' &&
@@ -473,7 +490,7 @@ function ofToday(older: unknown): unknown {
 const placeOf = (uri: unknown): string =>
   posix
     .normalize(
-      decoded(String(uri))
+      decoded(URL.canParse(String(uri)) ? new URL(String(uri)).pathname : String(uri))
         .replaceAll(/\/+/g, '/')
         .replace(/\/link(?=\/)/, '/folder'),
     )

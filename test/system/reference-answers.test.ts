@@ -225,6 +225,11 @@ it('a handle that is in use is named before a sandbox that cannot be', async () 
   await expect(again('h')).rejects.toMatchObject({ message: 'file handle `h` already exists' });
   await expect(again('h'.repeat(33))).rejects.toMatchObject({ message: 'file handle ID must not exceed 32 bytes' });
   await expect(again('other')).rejects.toMatchObject({ message: "'file:///C:/x' is invalid on 'linux'" });
+  const entries = [{ path: { type: 'special', value: { kind: 'project_roots' } }, access: 'write' }];
+  const dynamic = { ...permissions, file_system: { type: 'restricted', entries } };
+  const without = { permissions: dynamic, windowsSandboxLevel: 'disabled' };
+  const unclear = client.call('fs/open', { handleId: 'h', path, sandbox: without });
+  await expect(unclear).rejects.toMatchObject({ message: expect.stringMatching(/ requires cwd$/) });
 });
 
 describe('a sandbox that names a place of another host', () => {
