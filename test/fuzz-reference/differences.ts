@@ -213,6 +213,18 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       isSame(withoutProtected(reference.result), ours.result),
   },
   {
+    row: '`fs/remove` of a directory that a sandbox makes read-only',
+    explains: (step, reference, ours) =>
+      method(step) === 'fs/remove' &&
+      (param(step, 'sandbox', 'permissions', 'file_system', 'entries') as unknown[] | undefined)?.some(
+        (entry) =>
+          memberOf(entry, 'access') === 'read' &&
+          placeOf(memberOf(entry, 'path', 'path')) === placeOf(param(step, 'path')),
+      ) === true &&
+      messageOf(reference) === 'Resource busy (os error 16)' &&
+      messageOf(ours) === 'Read-only file system (os error 30)',
+  },
+  {
     row: 'under a profile without a readable directory',
     explains: (step, reference, ours) =>
       isSame(param(step, 'sandbox', 'permissions', 'file_system', 'entries'), []) &&
@@ -305,6 +317,13 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       /^fatal runtime error: assertion failed: output\.write/.test(outputOf(reference)) &&
       messageOf(ours) === 'Exec format error (os error 8)',
     parts: ['process'],
+  },
+  {
+    row: 'puts directories of its own before the inherited `PATH`',
+    explains: (step, reference, ours) =>
+      method(step) === 'process/start' &&
+      messageOf(ours) !== '' &&
+      messageOf(reference).replace(/(?<=PATH ")[^"]*\/codex-path:/, '') === messageOf(ours),
   },
   {
     row: 'leaves a start with a sandbox unanswered',
