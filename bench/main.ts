@@ -1,4 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { useOwnHome } from '../test/support/own-home.ts';
 import { packageRoot } from '../test/support/package-root.ts';
@@ -40,8 +41,7 @@ async function main(argv: string[]): Promise<number> {
 async function measure(args: Arguments, argv: string[], signal: AbortSignal): Promise<Report> {
   const root = packageRoot();
   const date = new Date().toISOString();
-  // Codex refuses to set up its sandbox helper when its home lies below the directory for temporary files.
-  const env = { ...process.env, CODEX_HOME: join(root, '.cache', 'bench-codex-home') };
+  const env = { ...process.env, CODEX_HOME: join(homedir(), '.codex') };
   mkdirSync(env.CODEX_HOME, { recursive: true });
   const portable = (command: string) => command.replaceAll(`${root}/`, '');
   const given = args.servers.map(({ name, command }) => ({ name, command, shown: portable(command) }));

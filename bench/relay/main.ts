@@ -1,11 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { loadavg, tmpdir } from 'node:os';
+import { homedir, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Scope } from '../../src/base/index.ts';
 import { useOwnHome } from '../../test/support/own-home.ts';
-import { packageRoot } from '../../test/support/package-root.ts';
 import { describeMachine } from '../machine.ts';
 import { progressOn } from '../progress.ts';
 import { shellQuote } from '../shell-quote.ts';
@@ -55,7 +54,7 @@ async function measure(scale: typeof full, only: ReadonlySet<string>, argv: stri
   scope.defer(useOwnHome());
   const progress = progressOn(process.stderr);
   const [date, before] = [new Date().toISOString(), loadavg()[0]!];
-  const compared = await executors(join(packageRoot(), '.cache', 'bench-codex-home'));
+  const compared = await executors(join(homedir(), '.codex'));
   const file = randomFile(scope, scale.bytes);
   const transfers =
     only.has('transfer') && (await measureTransfers(await openPaths(scope), compared, { ...scale, file }, progress));

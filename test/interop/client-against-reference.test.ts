@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { ExecServerClient, UnsupportedError } from '../../src/client/index.ts';
 import { stdio } from '../../src/link/connect-stdio.ts';
@@ -9,17 +8,11 @@ import { PathUri } from '../../src/protocol/index.ts';
 import { ServerUnderTest } from '../conformance/server-under-test.ts';
 import { connect, describeClient, env, type ListeningServer, text } from '../support/client-specification.ts';
 import { CuttableProxy } from '../support/cuttable-proxy.ts';
+import { makeOutOfBounds } from '../support/out-of-bounds.ts';
 import { referenceBinary } from '../support/reference.ts';
 
-/** Not below the temporary directory, where the reference will not live. */
-async function codexHome(): Promise<string> {
-  const parent = fileURLToPath(new URL('../../.cache/homes/', import.meta.url));
-  await mkdir(parent, { recursive: true });
-  return mkdtemp(parent);
-}
-
 async function startReference(): Promise<ListeningServer> {
-  const home = await codexHome();
+  const home = makeOutOfBounds('codex-home');
   const command = await referenceBinary();
   const args = ['exec-server', '--listen', 'ws://127.0.0.1:0'];
   const server = ServerUnderTest.start({ command, args, cwd: '/', env: { ...env, CODEX_HOME: home } });
@@ -46,7 +39,7 @@ it('names the output that the reference threw away while nobody was connected', 
   await using proxy = await CuttableProxy.start(server.url);
   await using client = await connect(proxy.url, { resumeIntervalMs: 10 });
   await using observer = await connect(server.url);
-  const home = await codexHome();
+  const home = makeOutOfBounds('codex-home');
   const done = join(home, 'done');
   const script = `read x; head -c 3000000 /dev/zero; echo end > ${done}; read x`;
   const process = await client.start({ argv: ['bash', '-c', script], env, pipeStdin: true });
@@ -67,7 +60,7 @@ it('names the output that the reference threw away while nobody was connected', 
 it('sends messages in fragments that the reference would refuse whole', async () => {
   await using server = await startReference();
   await using client = await connect(server.url);
-  const home = await codexHome();
+  const home = makeOutOfBounds('codex-home');
   const path = join(home, 'large');
   const content = randomBytes(30_000_000);
 
@@ -80,7 +73,7 @@ it('sends messages in fragments that the reference would refuse whole', async ()
 });
 
 it('starts a reference server of its own and ends it with the connection', async () => {
-  const home = await codexHome();
+  const home = makeOutOfBounds('codex-home');
   const command = [await referenceBinary(), 'exec-server', '--listen', 'stdio'];
   const client = await ExecServerClient.connect(
     stdio(command, { env: { ...env, CODEX_HOME: home }, stderr: 'ignore' }),

@@ -1,10 +1,11 @@
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { makeOutOfBounds } from '../support/out-of-bounds.ts';
 import { serverProgram } from '../support/server.ts';
 import { McpPeer, type PeerOptions, patchedBash, wrapper } from '../system/escalation-fixture.ts';
 
@@ -78,8 +79,7 @@ export class ShellMcp implements AsyncDisposable {
   readonly #process: ChildProcessWithoutNullStreams;
 
   private constructor(pairing: Pairing, parts: Reference, rules: string, options: PeerOptions) {
-    mkdirSync(join(root, 'build/test'), { recursive: true });
-    this.#root = realpathSync(mkdtempSync(join(root, 'build/test/shell-mcp-')));
+    this.#root = makeOutOfBounds('shell-mcp');
     for (const name of ['work', 'outside', 'home/rules', 'bin']) mkdirSync(join(this.#root, name), { recursive: true });
     this.work = join(this.#root, 'work');
     this.outside = join(this.#root, 'outside');

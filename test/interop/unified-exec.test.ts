@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { rm } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { webSocket } from '../../src/link/index.ts';
 import { Environments, remoteBackend, UnifiedExec } from '../../src/unified-exec/index.ts';
 import { ServerUnderTest } from '../conformance/server-under-test.ts';
 import { env } from '../support/client-specification.ts';
+import { makeOutOfBounds } from '../support/out-of-bounds.ts';
 import { referenceBinary } from '../support/reference.ts';
 import { CodexExec } from './codex-exec.ts';
 import { Rig } from './rig.ts';
@@ -67,9 +67,7 @@ describe('our two tools and those of the real client', () => {
 
 describe('our two tools on the real server', () => {
   it('run commands, type, and count a flood to the last byte', async () => {
-    const homes = fileURLToPath(new URL('../../.cache/homes/', import.meta.url));
-    await mkdir(homes, { recursive: true });
-    const home = await mkdtemp(homes);
+    const home = makeOutOfBounds('codex-home');
     try {
       await using workspace = await Workspace.make();
       await using server = ServerUnderTest.start({

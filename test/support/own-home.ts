@@ -1,20 +1,18 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { packageRoot } from './package-root.ts';
+import { makeOutOfBounds } from './out-of-bounds.ts';
 
 /**
  * Gives this process, and every program it starts from now on, an empty home directory, so that login profiles and settings
  * of the machine change nothing; the function that it returns removes the directory. npm keeps the user's settings
- * and its cache. Not below the temporary directory: the reference does not install its sandbox helper there.
+ * and its cache.
  */
 export function useOwnHome(): () => void {
   const real = homedir();
   process.env.npm_config_userconfig ??= join(real, '.npmrc');
   process.env.npm_config_cache ??= join(real, '.npm');
-  const homes = join(packageRoot(), '.cache', 'home');
-  mkdirSync(homes, { recursive: true });
-  const home = mkdtempSync(join(homes, '/'));
+  const home = makeOutOfBounds('home');
   process.env.HOME = home;
   return () => rmSync(home, { recursive: true, force: true });
 }

@@ -1,16 +1,15 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { version } from '../../src/base/index.ts';
+import { makeOutOfBounds } from '../support/out-of-bounds.ts';
 import { gone } from '../support/proc.ts';
 import { serverProgram } from '../support/server.ts';
 import { interceptions, McpPeer, wrapper } from './escalation-fixture.ts';
-
-const place = fileURLToPath(new URL('../../build/test/', import.meta.url));
 
 /** The program as it ships, with a home and a working directory of its own. */
 class Program implements AsyncDisposable {
@@ -22,8 +21,7 @@ class Program implements AsyncDisposable {
   stdout = '';
 
   constructor(args: readonly string[], env: Record<string, string> = {}, rules = '') {
-    mkdirSync(place, { recursive: true });
-    this.#root = mkdtempSync(join(place, 'exec-mcp-'));
+    this.#root = makeOutOfBounds('exec-mcp');
     this.work = join(this.#root, 'work');
     mkdirSync(this.work);
     mkdirSync(join(this.#root, 'home/rules'), { recursive: true });

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
@@ -7,6 +7,7 @@ import { type Logger, silentLogger } from '../../src/base/index.ts';
 import { ExecShell, type ExecShellOptions, type Interception } from '../../src/escalation/index.ts';
 import { serveShellTool } from '../../src/mcp/index.ts';
 import { RulesStore } from '../../src/rules/index.ts';
+import { makeOutOfBounds } from '../support/out-of-bounds.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 export const wrapper = join(root, 'build/native/execve-wrapper');
@@ -163,13 +164,6 @@ export class McpPeer {
   }
 }
 
-/** Not the temporary directory: commands may write there, so that nothing in it is out of bounds. */
-function folder(): string {
-  const path = join(root, 'build/test');
-  mkdirSync(path, { recursive: true });
-  return realpathSync(path);
-}
-
 export interface SiteOptions extends PeerOptions {
   readonly intercept: Interception;
   readonly rules?: string;
@@ -181,7 +175,7 @@ export type LogLine = readonly [event: string, fields: Readonly<Record<string, u
 
 /** The server in this process, a client of it, and the directories they work in. */
 export class Site implements AsyncDisposable {
-  readonly #root = mkdtempSync(join(folder(), 'escalation-'));
+  readonly #root = makeOutOfBounds('escalation');
   readonly work = this.#folder('work');
   readonly outside = this.#folder('outside');
   readonly rulesFile = join(this.#root, 'test.rules');

@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Client, type Transport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { makeOutOfBounds } from '../support/out-of-bounds.ts';
 import { serverProgram } from '../support/server.ts';
 
 /** The two ways clients speak: with sessions that begin by `initialize`, and without. */
@@ -125,16 +125,9 @@ export class Terminal {
   }
 }
 
-/** Not the temporary directory: the sandbox lets commands write there, so that nothing in it is out of bounds. */
-function folder(): string {
-  const path = fileURLToPath(new URL('../../build/test/', import.meta.url));
-  mkdirSync(path, { recursive: true });
-  return realpathSync(path);
-}
-
 /** A directory to work in, one that is out of bounds, and one for rules. */
 export class Desk implements AsyncDisposable {
-  readonly #root = mkdtempSync(join(folder(), 'mcp-'));
+  readonly #root = makeOutOfBounds('mcp');
   readonly work = this.#folder('work');
   readonly outside = this.#folder('outside');
   readonly home = this.#folder('home');
