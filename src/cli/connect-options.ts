@@ -44,18 +44,21 @@ export async function chosenConnector(values: ServerValues): Promise<Connector |
   return (await import('../remote/index.ts')).viaPlainRelay(connect); // what a rendezvous of the older kind gives out
 }
 
-/** Connects with the token of the file, or of the environment, if there is one. */
 function connectorTo(address: string, tokenFile: string | undefined): Connector {
+  const { url, token } = serverAt(address, tokenFile);
+  return webSocket(url, { roots: trustedRoots, ...(token !== undefined && { token }) });
+}
+
+/** The server that `--connect` names, and the token of the file, of the URL or of the environment, if there is one. */
+export function serverAt(address: string, tokenFile: string | undefined): { url: string; token?: string } {
   const { url, token: brought } = splitTokenUrl(address);
   if (!/^(ws|http)s?:/.test(url) || !URL.canParse(url)) {
     throw new UsageError(`invalid value '${url}' for --connect: expected ws://HOST:PORT or wss://HOST:PORT`);
   }
   if (brought !== undefined) process.title = 'exec-server'; // other users see the arguments of a program
-  if (brought !== undefined && tokenFile === undefined) {
-    return webSocket(url, { token: ownCredential(brought), roots: trustedRoots });
-  }
-  const token = tokenFile === undefined ? ownCredential(process.env.EXEC_SERVER_TOKEN) : readToken(tokenFile);
-  return webSocket(url, { roots: trustedRoots, ...(token !== undefined && { token }) });
+  const token =
+    tokenFile === undefined ? ownCredential(brought ?? process.env.EXEC_SERVER_TOKEN) : readToken(tokenFile);
+  return { url, ...(token !== undefined && { token }) };
 }
 
 async function connectorThrough(

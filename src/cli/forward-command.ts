@@ -1,5 +1,6 @@
 import { hardenProcess, nativeStatus, runUnderInit } from '../os/index.ts';
 import { describeOptions, parseOptions } from './arguments.ts';
+import { serverAt, tokenOption } from './connect-options.ts';
 import { handleFaults } from './faults.ts';
 import { checkRemoteValues, remoteOptions } from './remote-options.ts';
 import { stderrLogger } from './stderr-logger.ts';
@@ -7,7 +8,16 @@ import { UsageError } from './usage-error.ts';
 
 const options = {
   connect: { type: 'string', value: 'URL', help: 'server to pass everything on to, ws://HOST:PORT or wss://…' },
+  'token-file': {
+    ...tokenOption,
+    help: 'file with the bearer token to present to the server [env: EXEC_SERVER_TOKEN holds the token itself]',
+  },
   ...remoteOptions,
+  remote: { ...remoteOptions.remote, help: 'base URL of the registry to register with' },
+  'executor-credential-stdin': {
+    ...remoteOptions['executor-credential-stdin'],
+    help: 'read rotating tokens from stdin, one JSON frame a line; its end stops forwarding',
+  },
   help: { type: 'boolean', short: 'h', help: 'show this text' },
 } as const;
 
@@ -21,6 +31,7 @@ Options:
 ${describeOptions(options)}
 
 Exit codes: 0 stopped as asked, 1 failed (the reason is on stderr), 2 wrong usage.
+Log level: EXEC_SERVER_LOG=debug|info|warn|error [default: warn]
 `;
 
 /** Forwards until SIGTERM or SIGINT. */
@@ -36,6 +47,7 @@ export async function forwardCommand(argv: readonly string[]): Promise<number> {
   }
   runUnderInit();
   checkRemoteValues(values);
+  const destination = serverAt(values.connect!, values['token-file']);
   if (values['remote-transport'] === 'direct') {
     throw new Error('direct exec-server transport does not support forwarding');
   }
@@ -45,6 +57,6 @@ export async function forwardCommand(argv: readonly string[]): Promise<number> {
   using faults = handleFaults(log, stop);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
   const { serveRemotely } = await import('./remote-command.ts');
-  await serveRemotely({ values, settings: {}, destination: values.connect!, log }, stop.signal);
+  await serveRemotely({ values, settings: {}, destination, log }, stop.signal);
   return faults.isFatal ? 1 : 0;
 }

@@ -19,7 +19,7 @@ export interface RemoteCommandOptions {
   readonly values: RemoteValues;
   readonly settings: Partial<ExecServerConfig>;
   /** A server to pass everything on to, instead of serving it here. */
-  readonly destination?: string;
+  readonly destination?: { readonly url: string; readonly token?: string };
   readonly log: Logger;
   /** Given a function that changes the settings while serving. */
   readonly changes?: (change: (settings: Partial<ExecServerConfig>) => void) => void;
@@ -58,7 +58,7 @@ async function chooseTransport(values: RemoteValues, environmentId: string): Pro
 }
 
 async function receiver({ destination, settings, log }: RemoteCommandOptions, scope: Scope) {
-  if (destination !== undefined) return { accept: forwardTo(destination, log), point: undefined };
+  if (destination !== undefined) return { accept: forwardTo(destination.url, log, destination), point: undefined };
   const point = scope.own(await openConnectionPoint({ config: relayedConfig(settings), log }));
   return { accept: (link: Link): void => point.connect(link, { resumable: true }), point };
 }

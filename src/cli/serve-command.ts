@@ -37,7 +37,7 @@ const options = {
   ...authOptions,
   'print-token-url': {
     type: 'boolean',
-    help: 'make up a token that clients must present, and print a URL that contains it; run, cp, mcp and webSocket() accept such a URL',
+    help: 'make up a token that clients must present, and print a URL that contains it; run, cp, forward, mcp and webSocket() accept such a URL',
   },
   ...remoteOptions,
   'child-nofile': {

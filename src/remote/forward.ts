@@ -4,13 +4,17 @@ import { trustedRoots } from '../os/index.ts';
 import { ExecError, limits } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
 
-/** Gives every link a connection of its own to a server elsewhere. */
-export function forwardTo(destination: string, log: Logger): (link: Link) => void {
+/** Gives every link a connection of its own to a server elsewhere, which may ask for a token. */
+export function forwardTo(
+  destination: string,
+  log: Logger,
+  { token }: { readonly token?: string } = {},
+): (link: Link) => void {
   const { protocol, hostname } = URL.canParse(destination) ? new URL(destination) : { protocol: '', hostname: '' };
   if ((protocol !== 'ws:' && protocol !== 'wss:') || hostname === '') {
     throw new Error('forward destination must be a ws:// or wss:// URL');
   }
-  const connect = webSocket(destination, { roots: trustedRoots });
+  const connect = webSocket(destination, { roots: trustedRoots, ...(token !== undefined && { token }) });
   return (link) => {
     const gone = new AbortController();
     void link.closed.then(() => gone.abort());

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from '../support/command.ts';
+import { argumentsOf } from '../support/proc.ts';
 import { Background, RunningRendezvous } from '../support/remote-programs.ts';
 import { serverProgram, startServer } from '../support/server.ts';
 import { connect } from '../support/wire-client.ts';
@@ -143,6 +144,11 @@ describe('exec-server --remote', () => {
       1,
       'must be a ws:// or wss:// URL',
     ],
+    [
+      ['forward', '--remote', 'x', '--environment-id', 'x', '--connect', 'box'],
+      2,
+      "invalid value 'box' for --connect: expected ws://HOST:PORT or wss://HOST:PORT",
+    ],
     [['run', '--remote', 'http://127.0.0.1:1', '--', 'true'], 2, '--remote and --environment-id are needed together'],
     [['cp', '--remote', 'x', '--environment-id', 'x', '--connect', 'y', 'a', 'env:/b'], 2, 'together with --connect'],
     [['run', '--remote', 'x', '--environment-id', 'x', '--', 'true'], 2, 'CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN'],
@@ -177,5 +183,23 @@ describe('exec-server forward', () => {
 
     expect(await run('lent', 'sh', '-c', 'cat; exit 4')).toEqual({ code: 4, stdout: 'input\n', stderr: '' });
     expect(await forward.stop()).toBe(0);
+  });
+
+  it('presents the token of a file, a URL or the environment to a server that asks for one, and shows it to no other user', async () => {
+    await using server = await startServer({ args: ['--print-token-url'] });
+    const [plain = '', token = ''] = server.url.split('/#token=');
+    const file = join(folder, 'server-token');
+    await writeFile(file, `${token}\n`, { mode: 0o600 });
+
+    await using byUrl = await rendezvous.environment('by-url', 'forward', '--connect', server.url);
+    await using _byFile = await rendezvous.environment('by-file', 'forward', '--connect', plain, '--token-file', file);
+    await using byVariable = new Background({
+      args: ['forward', '--connect', plain, ...at('by-variable')],
+      env: { CODEX_API_KEY: rendezvous.token('executor'), EXEC_SERVER_TOKEN: token },
+    });
+    await byVariable.logs('rendezvous.connected');
+
+    for (const id of ['by-url', 'by-file', 'by-variable']) expect(await run(id, 'cat')).toMatchObject({ code: 0 });
+    expect(argumentsOf(byUrl.pid).join(' ')).not.toContain(token);
   });
 });
