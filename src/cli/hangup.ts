@@ -6,13 +6,17 @@ import type { Logger } from '../base/index.ts';
  * meaning, the end of that terminal, and ends the server. Asked at the start: a terminal that hangs up is gone by then.
  */
 export function reloadOnHangup(reload: () => Promise<void>, log: Logger): void {
-  if (hasControllingTerminal()) return;
-  process.on('SIGHUP', () => {
+  onHangup(() => {
     reload().then(
       () => log.info('settings.reloaded'),
       (error: unknown) => log.error('settings.not_reloaded', { error: (error as Error).message, kept: 'the old ones' }),
     );
   });
+}
+
+/** The same for a reload that reports by itself. */
+export function onHangup(reload: () => void): void {
+  if (!hasControllingTerminal()) process.on('SIGHUP', reload);
 }
 
 function hasControllingTerminal(): boolean {

@@ -15,6 +15,7 @@ import {
 } from '../rendezvous/index.ts';
 import { describeOptions, parseOptions, type Values } from './arguments.ts';
 import { handleFaults } from './faults.ts';
+import { onHangup } from './hangup.ts';
 import { optimizeSooner } from './optimizer.ts';
 import { stderrLogger } from './stderr-logger.ts';
 import { UsageError } from './usage-error.ts';
@@ -79,7 +80,7 @@ Prints one line on stdout, its URL. See docs/remote.md for tokens, TLS, several 
 Options:
 ${describeOptions(options)}
 
-SIGHUP reads the tokens and the secrets again and reopens the audit log; SIGTERM and SIGINT stop.
+SIGHUP reads the tokens and the secrets again and reopens the audit log (without a terminal); SIGTERM and SIGINT stop.
 Exit codes: 0 stopped as asked, 1 failed (the reason is on stderr), 2 wrong usage.
 Log level: EXEC_SERVER_LOG=debug|info|warn|error [default: warn]
 `;
@@ -108,7 +109,7 @@ export async function rendezvousCommand(argv: readonly string[]): Promise<number
   const tokens = readTokens(values, log);
   await using audit = new AuditLog(log, values['audit-log']);
   // Before anything that takes long: a node that waits for its servers must not die of it.
-  process.on('SIGHUP', () => {
+  onHangup(() => {
     secrets.reload();
     tokens?.reload();
     audit.reopen();

@@ -44,7 +44,10 @@ class Program implements AsyncDisposable {
   }
 
   static async start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Program> {
-    const child = spawn(process.execPath, [serverProgram, 'rendezvous', ...args], { env: { ...process.env, ...env } });
+    const child = spawn(process.execPath, [serverProgram, 'rendezvous', ...args], {
+      env: { ...process.env, ...env },
+      detached: true, // from the terminal of the tests, with which SIGHUP would end it
+    });
     const errors: string[] = [];
     createInterface({ input: child.stderr }).on('line', (line) => errors.push(line));
     const [url] = (await Promise.race([
@@ -160,7 +163,10 @@ describe('exec-server rendezvous', () => {
     const cluster = ['--nats', `nats://127.0.0.1:${port}`, '--node', 'a'];
     const files = ['--tokens-file', tokens, '--secret-file', secret];
     const connected = once(nats, 'connection') as Promise<[Socket]>;
-    const child = spawn(process.execPath, [serverProgram, 'rendezvous', ...cluster, ...files], { stdio: 'ignore' });
+    const child = spawn(process.execPath, [serverProgram, 'rendezvous', ...cluster, ...files], {
+      stdio: 'ignore',
+      detached: true,
+    });
     const exited = once(child, 'exit');
     const [socket] = await connected;
 

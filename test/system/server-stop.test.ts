@@ -124,4 +124,16 @@ describe('SIGHUP', () => {
 
     expect(await inner.exited()).toBeGreaterThan(0);
   });
+
+  it('ends a rendezvous that has a terminal', async () => {
+    await using outer = await startServer();
+    await using client = await connect(outer.url);
+    const command = `echo $$; exec ${process.execPath} ${serverProgram} rendezvous --listen http://127.0.0.1:0`;
+    const inner = await client.start({ argv: ['sh', '-c', command], tty: true });
+    const [pid] = (await inner.printed('http://')).split('\r');
+
+    process.kill(Number(pid), 'SIGHUP');
+
+    expect(await inner.exited()).toBeGreaterThan(0);
+  });
 });
