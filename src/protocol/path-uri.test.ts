@@ -14,6 +14,10 @@ function refusalOf(action: () => unknown): unknown {
 }
 
 describe('a path URI', () => {
+  it.each(['folder', './folder', '', Uint8Array.of(0x78, 0xff)])('is not made of the relative path %j', (path) => {
+    expect(() => PathUri.fromNative(path)).toThrow(/^expected an absolute path, not '/);
+  });
+
   it.each([
     ['file:///p', '/p'],
     ['file:/p', '/p'],

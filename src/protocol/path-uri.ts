@@ -58,7 +58,13 @@ export class PathUri {
     return PathUri.#of(url);
   }
 
+  /** Names an absolute native path. */
   static fromNative(path: NativePath): PathUri {
+    if (asciiText(path).startsWith('/')) return PathUri.#ofNative(path);
+    throw invalid(`expected an absolute path, not '${asciiText(path)}'`);
+  }
+
+  static #ofNative(path: NativePath): PathUri {
     const url = new URL('file:///');
     // Set as a member: the parser of whole URLs drops blanks and control characters at the end.
     url.pathname = needsOpaqueSpelling(path) ? `${OPAQUE}${encodeBase64Url(path)}` : escapePath(path);
@@ -91,7 +97,7 @@ export class PathUri {
       throw this.#foreign(); // not base64: nothing this host could have written
     }
     const canonical =
-      needsOpaqueSpelling(path) && !DOT_SEGMENT.test(asciiText(path)) && PathUri.fromNative(path).href === this.href;
+      needsOpaqueSpelling(path) && !DOT_SEGMENT.test(asciiText(path)) && PathUri.#ofNative(path).href === this.href;
     if (!canonical) throw this.#foreign();
     if (hasNul(path)) throw new ExecError('invalidRequest', 'file name contained an unexpected NUL byte');
     return path;
