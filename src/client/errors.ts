@@ -48,6 +48,6 @@ export class InputRefusedError extends ExecError {
 
 const refusals = {
   unknownProcess: 'is not known to the server',
-  stdinClosed: 'does not read stdin',
+  stdinClosed: 'does not read stdin: it is closed, or the process was started without pipeStdin and tty',
   starting: 'is still starting',
 } as const;

@@ -38,7 +38,9 @@ export class ProcessStdin {
 
   /** Throws when `close` has no way to work. */
   requireCloseable(): void {
-    if (this.kind === 'none') throw new ExecError('invalidRequest', `process ${this.#processId} has no stdin`);
+    if (this.kind === 'none') {
+      throw new ExecError('invalidRequest', `process ${this.#processId} has no stdin: start it with pipeStdin or tty`);
+    }
     if (this.kind === 'pipe' && !this.canClosePipe) throw new UnsupportedError('close stdin', CAPABILITY);
   }
 

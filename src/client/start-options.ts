@@ -53,6 +53,9 @@ export function startParams(options: StartOptions, info: EnvironmentInfo | undef
 
 function directory(cwd: string | PathUri | null | undefined): PathUri {
   if (cwd instanceof PathUri) return cwd;
-  if (typeof cwd === 'string') return PathUri.parse(cwd);
+  if (typeof cwd === 'string') {
+    if (/^(?:\/|file:)/i.test(cwd)) return PathUri.parse(cwd);
+    throw new ExecError('invalidParams', `cwd: expected an absolute path or a file: URI, not '${cwd}'`);
+  }
   throw new ExecError('invalidParams', 'cwd is missing, and the server does not tell its own directory');
 }
