@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StartOptions } from '../client/index.ts';
-import { ExecError, type SignalName } from '../protocol/index.ts';
+import { ExecError, PathUri, type SignalName } from '../protocol/index.ts';
 import { type ExecBackend, type ExecProcess, localBackend, remoteBackend } from '../unified-exec/index.ts';
 import { describeOptions, parseOptions, type Values } from './arguments.ts';
 import { CONNECTION_FAILED, chosenConnector, remoteServerOptions, tokenOption } from './connect-options.ts';
@@ -76,8 +76,23 @@ async function started(backend: ExecBackend, options: StartOptions): Promise<Exe
     const isAboutCommand = error instanceof ExecError && (error.cause as Error | undefined)?.name !== 'RegistryError';
     if (!isAboutCommand) throw error;
     const where = options.cwd === undefined ? '' : ` in ${options.cwd}`;
-    throw new Error(`cannot start ${options.argv[0]}${where}: ${error.message}`);
+    throw new Error(`cannot start ${options.argv[0]}${where}: ${await reasonOf(error, backend, options)}`);
   }
+}
+
+/** The kernel says the same of a missing directory and of a missing program. */
+async function reasonOf({ message }: ExecError, backend: ExecBackend, { argv, cwd }: StartOptions): Promise<string> {
+  if (message !== 'No such file or directory (os error 2)') return message;
+  if (typeof cwd === 'string' && !(await exists(backend, cwd))) return 'the directory does not exist';
+  return argv[0]!.includes('/') ? message : 'command not found on PATH';
+}
+
+async function exists(backend: ExecBackend, path: string): Promise<boolean> {
+  const files = await backend.fileSystem();
+  return await files.getMetadata(PathUri.fromNative(path)).then(
+    () => true,
+    (error: unknown) => !(error instanceof ExecError && error.kind === 'notFound'),
+  );
 }
 
 function startOptions(argv: readonly string[], { tty, cwd, env }: Values<typeof options>): StartOptions {

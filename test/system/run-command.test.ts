@@ -71,16 +71,20 @@ describe('exec-server run', () => {
   });
 
   it('ends with 255 and the reason when the command or the server is not there', async () => {
-    const reason = 'No such file or directory (os error 2)';
     const failing = async (...args: string[]) => {
       const { stdout, stderr, code } = await runCommand(['run', ...args]);
       expect([stdout, code]).toEqual(['', 255]);
       return stderr;
     };
 
-    expect(await failing('--', 'no-such-program')).toBe(`Error: cannot start no-such-program: ${reason}\n`);
+    expect(await failing('--', 'no-such-program')).toBe(
+      'Error: cannot start no-such-program: command not found on PATH\n',
+    );
     expect(await failing('-C', '/no/such/place', '--', 'true')).toBe(
-      `Error: cannot start true in /no/such/place: ${reason}\n`,
+      'Error: cannot start true in /no/such/place: the directory does not exist\n',
+    );
+    expect(await failing('-C', '/', '--', '/no/such/program')).toBe(
+      'Error: cannot start /no/such/program in /: No such file or directory (os error 2)\n',
     );
     expect(await failing('--connect', 'ws://127.0.0.1:1', '--', 'true')).toBe(
       'Error: cannot connect to ws://127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1\n',
