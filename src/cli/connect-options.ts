@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Connector } from '../client/index.ts';
-import { splitTokenUrl, webSocket } from '../link/index.ts';
+import { ConnectionRefused, splitTokenUrl, webSocket } from '../link/index.ts';
 import { ownCredential, trustedRoots } from '../os/index.ts';
 import type { OptionTable, Values } from './arguments.ts';
 import { UsageError } from './usage-error.ts';
@@ -46,7 +46,14 @@ export async function chosenConnector(values: ServerValues): Promise<Connector |
 
 function connectorTo(address: string, tokenFile: string | undefined): Connector {
   const { url, token } = serverAt(address, tokenFile);
-  return webSocket(url, { roots: trustedRoots, ...(token !== undefined && { token }) });
+  const connect = webSocket(url, { roots: trustedRoots, ...(token !== undefined && { token }) });
+  return (signal) => connect(signal).catch((error: Error) => Promise.reject(withRemedy(error)));
+}
+
+function withRemedy(error: Error): Error {
+  if (!(error instanceof ConnectionRefused) || error.status !== 401) return error;
+  const remedy = 'give its token with --token-file, in EXEC_SERVER_TOKEN or as URL/#token=TOKEN';
+  return new Error(`${error.message}; ${remedy}`, { cause: error });
 }
 
 /** The server that `--connect` names, and the token of the file, of the URL or of the environment, if there is one. */

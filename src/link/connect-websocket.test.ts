@@ -67,7 +67,9 @@ describe('a WebSocket connector', () => {
     abort.abort(reason);
 
     await expect(unanswered).rejects.toBe(reason);
-    await expect(webSocket('ws://127.0.0.1:1')(never)).rejects.toThrow('ECONNREFUSED');
+    await expect(webSocket('ws://127.0.0.1:1')(never)).rejects.toThrow(
+      'cannot connect to ws://127.0.0.1:1: no server listens there (ECONNREFUSED)',
+    );
     await expect(webSocket(url, { connectTimeoutMs: 10 })(never)).rejects.toThrow('timed out');
   });
 });

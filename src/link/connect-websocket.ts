@@ -47,7 +47,7 @@ export function webSocket(
       ws.once('unexpected-response', (_, response) => {
         void refusalOf(response).then((reason) => {
           ws.terminate();
-          reject(new Error(reason));
+          reject(new ConnectionRefused(`cannot connect to ${nameOf(ws.url)}: ${reason}`, response.statusCode!));
         });
       });
       ws.on('error', (error) => {
@@ -58,12 +58,34 @@ export function webSocket(
     });
 }
 
-/** Names the server; the rest of a URL may be secret. */
+/** A server answered, but not with a WebSocket. */
+export class ConnectionRefused extends Error {
+  override readonly name = 'ConnectionRefused';
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
 function unreachable(url: string, error: NodeJS.ErrnoException): Error {
+  return new Error(`cannot connect to ${nameOf(url)}: ${reasonOf(url, error)}`, { cause: error });
+}
+
+/** Names the server; the rest of a URL may be secret. */
+function nameOf(url: string): string {
   const { protocol, host } = new URL(url);
-  const isPlain = protocol === 'wss:' && error.message.includes('wrong version number');
-  const reason = isPlain ? 'the server does not speak TLS; use ws:// on a network that you trust' : error.message;
-  return new Error(`cannot connect to ${protocol}//${host}: ${reason}`, { cause: error });
+  return `${protocol}//${host}`;
+}
+
+function reasonOf(url: string, { code, message }: NodeJS.ErrnoException): string {
+  if (url.startsWith('wss:') && message.includes('wrong version number')) {
+    return 'the server does not speak TLS; use ws:// on a network that you trust';
+  }
+  if (code === 'ECONNREFUSED') return 'no server listens there (ECONNREFUSED)';
+  if (code === 'ENOTFOUND') return 'no host has this name (ENOTFOUND)';
+  return message;
 }
 
 /** What a server says that does not open a WebSocket. */

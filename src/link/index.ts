@@ -1,5 +1,5 @@
 export { type StdioConnectOptions, stdio } from './connect-stdio.ts';
-export { type WebSocketConnectOptions, webSocket } from './connect-websocket.ts';
+export { ConnectionRefused, type WebSocketConnectOptions, webSocket } from './connect-websocket.ts';
 export { Delivery } from './delivery.ts';
 export { memoryLinkPair } from './memory-link.ts';
 export { StdioLink } from './stdio-link.ts';

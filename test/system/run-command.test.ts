@@ -87,7 +87,7 @@ describe('exec-server run', () => {
       'Error: cannot start /no/such/program in /: No such file or directory (os error 2)\n',
     );
     expect(await failing('--connect', 'ws://127.0.0.1:1', '--', 'true')).toBe(
-      'Error: cannot connect to ws://127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1\n',
+      'Error: cannot connect to ws://127.0.0.1:1: no server listens there (ECONNREFUSED)\n',
     );
   });
 

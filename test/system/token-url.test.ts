@@ -72,9 +72,26 @@ describe('--print-token-url', () => {
     const nonsense = await runCommand(['run', '--connect', 'nonsense#token=very-secret', '--', 'true']);
 
     expect(authorization).toBe('Bearer very-secret');
-    expect(refused.stderr).toContain('the server refused the connection (HTTP 403): go away');
+    expect(refused.stderr).toBe(
+      `Error: cannot connect to ws://127.0.0.1:${port}: the server refused the connection (HTTP 403): go away\n`,
+    );
     expect(refused.stderr + nonsense.stderr).not.toContain('very-secret');
     expect([refused.code, nonsense.code]).toEqual([255, 2]);
+  });
+
+  it.each([
+    ['', 'missing'],
+    ['/#token=another', 'invalid'],
+  ])('says to a client with %j where to put the token', async (fragment, fault) => {
+    await using server = await startServer({ args: ['--print-token-url'] });
+    const [plain = ''] = server.url.split('/#');
+
+    const { stderr } = await runCommand(['run', '--connect', `${plain}${fragment}`, '--', 'true']);
+
+    expect(stderr).toBe(
+      `Error: cannot connect to ${plain}: the server refused the connection (HTTP 401): ${fault} websocket bearer token; ` +
+        'give its token with --token-file, in EXEC_SERVER_TOKEN or as URL/#token=TOKEN\n',
+    );
   });
 
   it('keeps its token when the settings are read again', async () => {
