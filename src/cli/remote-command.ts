@@ -41,7 +41,18 @@ export async function serveRemotely(options: RemoteCommandOptions, signal: Abort
   options.changes?.((settings) => point?.configure(relayedConfig(settings)));
   optimizeSooner();
   const registerTimeoutMs = seconds(values['register-timeout']);
-  await serve({ registryUrl: values.remote ?? '', environmentId, accept, registerTimeoutMs, log }, stop);
+  const registryUrl = values.remote ?? '';
+  const onRegistered = process.stderr.isTTY ? registeredLine(environmentId, registryUrl) : undefined;
+  await serve({ registryUrl, environmentId, accept, registerTimeoutMs, onRegistered, log }, stop);
+}
+
+/** Says once, to a person, that harnesses can connect. */
+function registeredLine(environmentId: string, registryUrl: string): () => void {
+  let isSaid = false;
+  return () => {
+    if (!isSaid) process.stderr.write(`registered as ${environmentId} with ${registryUrl}\n`);
+    isSaid = true;
+  };
 }
 
 type Serve = (config: Omit<RemoteEnvironmentConfig, 'credentials'>, stop: AbortController) => Promise<void>;

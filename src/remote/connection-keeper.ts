@@ -16,6 +16,7 @@ export interface ConnectionKeeperOptions {
   readonly register: (signal: AbortSignal) => Promise<Registered>;
   /** How long the first registration may take; without it, it is tried for ever. */
   readonly registerTimeoutMs?: number | undefined;
+  readonly onRegistered?: (() => void) | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -52,9 +53,10 @@ export class ConnectionKeeper {
   }
 
   async #register(isWorthRetrying: (error: unknown) => boolean, signal: AbortSignal, timeoutMs?: number) {
-    const { register, clock, log } = this.#options;
+    const { register, onRegistered, clock, log } = this.#options;
     const registered = await registerPersistently({ register, isWorthRetrying, timeoutMs, clock, log }, signal);
     log.info('environment.registered');
+    onRegistered?.();
     return registered;
   }
 

@@ -19,6 +19,7 @@ export interface DirectEnvironmentConfig {
   /** Takes the link of every connection. */
   readonly accept: (link: Link) => void;
   readonly registerTimeoutMs?: number | undefined;
+  readonly onRegistered?: (() => void) | undefined;
   readonly log: Logger;
   readonly clock?: Clock;
 }
@@ -30,7 +31,7 @@ const TRANSPORT = 'direct_jsonrpc_v1';
  * said there, so it is for a registry that may read along.
  */
 export async function runDirectEnvironment(config: DirectEnvironmentConfig, signal: AbortSignal): Promise<void> {
-  const { registerTimeoutMs, clock = systemClock } = config;
+  const { registerTimeoutMs, onRegistered, clock = systemClock } = config;
   const environmentId = parseEnvironmentId(config.environmentId);
   const registry = parseRegistryUrl(config.registryUrl);
   requireEncryption(registry);
@@ -44,7 +45,7 @@ export async function runDirectEnvironment(config: DirectEnvironmentConfig, sign
     const answer = await postJson(address, { ...plain, ...signed }, body, stop);
     return new DirectRegistration(websocketIn(answer, environmentId), config, log);
   };
-  await new ConnectionKeeper({ register, registerTimeoutMs, clock, log }).run(signal);
+  await new ConnectionKeeper({ register, registerTimeoutMs, onRegistered, clock, log }).run(signal);
 }
 
 function websocketIn(answer: Answer, environmentId: string): URL {

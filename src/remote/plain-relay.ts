@@ -17,7 +17,7 @@ const maxPayload = limits.messageBytes;
  * commands. For a rendezvous that one trusts as much as oneself.
  */
 export async function runPlainEnvironment(config: RemoteEnvironmentConfig, signal: AbortSignal): Promise<void> {
-  const { credentials, accept, registerTimeoutMs, clock = systemClock } = config;
+  const { credentials, accept, registerTimeoutMs, onRegistered, clock = systemClock } = config;
   const environmentId = parseEnvironmentId(config.environmentId);
   const registry = new RegistryClient(parseRegistryUrl(config.registryUrl), environmentId, credentials);
   const log = config.log.with({ environmentId });
@@ -26,7 +26,7 @@ export async function runPlainEnvironment(config: RemoteEnvironmentConfig, signa
     const streams = new PlainEnvironmentStreams({ accept, log });
     return new StreamRegistration({ url, streams, isLasting: false, maxPayload, log });
   };
-  await new ConnectionKeeper({ register, registerTimeoutMs, clock, log }).run(signal);
+  await new ConnectionKeeper({ register, registerTimeoutMs, onRegistered, clock, log }).run(signal);
 }
 
 /** Connects in the older way to the address that a rendezvous gave out for a harness. */

@@ -17,13 +17,15 @@ export interface RemoteEnvironmentConfig {
   readonly accept: (link: Link) => void;
   /** How long the first registration may take; without it, it is tried for ever. */
   readonly registerTimeoutMs?: number | undefined;
+  /** Told after every registration, the first and those that renew it. */
+  readonly onRegistered?: (() => void) | undefined;
   readonly log: Logger;
   readonly clock?: Clock;
 }
 
 /** Serves as a remote environment until the signal aborts; rejects if the environment cannot be registered. */
 export async function runRemoteEnvironment(config: RemoteEnvironmentConfig, signal: AbortSignal): Promise<void> {
-  const { credentials, accept, registerTimeoutMs, clock = systemClock } = config;
+  const { credentials, accept, registerTimeoutMs, onRegistered, clock = systemClock } = config;
   const environmentId = parseEnvironmentId(config.environmentId);
   const registry = new RegistryClient(parseRegistryUrl(config.registryUrl), environmentId, credentials);
   const log = config.log.with({ environmentId });
@@ -41,5 +43,5 @@ export async function runRemoteEnvironment(config: RemoteEnvironmentConfig, sign
     });
     return new StreamRegistration({ url, streams, isLasting: true, log });
   };
-  await new ConnectionKeeper({ register, registerTimeoutMs, clock, log }).run(signal);
+  await new ConnectionKeeper({ register, registerTimeoutMs, onRegistered, clock, log }).run(signal);
 }

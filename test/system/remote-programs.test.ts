@@ -159,6 +159,17 @@ describe('exec-server --remote', () => {
     expect(outcome.stderr).toContain(reason);
   });
 
+  it('says on a terminal that it has registered', async () => {
+    await using server = await startServer();
+    await using client = await connect(server.url);
+    const argv = [process.execPath, serverProgram, ...at('seen')];
+    const env = { CODEX_API_KEY: rendezvous.token('executor') };
+
+    const environment = await client.start({ argv, env, tty: true });
+
+    expect(await environment.printed('\n')).toBe(`registered as seen with ${rendezvous.url}\r\n`);
+  });
+
   it('says which credentials it looked for', async () => {
     const { code, stderr } = await runCommand(at('box'), { CODEX_HOME: folder });
 
