@@ -1,5 +1,6 @@
 import { describeOptions, parseOptions } from './arguments.ts';
 import { type Check, examine } from './checks.ts';
+import { UsageError } from './usage-error.ts';
 
 const options = {
   json: { type: 'boolean', help: 'print the findings as JSON' },
@@ -13,15 +14,16 @@ Usage: exec-server doctor [--json]
 Options:
 ${describeOptions(options)}
 
-Exit codes: 0 everything needed to serve is there (warnings may remain), 1 something is missing.
+Exit codes: 0 everything needed to serve is there (warnings may remain), 1 something is missing, 2 wrong usage.
 `;
 
 export async function doctorCommand(argv: readonly string[]): Promise<number> {
-  const { values } = parseOptions(argv, options);
+  const { values, positionals } = parseOptions(argv, options);
   if (values.help) {
     process.stdout.write(help());
     return 0;
   }
+  if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
   const checks = await examine();
   process.stdout.write(values.json ? `${JSON.stringify({ checks }, null, 2)}\n` : `${checks.map(line).join('\n')}\n`);
   return checks.some(({ verdict }) => verdict === 'missing') ? 1 : 0;

@@ -73,6 +73,9 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   const settings = await readSettings(values, process.env, values.config as string | undefined);
   const address = parseListenUrl((values.listen as string | undefined) ?? DEFAULT_LISTEN_URL);
   const { auth, shown, reread: rereadAuth } = chooseAuth(values as AuthValues & { 'print-token-url'?: boolean });
+  if (address.type === 'stdio' && values['print-token-url']) {
+    throw new UsageError('--print-token-url cannot be used together with --listen stdio');
+  }
   if (address.type === 'stdio' && auth.type !== 'none') {
     throw new Error('WebSocket auth requires a WebSocket listener, not stdio');
   }

@@ -61,7 +61,8 @@ describe('a setting', () => {
       await readSettings({}, named, undefined),
       await readSettings({}, named, fileOf('max_connections = 7')),
       await readSettings({}, usual, undefined),
-    ]).toEqual([{ maxConnections: 5 }, { maxConnections: 7 }, { maxConnections: 6 }]);
+      await readSettings({}, { ...usual, EXEC_SERVER_CONFIG: '' }, undefined),
+    ]).toEqual([{ maxConnections: 5 }, { maxConnections: 7 }, { maxConnections: 6 }, { maxConnections: 6 }]);
   });
 
   it('may be zero where that means something', async () => {

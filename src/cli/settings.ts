@@ -52,7 +52,7 @@ export async function readSettings(
   env: NodeJS.ProcessEnv,
   file: string | undefined,
 ): Promise<Partial<ExecServerConfig>> {
-  const { values: fromFile, placeOf } = await readFile(file ?? env.EXEC_SERVER_CONFIG, env);
+  const { values: fromFile, placeOf } = await readFile(file ?? (env.EXEC_SERVER_CONFIG || undefined), env);
   const settings: Record<string, number | boolean> = {};
   for (const name of names) {
     const given =

@@ -23,6 +23,10 @@ describe('an environment id', () => {
   it.each(['', ' ', 'a/b', 'a?b', '..', 'ä', 'x'.repeat(65)])('is not %j', (text) => {
     expect(() => parseEnvironmentId(text)).toThrow(/environment id/);
   });
+
+  it('is named when it is wrong', () => {
+    expect(() => parseEnvironmentId('my box')).toThrow("invalid environment id 'my box': expected 1 to 64 letters");
+  });
 });
 
 const here = ['http://127.0.0.1:1', 'http://localhost', 'http://[::1]:2', 'https://127.0.0.1'];

@@ -16,7 +16,7 @@ export function parseEnvironmentId(text: string): string {
   const id = text.trim();
   if (id === '') throw new Error('environment id is required for remote exec-server registration');
   if (/^[A-Za-z0-9_-]{1,64}$/.test(id)) return id;
-  throw new Error('invalid environment id: expected 1 to 64 letters, digits, hyphens or underscores');
+  throw new Error(`invalid environment id '${id}': expected 1 to 64 letters, digits, hyphens or underscores`);
 }
 
 /** A bearer token in clear text must not leave the machine. */

@@ -57,6 +57,7 @@ describe('the command line', () => {
     [['--allow-direct-exec=maybe'], "error: invalid value 'maybe' for --allow-direct-exec"],
     [['frobnicate'], "error: unknown command 'frobnicate'"],
     [['--config', '/no/such/file.toml'], 'error: cannot read settings from /no/such/file.toml'],
+    [['doctor', 'network'], "error: unexpected argument 'network'"],
   ])('calls %j wrong usage and exits with 2', async (args, reason) => {
     const { code, stdout, stderr } = await runCommand(args);
     expect([code, stdout]).toEqual([2, '']);

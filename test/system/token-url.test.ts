@@ -30,6 +30,7 @@ describe('--print-token-url', () => {
     [['--ws-auth', 'capability-token'], '--ws-auth'],
     [['--ws-token-file', '/tmp/x'], '--ws-token-file'],
     [['--remote', 'http://127.0.0.1:1', '--environment-id', 'box'], '--remote'],
+    [['--listen', 'stdio'], '--listen stdio'],
   ])('is refused together with %j', async (args, named) => {
     const { code, stderr } = await runCommand(['--print-token-url', ...args]);
 
