@@ -98,10 +98,11 @@ export class UnifiedExec implements AsyncDisposable {
   }
 
   /**
-   * Carries out a call as the model wrote it. It rejects only when the signal aborts or the user cancels; everything
-   * else is a text for the model.
+   * Carries out a call as the model wrote it, or as a library has parsed it. It rejects only when the signal aborts or the
+   * user cancels; everything else is a text for the model.
    */
-  call(name: string, argumentsText: string, context: CallContext = {}): Promise<ToolResult> {
+  call(name: string, args: string | object, context: CallContext = {}): Promise<ToolResult> {
+    const argumentsText = typeof args === 'string' ? args : JSON.stringify(args);
     return this.#answered(async () => {
       if (name === 'exec_command') {
         const environment_id = parseEnvironmentId(argumentsText);

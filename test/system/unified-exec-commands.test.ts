@@ -19,6 +19,19 @@ describe.each(places)('exec_command and write_stdin, with commands run %s', (pla
     expect({ success, open: box.exec.sessions }).toEqual({ success: true, open: [] });
   });
 
+  it('take arguments as the text of the model or as the value that a model library made of it', async () => {
+    await using box = await ExecFixture.open(place);
+    const args = { cmd: 'echo "one line"' };
+
+    const results = [
+      await box.exec.call('exec_command', JSON.stringify(args)),
+      await box.exec.call('exec_command', args),
+    ];
+
+    for (const { text, success } of results)
+      expect([success, text]).toEqual([true, expect.stringContaining('one line')]);
+  });
+
   it('open a session for a command that goes on, and report each byte once', async () => {
     await using box = await ExecFixture.open(place);
 
