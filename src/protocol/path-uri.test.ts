@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PathUri } from './path-uri.ts';
@@ -14,6 +15,12 @@ function refusalOf(action: () => unknown): unknown {
 }
 
 describe('a path URI', () => {
+  it('is shown whole where objects are printed', () => {
+    const denials = [{ kind: 'write', path: PathUri.fromNative('/etc/hosts') }];
+
+    expect(inspect({ denials })).toBe("{ denials: [ { kind: 'write', path: PathUri(file:///etc/hosts) } ] }");
+  });
+
   it.each(['folder', './folder', '', Uint8Array.of(0x78, 0xff)])('is not made of the relative path %j', (path) => {
     expect(() => PathUri.fromNative(path)).toThrow(/^expected an absolute path, not '/);
   });

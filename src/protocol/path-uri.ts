@@ -88,6 +88,11 @@ export class PathUri {
     return this.href;
   }
 
+  /** What `console.log` shows in Node, however deep the value lies. */
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return `PathUri(${this.href})`;
+  }
+
   #opaquePath(encoded: string): NativePath {
     let path: NativePath;
     try {
