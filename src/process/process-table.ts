@@ -173,12 +173,15 @@ export class ProcessTable implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#ending = true;
     clearTimeout(this.#forgetTimer);
     await Promise.all([...this.#processes.values()].map((process) => process[Symbol.asyncDispose]()));
     this.#processes.clear();
   }
 
+  /** Whatever is started has a mark, a shell that is started again because its first capture was killed included. */
   #nextMark(): bigint {
+    if (this.#ending) throw new ExecError('invalidRequest', 'the session is being ended');
     this.#started = true;
     return this.#options.nextMark();
   }

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { appeared, gone, uniqueSeconds } from '../support/proc.ts';
+import { appeared, gone, processesWith, uniqueSeconds } from '../support/proc.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { connect, type WebSocketClient } from '../support/wire-client.ts';
 import { outcomeOf, readOnly, special, uri } from './sandbox-fixture.ts';
@@ -186,5 +186,25 @@ describe('a shell snapshot', () => {
     await gone(helpers);
     server = await startServer();
     await client[Symbol.asyncDispose]();
+  });
+
+  it.each(['session', 'server'])('is not begun again when the %s ends in the middle of it', async (what) => {
+    const seconds = uniqueSeconds();
+    await startUp('.bash_profile', `setsid sleep ${seconds} </dev/null >/dev/null 2>&1 &\nsleep 1\n`);
+    const args = ['--detached-session-ttl-ms', '0'];
+    await using own = await startServer({ args, env: { EXEC_SERVER_LOG: 'debug' } });
+    const client = await connect(own.url);
+    const started = run(client, 'true').catch((error: Error) => error.message);
+    const left = await appeared(seconds);
+    if (what === 'session') {
+      client.cut();
+      await own.logged('session.ended');
+    }
+    expect(await own.stop()).toBe(0);
+    await started;
+    await gone(left);
+
+    expect(await runs()).toEqual(['.bash_profile']);
+    expect(processesWith(seconds)).toEqual([]);
   });
 });
