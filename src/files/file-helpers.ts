@@ -1,3 +1,4 @@
+import { ExecError } from '../protocol/index.ts';
 import type { LaunchedHelper } from '../sandbox/index.ts';
 import { FileHelper } from './file-helper.ts';
 
@@ -6,6 +7,7 @@ export class FileHelpers implements AsyncDisposable {
   readonly #helpers = new Map<string, FileHelper>(); // the most recently used last
   readonly #ending = new Set<Promise<void>>();
   readonly #sweep: NodeJS.Timeout;
+  #closed = false;
 
   constructor() {
     this.#sweep = setInterval(() => this.#endIdle(), IDLE_MS / 2).unref();
@@ -13,6 +15,8 @@ export class FileHelpers implements AsyncDisposable {
 
   /** The helper for a policy, to be given a request at once: one without any may be ended. */
   get(key: string, launch: () => LaunchedHelper): FileHelper {
+    // A request that waited for another gets its turn after the connection is gone: nothing would end its helper.
+    if (this.#closed) throw new ExecError('invalidRequest', 'the connection is closed');
     const known = this.#helpers.get(key);
     const helper = known && !known.failed ? known : new FileHelper(launch());
     if (known && known !== helper) this.#end(key);
@@ -23,6 +27,7 @@ export class FileHelpers implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
     clearInterval(this.#sweep);
     for (const key of [...this.#helpers.keys()]) this.#end(key);
     await Promise.all(this.#ending);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { childrenOf, gone, isAlive } from '../support/proc.ts';
 import { prepared } from '../support/server.ts';
@@ -171,6 +172,23 @@ describe.each(accounts)('a sandboxed filesystem call of a server run by $name', 
     expect(own.length).toBe(1);
     await client[Symbol.asyncDispose]();
     await gone(own);
+  });
+
+  it('starts no helper for a request whose turn comes when its client is gone', async () => {
+    const client = await connect(yard.server.url);
+    const known = helpers(yard.server.pid);
+    const params = { path: uri(`${yard.workspace}/held`), sandbox: sandbox(workspaceWrite) };
+    await client.call('fs/createDirectory', params);
+    const own = helpers(yard.server.pid).filter((pid) => !known.includes(pid));
+    for (const pid of own) process.kill(pid, 'SIGSTOP');
+    void client.call('fs/remove', params);
+    void client.call('fs/createDirectory', params); // waits for the one before it
+    await client.call('environment/info'); // by now both have come
+    await client[Symbol.asyncDispose]();
+    await gone(own);
+    await delay(300); // as long as a helper takes to start
+
+    expect(helpers(yard.server.pid)).toEqual(known);
   });
 
   it('carries files of any size', async () => {
