@@ -47,20 +47,29 @@ static bool is_frozen(struct scan *scan, pid_t thread)
     return line != NULL && sscanf(line, "\nTracerPid: %d", &tracer) == 1 && tracer == gettid();
 }
 
-static bool has_ended(struct scan *scan, pid_t thread)
+static bool is_over(char state)
 {
-    char state = state_of(scan, thread);
     return state == 0 || state == 'Z' || state == 'X';
 }
 
-/* Until it has stopped, or waits in the kernel, from where it does not return before it is let go. */
+static bool has_ended(struct scan *scan, pid_t thread)
+{
+    return is_over(state_of(scan, thread));
+}
+
+/*
+ * Until it has stopped, or waits in the kernel, from where it does not return before it is let go. Only a stop is taken: its end is
+ * for peer-reap.c or for its parent, which may be this process.
+ */
 static bool wait_for_stop(struct scan *scan, struct freeze *freeze, size_t index, long deadline)
 {
-    pid_t thread = freeze->threads[index].thread, found;
-    int status;
+    pid_t thread = freeze->threads[index].thread;
+    siginfo_t stop = {0};
+    int found;
     long patience = now_ms() + THREAD_PATIENCE_MS;
-    while ((found = waitpid(thread, &status, __WALL | WNOHANG)) == 0) {
-        if (now_ms() > patience && state_of(scan, thread) == 'D')
+    while ((found = waitid(P_PID, (id_t)thread, &stop, WSTOPPED | WNOHANG | __WALL)) == 0 && stop.si_pid == 0) {
+        char state = state_of(scan, thread);
+        if (is_over(state) || (now_ms() > patience && state == 'D'))
             return true;
         if (now_ms() > deadline)
             return false;
@@ -68,16 +77,16 @@ static bool wait_for_stop(struct scan *scan, struct freeze *freeze, size_t index
     }
     pthread_mutex_lock(&freeze->lock);
     struct frozen_thread *frozen = &freeze->threads[index];
-    if (found < 0 || !WIFSTOPPED(status))
-        frozen->ended = true;
-    else if (status >> 16 != STOPPED_BY_US)
-        frozen->signal = WSTOPSIG(status);
+    if (found < 0)
+        frozen->ended = state_of(scan, thread) == 0; /* a dead one has no stop to take either */
+    else if (stop.si_status >> 8 != STOPPED_BY_US)
+        frozen->signal = stop.si_status & 0xff;
     pthread_mutex_unlock(&freeze->lock);
     return true;
 }
 
 /* The index of a new entry, or -1. */
-static ssize_t note_thread(struct freeze *freeze, pid_t thread)
+static ssize_t note_thread(struct freeze *freeze, pid_t thread, bool ours)
 {
     ssize_t index = -1;
     pthread_mutex_lock(&freeze->lock);
@@ -91,17 +100,17 @@ static ssize_t note_thread(struct freeze *freeze, pid_t thread)
     }
     if (freeze->count < freeze->capacity) {
         index = (ssize_t)freeze->count++;
-        freeze->threads[index] = (struct frozen_thread){.thread = thread};
+        freeze->threads[index] = (struct frozen_thread){.thread = thread, .ours = ours};
     }
     pthread_mutex_unlock(&freeze->lock);
     return index;
 }
 
-static bool freeze_thread(struct scan *scan, struct freeze *freeze, pid_t thread, long deadline)
+static bool freeze_thread(struct scan *scan, struct freeze *freeze, pid_t thread, bool ours, long deadline)
 {
     if (ptrace(PTRACE_SEIZE, thread, NULL, NULL) < 0)
         return errno == ESRCH || has_ended(scan, thread);
-    ssize_t index = note_thread(freeze, thread);
+    ssize_t index = note_thread(freeze, thread, ours);
     if (index < 0)
         return false; /* let go when this thread ends */
     ptrace(PTRACE_INTERRUPT, thread, NULL, NULL);
@@ -112,6 +121,7 @@ static bool freeze_thread(struct scan *scan, struct freeze *freeze, pid_t thread
 static int freeze_process(struct scan *scan, struct freeze *freeze, pid_t pid, long deadline)
 {
     int fresh = 0;
+    bool ours = parent_of(scan, pid) == scan->self;
     DIR *directory = open_folder(scan, pid, "task");
     if (directory == NULL)
         return has_ended(scan, pid) ? 0 : -1;
@@ -120,7 +130,7 @@ static int freeze_process(struct scan *scan, struct freeze *freeze, pid_t pid, l
         pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
         if (thread <= 0 || has_ended(scan, thread) || is_frozen(scan, thread))
             continue;
-        fresh = freeze_thread(scan, freeze, thread, deadline) ? fresh + 1 : -1;
+        fresh = freeze_thread(scan, freeze, thread, ours && thread == pid, deadline) ? fresh + 1 : -1;
     }
     closedir(directory);
     return fresh;

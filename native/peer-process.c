@@ -68,7 +68,7 @@ char state_of(struct scan *scan, pid_t pid)
     return read_stat(scan, pid, &state, &parent) ? state : 0;
 }
 
-static pid_t parent_of(struct scan *scan, pid_t pid)
+pid_t parent_of(struct scan *scan, pid_t pid)
 {
     char state;
     int parent;

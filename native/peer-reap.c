@@ -23,13 +23,13 @@ static bool is_dead(pid_t thread)
            (state.si_code == CLD_EXITED || state.si_code == CLD_KILLED || state.si_code == CLD_DUMPED);
 }
 
-/* Each thread once: its number may belong to a child of this process afterwards. */
+/* Each thread once: its number may belong to a child of this process afterwards. The end of such a child is not for here. */
 static void reap_ended(struct freeze *freeze)
 {
     for (size_t i = 0; i < freeze->count; i++) {
         struct frozen_thread *frozen = &freeze->threads[i];
         siginfo_t end;
-        if (frozen->ended || !is_dead(frozen->thread))
+        if (frozen->ended || frozen->ours || !is_dead(frozen->thread))
             continue;
         waitid(P_PID, (id_t)frozen->thread, &end, WEXITED | WNOHANG | __WALL);
         frozen->ended = true;

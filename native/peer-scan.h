@@ -58,6 +58,7 @@ bool is_sandboxed(struct scan *scan, pid_t pid);
 bool runs_as_us(struct scan *scan, pid_t pid);
 /* The letter of /proc/PID/stat; 0 if there is no such process. */
 char state_of(struct scan *scan, pid_t pid);
+pid_t parent_of(struct scan *scan, pid_t pid);
 
 /* peer-descriptors.c */
 
@@ -75,6 +76,7 @@ bool each_descriptor_of_threads(struct scan *scan, pid_t pid, uint32_t bits, vis
 struct frozen_thread {
     pid_t thread;
     int signal; /* what it was about to be given */
+    bool ours;  /* a process that this one has started, and waits for elsewhere */
     bool ended;
 };
 
