@@ -16,4 +16,5 @@ export { type LogFields, type Logger, silentLogger } from './logger.ts';
 export { floatText, quoted } from './rust-text.ts';
 export { Scope } from './scope.ts';
 export { Turnstile } from './turnstile.ts';
+export { UnlessFailed } from './unless-failed.ts';
 export { version } from './version.ts';

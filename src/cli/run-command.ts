@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { UnlessFailed } from '../base/index.ts';
 import type { StartOptions } from '../client/index.ts';
 import { ExecError, PathUri, type SignalName } from '../protocol/index.ts';
 import { type ExecBackend, type ExecProcess, localBackend, remoteBackend } from '../unified-exec/index.ts';
@@ -121,11 +122,10 @@ async function follow(remote: ExecProcess, tty: boolean): Promise<number> {
   using _terminal = tty ? new Terminal((rows, cols) => void remote.resize(rows, cols).catch(() => {})) : undefined; // a lost resize harms nothing
   void feedStdin(remote, tty);
   const ended = remote.wait();
-  const lost = ended.then(() => new Promise<never>(() => {}));
-  lost.catch(() => {}); // told where output is printed, or below
+  const unlessLost = new UnlessFailed(ended);
   try {
     for await (const { stream, bytes } of remote.output)
-      await Promise.race([print(stream === 'stderr' ? process.stderr : process.stdout, bytes), lost]);
+      await unlessLost.wait(print(stream === 'stderr' ? process.stderr : process.stdout, bytes));
   } catch (error) {
     if (error instanceof OutputError) await terminated(remote);
     throw error;

@@ -1,6 +1,7 @@
 import { PassThrough, Writable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { heldBy } from '../../test/support/heap.ts';
 import { deferred } from '../base/index.ts';
 import { StdioLink } from './stdio-link.ts';
 
@@ -159,5 +160,14 @@ describe('messages to the output', () => {
     await link.closed;
 
     expect(link.send('late')).toBeUndefined();
+  });
+
+  it('keep nothing of what had to wait for room', async () => {
+    const output = new Writable({ highWaterMark: 4, write: (_chunk, _encoding, done) => setImmediate(done) });
+    const link = new StdioLink(new PassThrough(), output);
+    const held = await heldBy(async () => {
+      for (let n = 0; n < 20_000; n++) await link.send('more than four bytes');
+    });
+    expect(held).toBeLessThan(1_000_000);
   });
 });

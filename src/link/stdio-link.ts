@@ -14,6 +14,7 @@ export class StdioLink implements Link {
   readonly #room = new Changes();
   #line: Uint8Array[] = [];
   #lineBytes = 0;
+  #isOver = false;
 
   constructor(input: Readable, output: Writable) {
     this.#input = input;
@@ -25,7 +26,7 @@ export class StdioLink implements Link {
   open(receive: Receiver): void {
     void this.#read(receive)
       .catch(() => {}) // a broken pipe ends the conversation like an orderly end
-      .then(() => this.#closed.resolve());
+      .then(() => this.#end());
   }
 
   send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void> {
@@ -34,7 +35,7 @@ export class StdioLink implements Link {
     this.#output.write(message);
     const roomy = this.#output.write('\n', () => onDelivered?.());
     process.nextTick(() => this.#output.uncork());
-    if (!roomy) return Promise.race([this.#room.next(), this.closed]);
+    if (!roomy && !this.#isOver) return this.#room.next();
   }
 
   probe(): void {}
@@ -42,11 +43,17 @@ export class StdioLink implements Link {
   close(): void {
     this.#output.end();
     this.#input.destroy();
-    this.#closed.resolve();
+    this.#end();
   }
 
   destroy(): void {
     this.close();
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#room.notify();
+    this.#closed.resolve();
   }
 
   async #read(receive: Receiver): Promise<void> {
