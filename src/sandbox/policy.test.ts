@@ -98,6 +98,8 @@ describe('a permission profile', () => {
     expect(hasFullRead(resolve(managed([special('root', 'read'), path('/x', 'deny')])))).toBe(false);
     expect(hasFullRead(resolve(managed([special('root', 'read'), glob('/x/*')])))).toBe(false);
     expect(hasFullRead(resolve(managed([special('minimal', 'read')])))).toBe(false);
+    expect(resolve(managed([special('minimal', 'read')])).minimal).toBe(true);
+    expect(resolve(managed([special('minimal', 'deny')])).minimal).toBe(false);
   });
 
   it('needs a working directory for project roots and relative patterns', () => {

@@ -59,7 +59,7 @@ export function resolvePolicy(sandbox: Sandbox, context: PolicyContext): Policy 
     rules: strongest(entries.flatMap((entry) => rulesOf(entry, roots, context))),
     deniedGlobs: entries.flatMap((entry) => deniedGlobsOf(entry, roots, context)),
     globDepth: glob_scan_max_depth ?? undefined,
-    minimal: entries.some(({ path }) => path.type === 'special' && path.value.kind === 'minimal'),
+    minimal: entries.some(opensSystem),
   };
   return { ...policy, unrestricted: hasFullWrite(policy) };
 }
@@ -117,6 +117,9 @@ function rulesOf(entry: PermissionEntry, roots: () => readonly string[], context
 function isTemporary(tmpdir: string | undefined): tmpdir is string {
   return tmpdir?.startsWith('/') === true && clean(tmpdir) !== '/';
 }
+
+const opensSystem = ({ path, access }: PermissionEntry): boolean =>
+  path.type === 'special' && path.value.kind === 'minimal' && access !== 'deny';
 
 const PROJECT_ROOTS = 'codex-project-roots://';
 
