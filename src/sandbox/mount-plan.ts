@@ -137,10 +137,11 @@ class Planner {
    */
   #protectGitDirectories(git: string): void {
     if (this.#rules.get(git) === 'write') return;
-    for (const directory of this.#disk.gitDirectoriesOf(git)) {
+    for (const named of this.#disk.gitDirectoriesOf(git)) {
+      const directory = this.#pin(named);
       if (this.#rules.has(directory) || accessOf(this.#rules, directory) !== 'write') continue;
       this.#requireSight(directory);
-      this.#rules.set(this.#pin(directory), 'read');
+      this.#rules.set(directory, 'read');
     }
   }
 

@@ -70,17 +70,28 @@ export class Survey {
     return allowedByMode(mode, uid, gid);
   }
 
-  /** Where the repository of a `.git` is, if not there: the directory its file names, and the one shared by worktrees. */
+  /**
+   * Where the repository of a `.git` is, if not there: the directory its file names, and the one shared by worktrees. A path
+   * that means different places to different programs is given in every sense.
+   */
   gitDirectoriesOf(git: string): readonly string[] {
-    const named = this.#firstMatch(git, /^gitdir: *([^\0]+?)[\r\n]*$/);
-    const own = named === undefined ? git : posix.resolve(posix.dirname(git), named);
-    const shared = this.#firstMatch(posix.join(own, 'commondir'), /^([^\0]+?)[\r\n]*$/);
-    return [...(named === undefined ? [] : [own]), ...(shared === undefined ? [] : [posix.resolve(own, shared)])];
+    const named = this.#placesNamed(git, GIT_FILE);
+    const owns = named.length > 0 ? named : [git];
+    const shared = owns.flatMap((own) => this.#placesNamed(posix.join(own, 'commondir'), PLAIN_PATH));
+    return [...new Set([...named, ...shared])];
   }
 
-  #firstMatch(file: string, pattern: RegExp): string | undefined {
-    const content = this.#ask('b', file);
-    return content.length > LONGEST_GIT_FILE ? undefined : pattern.exec(content.toString())?.[1];
+  /** What the path in a file leads to: by its words, and by the links that it passes. */
+  #placesNamed(file: string, patterns: readonly RegExp[]): readonly string[] {
+    const content = pathText(this.#ask('b', this.realPath(file) ?? file));
+    const directory = posix.dirname(file);
+    return patterns
+      .flatMap((pattern) => pattern.exec(content)?.[1] ?? [])
+      .flatMap((path) => {
+        const place = posix.resolve(directory, path);
+        const real = path.includes('..') ? this.realPath(path.startsWith('/') ? path : `${directory}/${path}`) : place;
+        return [place, real ?? place];
+      });
   }
 
   /** What was asked and answered so far. */
@@ -150,4 +161,6 @@ const [SEEN, MODE, UID, GID, DEVICE, BIRTH_END, WRITABLE] = [0, 4, 8, 12, 16, 44
 const UNSEEN = Buffer.alloc(48);
 const EMPTY = Buffer.alloc(0);
 
-const LONGEST_GIT_FILE = 4096;
+/** Git takes what follows one space, others what follows any number. */
+const GIT_FILE = [/^gitdir: ([^\0]+?)[\r\n]*$/, /^gitdir: *([^\0]+?)[\r\n]*$/];
+const PLAIN_PATH = [/^([^\0]+?)[\r\n]*$/];

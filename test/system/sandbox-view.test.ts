@@ -178,6 +178,25 @@ describe.each(accounts)('the disk a sandboxed command sees, of a server run by $
         await expectFailure(moving, 'Device or resource busy', false, keeping('other/tree'));
       });
 
+      it('protects it whatever way its path is written', async () => {
+        for (const name of ['tree/store', 'tree/ store', 'far/inner', 'far/store']) yard.mkdir(name);
+        symlinkSync(yard.at('tree'), yard.at('way'));
+        symlinkSync(yard.at('far/inner'), yard.at('by'));
+        const written: readonly (readonly [string | Uint8Array, string])[] = [
+          [`gitdir: ${yard.at('way/store')}\n`, 'tree/store'],
+          [`gitdir: ../by/../store\n`, 'far/store'],
+          ['gitdir:  store\n', 'tree/ store'],
+          [`gitdir: store${'\n'.repeat(5000)}`, 'tree/store'],
+          [Buffer.from('gitdir: s\xff\n', 'latin1'), 'tree/s\\xff'],
+        ];
+        for (const [text, place] of written) {
+          yard.write('tree/.git', text);
+          const sandbox = { workspaceRoots: [uri(yard.at('tree')), uri(yard.at('far'))] };
+          const { stderr, exitCode } = await yard.run(`mkdir -p $'${yard.at(place)}/n'`, { sandbox });
+          expect([place, exitCode, stderr]).toEqual([place, 1, expect.stringMatching(/Read-only|Not a directory/)]);
+        }
+      });
+
       it('shows nothing of it that the policy hides', async () => {
         yard.write('workspace/sub/.git', `gitdir: ${yard.outside}\n`);
         const sandbox = { workspaceRoots: [uri(yard.at('workspace/sub'))] };
