@@ -88,6 +88,7 @@ class Planner {
     const rules = [...policy.rules, ...minimal];
     const writable = rules.filter(({ access }) => access === 'write');
     for (const { path } of writable) this.#allowWriting(path);
+    for (const { path } of writable) this.#requireLasting(path);
     const narrowing = rules.filter(({ access }) => access !== 'write');
     for (const rule of narrowing) this.#narrow(rule);
     const roots = [...this.#rules].filter(([, access]) => access === 'write').map(([path]) => path);
@@ -109,6 +110,13 @@ class Planner {
     if (real === undefined) return; // a writable root that does not exist grants nothing
     this.#rules.set(real, 'write');
     if (real !== path) this.#links.set(path, real);
+  }
+
+  /** A command could have put a link where a root was missing: it opens nothing. */
+  #requireLasting(path: string): void {
+    const real = this.#disk.realPath(path);
+    if (real === undefined || this.#pin(path, 'made writable') === real) return;
+    throw new Refusal(`${path} cannot be made writable: it was replaced while its sandbox was planned`);
   }
 
   #narrow({ path, access, skipMissing }: Rule): void {
@@ -199,15 +207,18 @@ class Planner {
     if (this.#disk.look(directory)?.kind === 'directory') this.#rules.set(directory, 'write');
   }
 
-  /** The path without links. A link that a command could replace later would move the rule: such a policy is refused. */
-  #pin(path: string): string {
+  /**
+   * The path without links. A link that a command could have made, or could replace later, moves the rule: such a
+   * policy is refused.
+   */
+  #pin(path: string, intent: 'protected' | 'made writable' = 'protected'): string {
     let at = '/';
     for (const name of path.split('/').filter((part) => part !== '')) {
       const next = posix.join(at, name);
       const found = this.#disk.look(next);
       if (found?.kind === 'link') {
         if (accessOf(this.#writable(), at) === 'write') {
-          throw new Refusal(`${path} cannot be protected: ${next} is a symbolic link that commands can replace`);
+          throw new Refusal(`${path} cannot be ${intent}: ${next} is a symbolic link that commands can replace`);
         }
         at = this.#disk.realPath(next) ?? next;
       } else {

@@ -213,6 +213,20 @@ describe.each(accounts)('the disk a sandboxed command sees, of a server run by $
       await expectFailure('echo x > n', readOnlyDisk, true, { sandbox: { workspaceRoots: [] } });
     });
 
+    it('gives nothing for a link that a command has put in the place of a missing root', async () => {
+      const entries = [...workspaceWrite, path(yard.at('workspace/build'), 'write'), special('tmpdir', 'write')];
+      const options = { entries, env: { TMPDIR: yard.at('workspace/tmp') } };
+      for (const name of ['build', 'tmp']) {
+        await expectSuccess(`ln -s $O ${name}`, options);
+        const script = 'echo x > $O/n';
+        await expectFailure(script, `workspace/${name} is a symbolic link that commands can replace`, false, options);
+        expect(existsSync(yard.at('outside/n'))).toBe(false);
+        await expectSuccess(`rm ${name}`);
+      }
+      await expectSuccess('mkdir build tmp', options);
+      await expectSuccess('echo x > build/n; echo x > tmp/n', options);
+    });
+
     it('ignores writable roots that do not exist and words it does not know', async () => {
       const unknown = special('unknown', 'write', { path: ':future' });
       await expectSuccess('echo x > n', { entries: [...workspaceWrite, path(yard.at('missing'), 'write'), unknown] });
