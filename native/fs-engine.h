@@ -41,6 +41,7 @@ enum fs_operation {
     FS_EXCHANGE,  /* the addon's alone */
     FS_PROTECT,   /* the helper's alone, without an answer: the payload is paths (fs-protect.h) */
     FS_HIDE,      /* the payload is paths that guarded requests may not reach, in place of those before */
+    FS_MOUNTED,   /* the helper's alone, without an answer: the payload is paths and pins in turn (mounted.h) */
 };
 
 enum fs_flag {

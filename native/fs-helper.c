@@ -3,7 +3,8 @@
  *
  * Answers filesystem requests (fs-engine.h) from standard input on standard output, and those from the socket FD
  * through it, one after the other, until one of the inputs ends. Runs inside a sandbox, so that the kernel decides what
- * a request may touch; it is told by FS_PROTECT of names that it must refuse itself. Of the descriptors it is started with it keeps these alone.
+ * a request may touch; it is told by FS_PROTECT of names that it must refuse itself, and by
+ * FS_MOUNTED what its view must be, without which it ends. Of the descriptors it is started with it keeps these alone.
  *
  * Exit codes: 0 input ended, 1 input or output failed (one line on stderr).
  */
@@ -22,6 +23,7 @@
 #include "files.h"
 #include "fs-engine.h"
 #include "fs-protect.h"
+#include "mounted.h"
 
 static int complain(const char *what)
 {
@@ -58,6 +60,23 @@ static int write_all(int fd, const uint8_t *bytes, size_t length)
     return 0;
 }
 
+/* Paths and pins in turn, each ended by NUL. */
+static int check_mounts(const char *at, size_t length)
+{
+    const char *end = at + length;
+    struct pin pin;
+    errno = EINVAL;
+    if (length == 0 || end[-1] != '\0')
+        return -1;
+    while (at < end) {
+        const char *path = at, *text = path + strlen(path) + 1;
+        if (text >= end || !pin_read(text, &pin) || mounted_check(path, &pin) < 0)
+            return -1;
+        at = text + strlen(text) + 1;
+    }
+    return 0;
+}
+
 static int answer(int fd, const uint8_t *message, size_t length)
 {
     struct fs_request request;
@@ -69,6 +88,10 @@ static int answer(int fd, const uint8_t *message, size_t length)
     if (request.operation == FS_PROTECT) {
         errno = -fs_protect((const char *)request.payload, request.payload_length);
         return errno == 0 ? 0 : complain("protected names");
+    }
+    if (request.operation == FS_MOUNTED) {
+        int outcome = check_mounts((const char *)request.payload, request.payload_length);
+        return outcome == 0 ? 0 : complain("the sandbox was changed while it was built");
     }
     if (!fs_execute(&request, &answer))
         return complain("memory");

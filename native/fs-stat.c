@@ -72,8 +72,7 @@ void fs_canonicalize(const struct fs_request *request, struct fs_answer *answer)
 struct sight {
     uint32_t seen; /* 0: missing, or out of our sight */
     uint32_t mode, uid, gid;
-    uint32_t major, minor;
-    uint64_t inode;
+    uint64_t device, inode;
     int64_t born_seconds;
     uint32_t born_nanoseconds;
     uint32_t writable; /* or could be made so by us; followed only */
@@ -86,7 +85,7 @@ static void put_sight(struct fs_answer *answer, const char *path, bool follow)
     int how = follow ? 0 : AT_SYMLINK_NOFOLLOW;
     if (syscall(SYS_statx, AT_FDCWD, path, how, STATX_BASIC_STATS | STATX_BTIME, &status) == 0) {
         sight = (struct sight){.seen = 1, .mode = status.stx_mode, .uid = status.stx_uid, .gid = status.stx_gid,
-                               .major = status.stx_dev_major, .minor = status.stx_dev_minor, .inode = status.stx_ino,
+                               .device = makedev(status.stx_dev_major, status.stx_dev_minor), .inode = status.stx_ino,
                                .born_seconds = status.stx_btime.tv_sec, .born_nanoseconds = status.stx_btime.tv_nsec};
         /* An owner may always give itself the right. */
         sight.writable = follow && (access(path, W_OK) == 0 || (errno == EACCES && status.stx_uid == geteuid()));

@@ -6,7 +6,8 @@
  *
  * The last step before a sandboxed command: runs inside the sandbox, where bubblewrap has left it. FD holds strings,
  * each ended by NUL: how many bytes follow, without all of which nothing is run; the descriptor of a seccomp program or
- * -1, how its refusals are watched (see watch()), the descriptor of a channel to the server and the number of ports to listen on for it and the ports, the working
+ * -1, how its refusals are watched (see watch()), the descriptor of a channel to the server and the number of ports to listen on for it and the ports, the
+ * number of strings about mounts and for each mount its path and what must be there (see mounted.h), the working
  * directory and what it must be (see pin.h), the number of files to try and the files, the number of arguments and the arguments, and the environment.
  *
  * Exit codes: those of the command; 127 not found, 126 cannot be executed, 1 anything else, 2 usage.
@@ -28,6 +29,7 @@
 #include "denials.h"
 #include "files.h"
 #include "inner-listeners.h"
+#include "mounted.h"
 #include "number.h"
 #include "pin.h"
 #include "reaper.h"
@@ -200,6 +202,16 @@ static bool is_complete(struct reader *request)
     return request->end - request->at == length;
 }
 
+/* Paths and pins in turn; the path of a mount that is not where it should be, else NULL. */
+static const char *misplaced(char **mounts, size_t count)
+{
+    struct pin pin;
+    for (size_t i = 0; i + 1 < count; i += 2)
+        if (!pin_read(mounts[i + 1], &pin) || mounted_check(mounts[i], &pin) < 0)
+            return mounts[i];
+    return NULL;
+}
+
 /* The supervisor is the first process of the sandbox; where there is none, -1: a process of its own. */
 static int run(int fd, int kept, int supervisor)
 {
@@ -209,16 +221,20 @@ static int run(int fd, int kept, int supervisor)
     int filter = number_in(next_string(&request));
     struct watch watch = next_watch(&request);
     int channel = number_in(next_string(&request));
-    size_t port_count, count;
+    size_t port_count, mount_count, count;
     char **ports = next_list(&request, &port_count);
+    char **mounts = next_list(&request, &mount_count);
     const char *directory = next_string(&request);
     struct pin workdir;
     bool is_pinned = pin_read(next_string(&request), &workdir);
     char **files = next_list(&request, &count);
     char **arguments = next_list(&request, &count);
     char **environment = next_strings(&request, remaining(&request));
-    if (ports == NULL || files == NULL || arguments == NULL || environment == NULL || !is_pinned)
+    if (ports == NULL || mounts == NULL || files == NULL || arguments == NULL || environment == NULL || !is_pinned)
         return complain(1, "cannot read", "the request");
+    const char *moved = misplaced(mounts, mount_count);
+    if (moved != NULL)
+        return complain(1, "the sandbox was changed while it was built at", moved);
     if (port_count > 0 && listen_for_server(channel, ports, port_count) < 0)
         return complain(1, "cannot listen for", "the proxies");
     if (chdir(directory) < 0 || pin_check(&workdir, ".") < 0)

@@ -25,7 +25,7 @@ function start(argv: string[] = [nativeFile('fs-helper'), '3']): { helper: FileH
   const io = { type: 'pipe', stdin: 'open' } as const;
   const child = spawn({ argv, cwd: '/', env: {}, io, mark: 0n, inherit: [other] });
   closeSync(other);
-  return { helper: new FileHelper({ child, channel: own, refused: [] }), pid: child.pid };
+  return { helper: new FileHelper({ child, channel: own, refused: [], mounts: Buffer.alloc(0) }), pid: child.pid };
 }
 
 /** A helper that answers when the test says so: it prints what comes out of a FIFO. */

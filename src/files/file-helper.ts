@@ -28,10 +28,11 @@ export class FileHelper implements FileEngine, AsyncDisposable {
   /** Whether the sandbox is built, which takes a while. */
   #started = false;
 
-  constructor({ child, channel, refused }: LaunchedHelper) {
+  constructor({ child, channel, refused, mounts }: LaunchedHelper) {
     this.#child = child;
     this.#channel = new HelperChannel(channel);
     this.#ended = this.#listen();
+    if (mounts.length > 0) this.#send(encoded({ operation: 'mounted', payload: mounts }, 0));
     if (refused.length > 0) this.#send(encoded({ operation: 'protect', payload: pathList(refused) }, 0));
   }
 

@@ -22,6 +22,8 @@ export const operations = {
   protect: 15,
   /** Tells the engine of this process what guarded requests may not reach: paths, each ended by NUL. */
   hide: 16,
+  /** Tells a helper what must be mounted where; it ends if that is not so. There is no answer. */
+  mounted: 17,
 } as const;
 
 export type FileOperation = keyof typeof operations;

@@ -131,6 +131,7 @@ function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
   const record = watch ? holdings.hold(new DenialRecord((path) => isHidden(policy, path))) : undefined;
   const leash = holdings.hold(new Leash());
   const request = stageRequest(command, {
+    mounts: plan.mounts,
     ...(proxies && { listeners: { channel, ports: proxies.ports } }),
     ...(record && {
       watch: {

@@ -17,7 +17,7 @@ import { type MountPlan, planMounts } from './mount-plan.ts';
 import { OrderedChild } from './ordered-child.ts';
 import type { Policy } from './policy.ts';
 import { Refusal } from './refusal.ts';
-import { nothing, strings } from './stage.ts';
+import { mountList, nothing, strings } from './stage.ts';
 import { helperPlace, type StagePlace, USUAL_HELPER_PLACE } from './stage-place.ts';
 import type { Survey } from './survey.ts';
 import { EMPTY_FILES_WHILE_WAITING, FIRST_FREE, PROGRAM_SOCKET, WaitingLauncher } from './waiting-launcher.ts';
@@ -31,6 +31,8 @@ export interface LaunchedHelper {
   readonly channel: number;
   /** What the helper must be told to refuse before anything else. */
   readonly refused: readonly string[];
+  /** What it must be told to find in its view before that: paths and pins in turn, each ended by NUL. */
+  readonly mounts: Buffer;
 }
 
 /** What the disk must look like to a program of ours that does something for a client. */
@@ -158,7 +160,7 @@ class HelperLauncher implements AsyncDisposable {
       // A launcher that is killed while it builds the sandbox does not take its child with it.
       if ('signal' in status) await killFamily(this.#mark, PROCESS_MASK);
     });
-    return { child, channel, refused: view.refused };
+    return { child, channel, refused: view.refused, mounts: mountList(view.mounts) };
   }
 
   #another(): Child {
@@ -189,7 +191,7 @@ function refusing(program: string, { message }: Refusal, mark: bigint): Launched
   const { command } = refused({ argv: [program], cwd: '/', env: {}, io: { type: 'pipe', stdin: 'open' } }, message);
   const [channel, other] = streamPair();
   closeSync(other);
-  return { child: spawn({ ...command, mark }), channel, refused: [] };
+  return { child: spawn({ ...command, mark }), channel, refused: [], mounts: Buffer.alloc(0) };
 }
 
 const ownMark = (): bigint => nextOwnMark('helpers');

@@ -13,6 +13,14 @@ export interface MountPlan {
   readonly mountPoints: readonly string[];
   /** What is not covered: the program that runs in the view must refuse to create or change it. */
   readonly refused: readonly string[];
+  /** What must be found in the view before anything runs there: commands may replace directories while it is built. */
+  readonly mounts: readonly Mount[];
+}
+
+/** A path that something is mounted on, without links, and what that is by device and inode: `-` for anything. */
+export interface Mount {
+  readonly path: string;
+  readonly pin: string;
 }
 
 const SHARED_MEMORY = ['--bind-try', '/dev/shm', '/dev/shm'];
@@ -63,6 +71,7 @@ class Planner {
   /** What is missing, or may be the mount point of another sandbox, and must not be created or changed. */
   readonly #held: string[] = [];
   readonly #covered = new Set<string>();
+  readonly #mounts: Mount[] = [];
   readonly #rules = new Map<string, Access>();
   readonly #links = new Map<string, string>();
   readonly #firstEmpty: number;
@@ -102,7 +111,7 @@ class Planner {
     if (this.#args.some((arg) => arg.includes('\0'))) throw new Refusal('a path of its view holds a NUL');
     const { refused, mountPoints } =
       this.#missing === 'refuse' ? { refused: this.#held, mountPoints: [] } : { refused: [], mountPoints: this.#held };
-    return { args: this.#args, emptyFiles: this.#emptyFiles, mountPoints, refused };
+    return { args: this.#args, emptyFiles: this.#emptyFiles, mountPoints, refused, mounts: this.#mounts };
   }
 
   #allowWriting(path: string): void {
@@ -259,9 +268,9 @@ class Planner {
   /** Parents come before what lies below them, and a denied directory is sealed after everything in it is in place. */
   #emit({ path, access, children }: Node, around: Access): void {
     let seal = false;
-    if (access === 'write') this.#args.push('--bind', path, path);
+    if (access === 'write') this.#bind('--bind', path);
     else if (access === 'read' && around === 'write') this.#protectPath(path);
-    else if (access === 'read' && around === 'deny') this.#args.push('--ro-bind-try', path, path);
+    else if (access === 'read' && around === 'deny') this.#bind('--ro-bind-try', path);
     else if (access === 'deny' && around !== 'deny') seal = this.#deny(path, around, children.length > 0);
     for (const child of children) this.#emit(child, access);
     if (seal) this.#args.push('--remount-ro', path);
@@ -272,7 +281,18 @@ class Planner {
     const covered = isProtectedName(path) && (found === undefined || this.#disk.isEmptyDirectory(path));
     if (covered) this.#coverName(path, found === undefined);
     else if (found === undefined) this.#coverMissing(path);
-    else this.#args.push('--ro-bind', path, path);
+    else this.#bind('--ro-bind', path);
+  }
+
+  #bind(option: '--bind' | '--ro-bind' | '--ro-bind-try', path: string): void {
+    this.#args.push(option, path, path);
+    const found = this.#disk.look(path);
+    if (found && found.kind !== 'link') this.#expect(path, found.pin);
+  }
+
+  /** Views have a procfs of their own, which covers what is mounted there. */
+  #expect(path: string, pin = '-'): void {
+    if (!isBelow(path, '/proc')) this.#mounts.push({ path, pin });
   }
 
   /** An empty directory may be the mount point of another sandbox, and go when that one ends: it is covered as well. */
@@ -281,7 +301,9 @@ class Planner {
     if (missing && !this.#disk.couldCreateIn(posix.dirname(path))) return; // then the command cannot create it either
     this.#covered.add(path);
     this.#held.push(path);
-    if (this.#missing === 'cover') this.#args.push('--perms', '555', '--tmpfs', path, '--remount-ro', path);
+    if (this.#missing === 'refuse') return;
+    this.#args.push('--perms', '555', '--tmpfs', path, '--remount-ro', path);
+    this.#expect(path);
   }
 
   /** Something empty takes the place of the first missing part of a path, so that nothing can be created there. */
@@ -296,12 +318,15 @@ class Planner {
     if (this.#covered.has(first) || !this.#disk.couldCreateIn(posix.dirname(first))) return;
     this.#covered.add(first);
     this.#held.push(first);
-    if (this.#missing === 'cover') this.#args.push('--perms', '444', '--ro-bind-data', this.#emptyFile(), first);
+    if (this.#missing === 'refuse') return;
+    this.#args.push('--perms', '444', '--ro-bind-data', this.#emptyFile(), first);
+    this.#expect(first);
   }
 
   /** Hides a path; whether it has to be sealed afterwards. */
   #deny(path: string, around: Access, reopened: boolean): boolean {
     const found = this.#disk.look(path);
+    if (found && found.kind !== 'link') this.#expect(path);
     if (found?.kind === 'directory') {
       this.#args.push('--perms', reopened ? '111' : '000', '--tmpfs', path);
       return true;

@@ -50,7 +50,7 @@ describe('plans that are kept', () => {
     rmSync(work, { recursive: true });
     expect(plans.plan(writing(work), []).args).not.toContain(work);
     mkdirSync(work);
-    expect(plans.plan(writing(work), [])).toEqual(first);
+    expect(plans.plan(writing(work), []).args).toEqual(first.args);
   });
 
   it('are of no use for patterns, whose matches are looked for every time', () => {

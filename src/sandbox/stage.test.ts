@@ -4,7 +4,8 @@ import { spawn } from '../os/index.ts';
 import { stageProgram, stageRequest } from './stage.ts';
 
 const io = { type: 'pipe', stdin: 'closed' } as const;
-const request = stageRequest({ argv: ['/bin/sh', '-c', 'exit $CODE'], cwd: '/', env: { CODE: '7' }, io });
+const command = { argv: ['/bin/sh', '-c', 'exit $CODE'], cwd: '/', env: { CODE: '7' }, io };
+const request = stageRequest(command);
 
 async function outcomeOf(bytes: Buffer): Promise<unknown> {
   await using child = spawn({ argv: [stageProgram(), 'run', '3'], cwd: '/', env: {}, io, mark: 0n, inherit: [bytes] });
@@ -23,6 +24,18 @@ describe('the last stage before a sandboxed command', () => {
     expect(await pinned(`${dev}:${ino}`)).toEqual({ code: 7 });
     expect(await pinned(`${dev}:${ino + 1n}`)).toEqual({ code: 1 });
     expect(await pinned('nowhere')).toEqual({ code: 1 });
+  });
+
+  it('runs nothing unless everything is mounted where it should be', async () => {
+    const mounted = (path: string, pin: string) => outcomeOf(stageRequest(command, { mounts: [{ path, pin }] }));
+    const { dev, ino } = statSync('/dev', { bigint: true });
+    expect(await mounted('/dev', `${dev}:${ino}`)).toEqual({ code: 7 });
+    expect(await mounted('/dev', '-')).toEqual({ code: 7 });
+    expect(await mounted('/dev', `${dev}:${ino + 1n}`)).toEqual({ code: 1 });
+    expect(await mounted('/dev', 'nowhere')).toEqual({ code: 1 });
+    expect(await mounted('/dev/fd', '-')).toEqual({ code: 1 }); // a link
+    expect(await mounted('/usr', '-')).toEqual({ code: 1 });
+    expect(await mounted('/missing', '-')).toEqual({ code: 1 });
   });
 
   it('runs nothing when the request is cut off, wherever that is', async () => {

@@ -1,5 +1,6 @@
 import { openSync } from 'node:fs';
 import { candidates, nativeFile, pathBytes, type SpawnOptions } from '../os/index.ts';
+import type { Mount } from './mount-plan.ts';
 
 /** A command before it has a family. */
 export type Command = Omit<SpawnOptions, 'mark'>;
@@ -9,6 +10,8 @@ export interface StageOptions {
   readonly filter?: number;
   /** How refusals are watched. */
   readonly watch?: Watch | undefined;
+  /** What must be mounted where. */
+  readonly mounts?: readonly Mount[];
   /** Where to send sockets that listen on these ports. */
   readonly listeners?: { readonly channel: number; readonly ports: readonly number[] };
 }
@@ -27,13 +30,15 @@ export interface Watch {
 
 /** What native/sandbox-stage.c is told to run. */
 export function stageRequest({ argv, arg0, cwd, cwdIdentity, env }: Command, options: StageOptions = {}): Buffer {
-  const { filter = -1, watch, listeners = { channel: -1, ports: [] } } = options;
+  const { filter = -1, watch, mounts = [], listeners = { channel: -1, ports: [] } } = options;
   const program = argv[0] ?? '';
   const files = candidates(program, env.PATH);
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const body = Buffer.concat([
     strings([String(filter), ...watchStrings(watch)]),
     strings([listeners.channel, listeners.ports.length, ...listeners.ports].map(String)),
+    strings([String(2 * mounts.length)]),
+    mountList(mounts),
     typeof cwd === 'string' ? strings([cwd]) : Buffer.concat([cwd, Buffer.alloc(1)]),
     strings([
       cwdIdentity ?? '-',
@@ -54,6 +59,9 @@ function watchStrings(watch: Watch | undefined): readonly string[] {
   const letters = `${ownNetwork ? 'n' : ''}${partialView ? 'p' : ''}${supervisor === undefined ? '' : 'o'}`;
   return [String(facts), letters, String(supervisor ?? -1), program.toString('hex')];
 }
+
+/** Mounts as native code reads them. */
+export const mountList = (mounts: readonly Mount[]): Buffer => strings(mounts.flatMap(({ path, pin }) => [path, pin]));
 
 /** Strings as C wants them, each ended by NUL. */
 export const strings = (list: readonly string[]): Buffer => pathBytes(list.map((text) => `${text}\0`).join(''));

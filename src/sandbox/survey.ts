@@ -7,6 +7,8 @@ export interface Found {
   readonly kind: 'directory' | 'file' | 'link' | 'other';
   /** Tells it from one that takes its place; numbers are used again, soon, so its birth counts too. */
   readonly identity: string;
+  /** Device and inode, as native/pin.h reads them. */
+  readonly pin: string;
 }
 
 /** What is asked of the engine; the letters are those of native/fs-stat.c. */
@@ -25,7 +27,8 @@ export class Survey {
     const sight = this.#ask('l', path);
     if (sight.readUInt32LE(SEEN) === 0) return undefined;
     const kind = kinds[sight.readUInt32LE(MODE) & constants.S_IFMT] ?? 'other';
-    return { kind, identity: sight.toString('latin1', DEVICE, BIRTH_END) };
+    const pin = `${sight.readBigUInt64LE(DEVICE)}:${sight.readBigUInt64LE(INODE)}`;
+    return { kind, identity: sight.toString('latin1', DEVICE, BIRTH_END), pin };
   }
 
   /**
@@ -156,7 +159,7 @@ const kinds: Readonly<Record<number, Found['kind']>> = {
 const INSPECT = 13;
 const HEAD_BYTES = 48;
 const LENGTH_BYTES = 4;
-const [SEEN, MODE, UID, GID, DEVICE, BIRTH_END, WRITABLE] = [0, 4, 8, 12, 16, 44, 44];
+const [SEEN, MODE, UID, GID, DEVICE, INODE, BIRTH_END, WRITABLE] = [0, 4, 8, 12, 16, 24, 44, 44];
 
 const UNSEEN = Buffer.alloc(48);
 const EMPTY = Buffer.alloc(0);
