@@ -8,6 +8,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   statSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -25,15 +26,14 @@ const PLAIN = new Set(
   ).split(' '),
 );
 const REACHING = new Set('archive clone fetch ls-remote pull push remote'.split(' '));
-/** Options that name a program or lead into repositories that are not looked at; git also takes the beginning of one. */
-const NAMING =
-  'exec upload-pack receive-pack open-files-in-pager recurse-submodules recursive template extcmd config remote repo multiple'.split(
-    ' ',
-  );
-/** Commands that are taken to show something and, told so, write it over any file instead. */
-const SHOWING = new Set(
-  'diff diff-files diff-index diff-tree log range-diff shortlog show stash whatchanged'.split(' '),
-);
+/**
+ * Options that name a program, lead into repositories that are not looked at, or make a command that is taken to show
+ * something write it over any file instead; git also takes the beginning of one.
+ */
+const NAMING = (
+  'exec upload-pack receive-pack open-files-in-pager recurse-submodules recursive template extcmd config remote repo multiple ' +
+  'output'
+).split(' ');
 /** Commands whose first word is a repository: hooks of one on this machine would run. */
 const ADDRESSED = new Set('fetch ls-remote pull push'.split(' '));
 const COUNTED = /^(?:--depth|--deepen|--jobs|-j)$/;
@@ -84,7 +84,7 @@ export async function gitHazard(
     let at = 0;
     for (; args[at]?.startsWith('-'); at++) {
       const option = args[at]!;
-      if (option === '-C') folder = resolve(folder, args[++at] ?? '');
+      if (option === '-C') folder = ledTo(folder, args[++at] ?? '');
       else if (option === '--version') return undefined;
       else if (!/^--(?:no-pager|no-optional-locks|literal-pathspecs|no-replace-objects)$/.test(option)) {
         return `git is called with ${option}`;
@@ -112,7 +112,7 @@ function namesProgram(command: string, word: string): boolean {
   if (!word.startsWith('--')) return SHORT[command]?.test(word) ?? false;
   const name = word.slice(2).split('=')[0]!;
   if (name === '') return false;
-  return NAMING.some((option) => option.startsWith(name)) || (SHOWING.has(command) && 'output'.startsWith(name));
+  return NAMING.some((option) => option.startsWith(name));
 }
 
 /** What is written to the user's own configuration would be run by the next git. */
@@ -147,7 +147,7 @@ class Inspection {
 
   /** Throws what is wrong with the repository of a directory, if it is in one. */
   async inspect(folder: string): Promise<void> {
-    for (let at = resolve(folder); ; at = dirname(at)) {
+    for (let at = ledTo('/', folder); ; at = dirname(at)) {
       const inner = join(at, '.git');
       // Git passes over what it does not take for a repository: only what is surely one ends the search.
       if (exists(inner)) {
@@ -206,17 +206,26 @@ class Inspection {
 
 /** What a `.git` is: the directory, or what the file points to. */
 function gitFolder(path: string): string {
-  if (isFolder(path)) return path;
+  if (isFolder(path)) return ledTo('/', path);
   const target = /^gitdir: (.+?)[\r\n]*$/.exec(readSmall(path))?.[1];
   if (target === undefined) throw new Error(`${path} cannot be understood`);
-  return resolve(dirname(path), target);
+  return ledTo(dirname(path), target);
 }
 
 /** Where the repository of a worktree has its configuration and hooks. */
 function commonFolder(git: string): string {
   const file = join(git, 'commondir');
-  return exists(file) ? resolve(git, readSmall(file).replace(/[\r\n]+$/, '')) : git;
+  return exists(file) ? ledTo(git, readSmall(file).replace(/[\r\n]+$/, '')) : git;
 }
+
+/** Where a path leads from a directory, by the links on its way, as it leads git. */
+function ledTo(folder: string, path: string): string {
+  return realpathSync.native(path.startsWith('/') ? path : `${folder}/${path}`);
+}
+
+/** Throws for what is no UTF-8: the name that came out would be another one. */
+const exactText = (bytes: Uint8Array): string =>
+  new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
 
 /** A pipe in the place of a file would be waited for. */
 function readSmall(path: string): string {
@@ -224,7 +233,7 @@ function readSmall(path: string): string {
   try {
     const status = fstatSync(descriptor);
     if (!status.isFile() || status.size > LARGEST_FILE) throw new Error(`${path} cannot be read`);
-    return readFileSync(descriptor, 'utf8');
+    return exactText(readFileSync(descriptor));
   } finally {
     closeSync(descriptor);
   }
@@ -246,9 +255,9 @@ async function gitLinks(git: string, tree: string): Promise<string[]> {
     HOME: '/',
   };
   const own = ['-c', `safe.directory=${tree}`, '-c', 'core.fsmonitor=false', `--git-dir=${git}`, `--work-tree=${tree}`];
-  const options = { cwd: tree, env, maxBuffer: 64 * 1024 * 1024, timeout: 10_000 };
+  const options = { cwd: tree, env, maxBuffer: 64 * 1024 * 1024, timeout: 10_000, encoding: 'buffer' } as const;
   const { stdout } = await promisify(execFile)('git', [...own, 'ls-files', '--stage', '-z'], options);
-  return stdout
+  return exactText(stdout)
     .split('\0')
     .filter((line) => line.startsWith('160000 '))
     .map((line) => line.slice(line.indexOf('\t') + 1));

@@ -17,6 +17,12 @@ import { type Answer, interceptions, Site } from './escalation-fixture.ts';
 
 const env = { PATH: '/usr/bin:/bin', HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1' };
 const git = (cwd: string, ...args: string[]) => execFileSync('git', args, { cwd, env, stdio: 'pipe' });
+const identity = {
+  GIT_AUTHOR_NAME: 'a',
+  GIT_AUTHOR_EMAIL: 'a@b',
+  GIT_COMMITTER_NAME: 'a',
+  GIT_COMMITTER_EMAIL: 'a@b',
+};
 const author = ['-c', 'user.name=a', '-c', 'user.email=a@b'];
 
 function repository(folder: string): void {
@@ -111,16 +117,28 @@ const traps: readonly (readonly [name: string, set: (folder: string, program: st
     },
     'git status',
   ],
+  [
+    'a nested repository whose name is no UTF-8',
+    (folder, program) => {
+      const script = `mkdir $'n\\xff' && cd $'n\\xff' && git init -q && git commit -qm x --allow-empty && cd .. && git add $'n\\xff'
+        git -C $'n\\xff' config core.fsmonitor ${program}`;
+      execFileSync('bash', ['-c', script], { cwd: folder, env: { ...env, ...identity }, stdio: 'pipe' });
+    },
+    'git status',
+  ],
+  [
+    'a directory whose name is no UTF-8, where another has the name that this is taken for',
+    (folder, program) => {
+      const script = `cp -r .git $'g\\xff'; mv .git $'g\\xef\\xbf\\xbd'; printf 'gitdir: g\\xff\\n' > .git
+        git config core.fsmonitor ${program}`;
+      execFileSync('bash', ['-c', script], { cwd: folder, env, stdio: 'pipe' });
+    },
+    'git status',
+  ],
 ];
 
 describe.each(interceptions)('git that a rule allows (--intercept=%s)', (intercept) => {
   const rules = 'prefix_rule(pattern = ["git"])';
-  const identity = {
-    GIT_AUTHOR_NAME: 'a',
-    GIT_AUTHOR_EMAIL: 'a@b',
-    GIT_COMMITTER_NAME: 'a',
-    GIT_COMMITTER_EMAIL: 'a@b',
-  };
   const environment = { ...env, ...identity, LANG: 'C.UTF-8' };
 
   it.each(traps)('runs no program of its repository outside: %s', async (_name, set, command) => {
@@ -231,6 +249,8 @@ describe('a repository is a hazard', () => {
     [['clone', '--recursive', 'https://example.com/x'], '--recursive'],
     [['log', '--output=/home/user/.profile', '--format=x'], '--output'],
     [['diff', '--output', '/home/user/.profile', '--no-index', 'a', 'b'], '--output'],
+    [['reflog', '--output=/home/user/.profile', '--format=x'], '--output'],
+    [['blame', '--outp=/home/user/.profile', 'file'], '--outp'],
     [['config', 'edit'], 'writes'],
   ])('by the arguments %j', async (args, reason) => {
     expect(await hazard(...args)).toContain(reason);
@@ -294,6 +314,19 @@ describe('a repository is a hazard', () => {
 
     expect(String(git(bare, 'rev-parse', '--git-dir')).trim()).toBe('.');
     expect(await hazard('-C', 'bare', 'status')).toContain('config says');
+  });
+
+  it('where a bare one is part of its content, behind a link', async () => {
+    for (const name of ['objects', 'refs', 'in/deep']) mkdirSync(join(folder, 'bare', name), { recursive: true });
+    writeFileSync(join(folder, 'bare/HEAD'), 'ref: refs/heads/main\n');
+    writeFileSync(join(folder, 'bare/config'), '[core]\nbare = false\nworktree = ..\nfsmonitor = x\n');
+    symlinkSync('bare/in/deep', join(folder, 'link'));
+
+    expect(await hazard('-C', 'link', 'status')).toContain('config says');
+    expect(await hazard('-C', 'link/..', 'status')).toContain('config says');
+    expect(await gitHazard(['status'], { cwd: join(folder, 'link'), isWritable: () => false })).toContain(
+      'config says',
+    );
   });
 
   it('where git passes over a nested one that is none', async () => {
