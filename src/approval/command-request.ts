@@ -46,4 +46,6 @@ export interface CommandRequest {
   /** The rule the caller would like to have for commands of this kind. */
   readonly prefixRule?: readonly string[];
   readonly confinement: Confinement;
+  /** Whether other commands, in their sandboxes, could change what is at a path of this machine meanwhile; none unless given. */
+  readonly isWritable?: (path: string) => boolean;
 }

@@ -3,7 +3,12 @@ import { callsGit, gitCallHazard, plainCommands } from '../rules/index.ts';
 import { type CommandRequest, LOCAL_ENVIRONMENT } from './command-request.ts';
 
 /** Why a command with git in it should not leave the sandbox by rules alone; nothing if it may. */
-export async function gitCaution({ argv, cwd, environmentId }: CommandRequest): Promise<string | undefined> {
+export async function gitCaution({
+  argv,
+  cwd,
+  environmentId,
+  isWritable = () => false,
+}: CommandRequest): Promise<string | undefined> {
   const commands = plainCommands(argv) ?? [argv];
   if (!commands.some(callsGit)) return undefined;
   if (environmentId !== LOCAL_ENVIRONMENT) return 'the configuration of a repository elsewhere is not known here';
@@ -11,7 +16,7 @@ export async function gitCaution({ argv, cwd, environmentId }: CommandRequest): 
     return 'git runs in another directory';
   }
   for (const words of commands) {
-    const hazard = await gitCallHazard(words, { cwd, isWritable: () => false });
+    const hazard = await gitCallHazard(words, { cwd, isWritable });
     if (hazard !== undefined) return hazard;
   }
   return undefined;

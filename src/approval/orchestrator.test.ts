@@ -114,6 +114,22 @@ describe('git that rules allow', () => {
     expect(questions).toMatchObject([{ kind: 'command', reason: `${cwd}/.git/config says fsmonitor = /x` }]);
   });
 
+  it('is asked about where commands in a sandbox could give it another repository meanwhile', async () => {
+    const cwd = await repository();
+    await mkdir(join(cwd, 'sub'));
+    const { run, questions, attempts } = await arrange('on-request', undefined, rules);
+    const isWritable = (path: string) => path.startsWith(`${cwd}/`) && !path.startsWith(`${cwd}/.git`);
+    await run(command('git status', { cwd, environmentId: 'local', isWritable }));
+    await run(command('git status', { cwd: join(cwd, 'sub'), environmentId: 'local', isWritable }));
+    await run(command('git -C sub status', { cwd, environmentId: 'local', isWritable }));
+
+    expect(attempts[0]).toEqual(outside);
+    expect(questions).toMatchObject([
+      { kind: 'command', reason: `commands can write ${cwd}/sub` },
+      { kind: 'command', reason: `commands can write ${cwd}/sub` },
+    ]);
+  });
+
   it('stays in the sandbox where the user may not be asked', async () => {
     const cwd = await repository();
     const { run, questions, attempts } = await arrange('never', undefined, rules);

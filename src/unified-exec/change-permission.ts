@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import { posix } from 'node:path';
 import { blockedRefusal, type ChangeRequest, changedPaths, type Orchestrator, Rejected } from '../approval/index.ts';
 import type { PlannedChange, WriteAccess } from '../patch/index.ts';
@@ -70,6 +71,22 @@ async function nearestDirectory(path: string, files: ExecutorFileSystem): Promis
     () => false,
   );
   return isThere ? path : nearestDirectory(posix.dirname(path), files);
+}
+
+/** Whether commands on this machine could write at a path without links. */
+export function couldWrite(settings: EnvironmentSettings, path: string): boolean {
+  const { cwd, workspaceRoots = cwd === undefined ? [] : [cwd] } = settings;
+  const tmpdir = process.env.TMPDIR;
+  const real = { ...settings, workspaceRoots: workspaceRoots.map(realPath) };
+  return mayWrite(settings, path, tmpdir) || mayWrite(real, path, tmpdir && realPath(tmpdir));
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return path; // nothing is there yet
+  }
 }
 
 /** What the profile says about a path by its name. The sandbox decides in the end, whatever links there are. */

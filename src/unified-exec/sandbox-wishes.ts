@@ -5,6 +5,7 @@ import {
   type Orchestrator,
   type SandboxPermissions,
 } from '../approval/index.ts';
+import { couldWrite } from './change-permission.ts';
 import { confinementOf, type EnvironmentSettings } from './permissions.ts';
 import type { ExecCommandArguments } from './tool-arguments.ts';
 import { ToolError } from './tool-result.ts';
@@ -12,7 +13,7 @@ import { ToolError } from './tool-result.ts';
 /** What a call wants of the sandbox and says about it, as the user is asked. */
 export type SandboxWishes = Pick<
   CommandRequest,
-  'sandboxPermissions' | 'additionalPermissions' | 'justification' | 'prefixRule' | 'confinement'
+  'sandboxPermissions' | 'additionalPermissions' | 'justification' | 'prefixRule' | 'confinement' | 'isWritable'
 >;
 
 interface WishOptions {
@@ -39,6 +40,7 @@ export function wishesOf(
     ...(justification !== undefined && { justification }),
     ...(prefixRule && { prefixRule }),
     confinement: confinementOf(settings),
+    isWritable: (path) => couldWrite(settings, path),
   };
 }
 
