@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { spawn } from '../os/index.ts';
 import { isAdministratorsFile } from './administrators-file.ts';
 import { stagePlace } from './stage-place.ts';
@@ -20,15 +21,22 @@ const INSTALL_BUBBLEWRAP = 'apt-get install -y bubblewrap';
 const ALLOW_NAMESPACES =
   'as root: sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000, and allow user namespaces in AppArmor';
 
-const PROC_ARGS: readonly string[] = [
-  '--proc',
-  '/proc',
-  // The files below these belong to uid 0, which a root server's commands have: they could set the kernel's parameters.
-  '--ro-bind',
-  '/proc/sys',
-  '/proc/sys',
-  ...['acpi', 'scsi'].flatMap((name) => ['--ro-bind-try', `/proc/${name}`, `/proc/${name}`]),
+/**
+ * A procfs of its own. The files below these directories belong to uid 0, which a root server's commands have: they could set
+ * the kernel's parameters. An empty one is left alone, as its mount costs 0.3 ms.
+ */
+const procArgs = (): readonly string[] => [
+  ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys'],
+  ...['/proc/acpi', '/proc/scsi'].filter((path) => !isEmpty(path)).flatMap((path) => ['--ro-bind-try', path, path]),
 ];
+
+function isEmpty(directory: string): boolean {
+  try {
+    return readdirSync(directory).length === 0;
+  } catch {
+    return false; // missing, or not to be told: it is mounted read-only if it is there
+  }
+}
 
 export interface Isolation {
   readonly proc: boolean;
@@ -43,7 +51,7 @@ export function isolationArgs({ proc, network, pids }: Isolation): readonly stri
     ...['--unshare-user', '--unshare-ipc'],
     ...(pids === 'own' ? ['--unshare-pid', '--as-pid-1'] : ['--ro-bind', '/proc', '/proc']),
     ...(network === 'own' ? ['--unshare-net'] : []),
-    ...(proc && pids === 'own' ? PROC_ARGS : []),
+    ...(proc && pids === 'own' ? procArgs() : []),
     ...['--cap-drop', 'ALL'],
   ];
 }
