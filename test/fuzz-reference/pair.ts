@@ -1,12 +1,17 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { referenceBinary } from '../support/reference.ts';
 import { announced, serverProgram, type TestServer } from '../support/server.ts';
 
 /** Where both servers see their scratch directory; the reference puts helpers below its home, and refuses to do so in `/tmp`. */
 export const SCRATCH = '/mnt/w';
+
+/** Where both servers see this checkout, which may be below the `/tmp` that they do not see. */
+const CHECKOUT = '/mnt/checkout';
+const checkout = fileURLToPath(new URL('../..', import.meta.url));
 
 /** One server behind a read-only root, with a scratch directory of its own in the place where the other has its own. */
 export class ConfinedServer implements AsyncDisposable {
@@ -27,7 +32,8 @@ export class ConfinedServer implements AsyncDisposable {
     writeFileSync(join(scratch, 'home/empty'), '');
     const startUp = 'export GREETING=hello\ngreet() { echo "greeted $1"; }\n';
     for (const name of ['.profile', '.bashrc']) writeFileSync(join(scratch, 'home', name), startUp);
-    const program = name === 'ours' ? [process.execPath, serverProgram] : [await referenceBinary(), 'exec-server'];
+    const program =
+      name === 'ours' ? [process.execPath, seen(serverProgram)] : [seen(await referenceBinary()), 'exec-server'];
     const view = [
       '--ro-bind',
       '/',
@@ -43,6 +49,9 @@ export class ConfinedServer implements AsyncDisposable {
       '--bind',
       scratch,
       SCRATCH,
+      '--ro-bind',
+      checkout,
+      CHECKOUT,
       // The start-up files of the machine take no part.
       '--ro-bind',
       join(scratch, 'home/empty'),
@@ -72,4 +81,10 @@ export class ConfinedServer implements AsyncDisposable {
     await this.#server.stop('SIGTERM');
     rmSync(this.scratch, { recursive: true, force: true });
   }
+}
+
+/** The path of a program in the view; one outside this checkout is where it is. */
+function seen(program: string): string {
+  const within = relative(checkout, program);
+  return within.startsWith('..') ? program : join(CHECKOUT, within);
 }
