@@ -66,13 +66,13 @@ export class ProcessTable implements AsyncDisposable {
 
   /** What to spawn for a start that wants its shell as start-up files make it. */
   async restoreShell(params: StartParams, network?: ProcessNetwork): Promise<Command> {
-    const request = this.#resolve(params, network);
+    const request = this.#resolveNew(params, network);
     return this.#shells.restore(params, request, network?.environment);
   }
 
   /** What the patterns of a start's sandbox hide, found while others are served. */
   async findDenied(params: StartParams, network?: ProcessNetwork): Promise<readonly string[] | undefined> {
-    const request = this.#resolve(params, network);
+    const request = this.#resolveNew(params, network);
     return params.sandbox ? findDenied(request, params.sandbox) : undefined;
   }
 
@@ -128,16 +128,13 @@ export class ProcessTable implements AsyncDisposable {
     return [...this.#processes.values()].filter(({ state }) => state.phase !== 'closed').map(({ mark }) => mark);
   }
 
-  #resolve(params: StartParams, network?: ProcessNetwork): Command {
-    return resolveStart(params, this.#options.ownEnvironment, this.#options.settings(), network);
-  }
-
   /** An id in use is named before a program that cannot be started, and after a request that cannot be understood. */
   #resolveNew(params: StartParams, network?: ProcessNetwork): Command {
     const { processId } = params;
-    const taken = this.#processes.has(processId);
+    const { ownEnvironment, settings } = this.#options;
+    const taken = this.#processes.has(processId) && !this.#isRepetition(params);
     try {
-      const request = this.#resolve(params, network);
+      const request = resolveStart(params, ownEnvironment, settings(), network);
       if (!taken) return request;
     } catch (error) {
       if (!taken || !(error instanceof ExecError && error.kind === 'internal')) throw error;

@@ -5,13 +5,13 @@ import type { SpawnOptions } from '../os/index.ts';
 /** Why a program that was to run at a terminal was not found, in the words of the reference; undefined if it is there. */
 export function explainSearch({ argv, cwd, env }: Omit<SpawnOptions, 'mark'>): string | undefined {
   const program = argv[0]!;
+  const folder = String(cwd).replaceAll(/\/{2,}/g, '/');
   if (/^\.{1,2}(?:\/|$)/.test(program)) {
-    const path = join(String(cwd), program);
+    const path = join(folder, program);
     const fault = faultOf(path, { folder: 'it is a directory', file: 'it is not executable' });
     return fault === 'none' ? undefined : `Unable to spawn ${path} because ${fault ?? 'it does not exist'}`;
   }
-  const faults =
-    env.PATH === undefined ? ['Unable to resolve the PATH'] : candidateFaults(String(cwd), program, env.PATH);
+  const faults = env.PATH === undefined ? ['Unable to resolve the PATH'] : candidateFaults(folder, program, env.PATH);
   return faults && `Unable to spawn ${program} because:\n${faults.join('\n')}`;
 }
 
@@ -20,7 +20,7 @@ function candidateFaults(cwd: string, program: string, path: string): string[] |
   for (const folder of path.split(':')) {
     const candidate = join(folder.startsWith('/') ? folder : join(cwd, folder), program);
     const fault = faultOf(candidate, {
-      folder: `${candidate} exists but is a directory`,
+      folder: `${candidate} exists but is a directory.`,
       file: `${candidate} exists but is not executable.`,
     });
     if (fault === 'none') return undefined;

@@ -149,6 +149,24 @@ describe('a start request', () => {
       -32602,
       "invalid sandbox permission path URI: 'file://host/z' is invalid on 'linux'",
     ],
+    [
+      { cwd: 'file://host/x', sandbox: { ...sandboxIn('file:///w'), cwd: null } },
+      -32602,
+      "sandbox cwd URI `file://host/x` is not valid on this exec-server host: 'file://host/x' is invalid on 'linux'",
+    ],
+    [
+      { cwd: 'file://host/x', sandbox: sandboxIn('file:///w'), shellSnapshot: noScope },
+      -32602,
+      "failed to prepare process sandbox: command cwd URI `file://host/x` is not valid on this host: 'file://host/x' is invalid on 'linux'",
+    ],
+    [
+      { argv: [], cwd: 'file://host/x', sandbox: sandboxIn('file:///w'), shellSnapshot: noScope },
+      -32602,
+      'argv must not be empty',
+    ],
+    [{ argv: [''], arg0: 'a\0b', sandbox: sandboxIn('file:///w') }, -32603, 'nul byte found in provided data'],
+    [{ argv: [''], env: { A: '\0' }, sandbox: sandboxIn('file:///w') }, -32603, 'data provided contains a nul byte'],
+    [{ argv: [''], tty: true, sandbox: sandboxIn('file:///w') }, -32603, 'missing program for PTY spawn'],
     [{ argv: ['/bin/echo', 'a\0b'] }, -32603, 'nul byte found in provided data'],
     [{ arg0: 'a\0b' }, -32603, 'nul byte found in provided data'],
     [{ env: { A: 'a\0b' } }, -32603, 'data provided contains a nul byte'],
@@ -166,6 +184,11 @@ describe('a start request', () => {
       'Unable to spawn nowhere because:\nNo viable candidates found in PATH "/bin"',
     ],
     [{ argv: ['./s\0h'], tty: true }, -32603, 'Unable to spawn /work dir/./s\0h because it does not exist'],
+    [
+      { argv: ['./s\0h'], cwd: 'file:///work//dir//', tty: true },
+      -32603,
+      'Unable to spawn /work/dir/./s\0h because it does not exist',
+    ],
     [
       { cwd: 'file:///C:/Users' },
       -32602,

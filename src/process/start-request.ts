@@ -36,19 +36,20 @@ export function resolveStart(
 ): Omit<SpawnOptions, 'mark'> {
   checkGate(params.mode === 'prepared' ? 'prepared' : 'direct', gates);
   const request = params.mode === 'prepared' ? params.request : params;
-  if (params.sandbox) checkPlaces(params.sandbox);
-  const cwd = nativeCwd(request.cwd);
+  const isSandboxed = params.sandbox != null;
+  if (params.sandbox) {
+    checkPlaces(params.sandbox, request.cwd);
+    checkArgv(request.argv);
+  }
+  const cwd = nativeCwd(request.cwd, isSandboxed);
   rewritableIn(params.shellSnapshot, request.argv);
-  if (request.argv.length === 0) throw new ExecError('invalidParams', 'argv must not be empty');
+  checkArgv(request.argv);
   if (params.networkProxy && !network) {
     throw new ExecError('invalidParams', 'sandbox intent cannot be enforced on this executor');
   }
   const io = resolveIo(params);
   const policy = params.mode === 'prepared' ? undefined : params.envPolicy;
   const env = childEnvironment(ownEnvironment, policy, { ...request.env, ...network?.environment });
-  if (request.argv[0] === '') {
-    throw new ExecError('internal', `missing program for ${io.type === 'pty' ? 'PTY' : 'pipe'} spawn`);
-  }
   const command = {
     argv: request.argv,
     ...(request.arg0 != null && { arg0: request.arg0 }),
@@ -57,7 +58,9 @@ export function resolveStart(
     env: io.type === 'pty' && env.SHELL === undefined ? { ...env, SHELL: accountShell() } : env,
     io,
   };
-  checkSpawnable(command, params.sandbox != null);
+  // In a sandbox the program that makes it is the one to be spawned.
+  const checks = isSandboxed ? [checkSpawnable, checkProgram] : [checkProgram, checkSpawnable];
+  for (const check of checks) check(command, isSandboxed);
   return command;
 }
 
@@ -111,14 +114,13 @@ function policyOf(command: Omit<SpawnOptions, 'mark'>, sandbox: Sandbox): Policy
 
 const cwdOf = (sandbox: Sandbox): PathUri | null | undefined => sandbox.cwd ?? sandbox.policyContext?.cwd;
 
-/** Every place that a sandbox names must be of this host, whether its entries ask for it or not. */
-function checkPlaces(sandbox: Sandbox): void {
+/** Every place that a sandbox names must be of this host, whether its entries ask for it or not; so must the one it is given. */
+function checkPlaces(sandbox: Sandbox, commandCwd: PathUri): void {
   const { permissions } = sandbox;
   if (permissions.type === 'managed' && permissions.file_system.type === 'restricted') {
     for (const { path } of permissions.file_system.entries) if (path.type === 'path') nativePolicyPath(path.path);
   }
-  const cwd = cwdOf(sandbox);
-  if (cwd) checkPlace('cwd', cwd);
+  checkPlace('cwd', cwdOf(sandbox) ?? commandCwd);
   for (const root of workspaceRootsOf(sandbox)) checkPlace('workspace root', root);
 }
 
@@ -168,6 +170,11 @@ function resolveIo({ io, tty, pipeStdin }: StartParams): ProcessIo {
   return io;
 }
 
+function checkProgram({ argv, io }: Omit<SpawnOptions, 'mark'>): void {
+  if (argv[0] !== '') return;
+  throw new ExecError('internal', `missing program for ${io.type === 'pty' ? 'PTY' : 'pipe'} spawn`);
+}
+
 /**
  * What the reference refuses before it spawns. At a terminal it looks for the program itself, unless a sandbox does, and never in
  * a default PATH; where a program is looked for, be it the one that makes the sandbox, arguments and variables get the same text.
@@ -189,12 +196,19 @@ function checkSpawnable(command: Omit<SpawnOptions, 'mark'>, isSandboxed: boolea
 
 const hasNul = (text: string): boolean => text.includes('\0');
 
-function nativeCwd(cwd: PathUri): string | Buffer {
+function checkArgv(argv: readonly string[]): void {
+  if (argv.length === 0) throw new ExecError('invalidParams', 'argv must not be empty');
+}
+
+function nativeCwd(cwd: PathUri, isSandboxed: boolean): string | Buffer {
   try {
     const path = cwd.toNative();
     return typeof path === 'string' ? path : Buffer.from(path);
   } catch (error) {
     const reason = (error as ExecError).message;
-    throw new ExecError('invalidParams', `cwd URI \`${cwd}\` is not valid on this exec-server host: ${reason}`);
+    const text = isSandboxed
+      ? `failed to prepare process sandbox: command cwd URI \`${cwd}\` is not valid on this host: ${reason}`
+      : `cwd URI \`${cwd}\` is not valid on this exec-server host: ${reason}`;
+    throw new ExecError('invalidParams', text);
   }
 }

@@ -30,11 +30,18 @@ const entry = z.object({
 });
 export type PermissionEntry = z.output<typeof entry>;
 
+const depth = z.number().check(
+  z.refine((value) => Number.isInteger(value) && value >= 1, {
+    error: ({ input }) =>
+      `${Number.isInteger(input) ? `invalid value: integer \`${input}\`` : 'invalid type: number'}, expected a nonzero usize`,
+  }),
+);
+
 const fileSystem = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('restricted'),
     entries: z.array(entry),
-    glob_scan_max_depth: optional(z.number().check(z.gte(1))),
+    glob_scan_max_depth: optional(depth),
   }),
   z.object({ type: z.literal('unrestricted') }),
 ]);

@@ -117,9 +117,15 @@ describe('starting a process', () => {
     expect(client.stray).toEqual([]);
   });
 
-  it('answers a repeated start with the same startId as the first time, and starts nothing', async () => {
+  it.each([
+    { argv: ['sh', '-c', 'echo started'] },
+    {
+      argv: ['/bin/bash', '-lc', 'echo started'],
+      shellSnapshot: { scopeId: 's', shell: { name: 'bash', path: '/bin/bash' } },
+    },
+  ])('answers a repeated start with the same startId as the first time, and starts nothing: %j', async (wanted) => {
     await using client = await connect(server.url);
-    const request = { ...usual, processId: 'once', startId: 's1', argv: ['sh', '-c', 'echo started'] };
+    const request = { ...usual, processId: 'once', startId: 's1', ...wanted };
     const process = client.track('once');
     const answers = [await client.call('process/start', request), await client.call('process/start', request)];
     await process.closed();

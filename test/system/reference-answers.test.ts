@@ -140,6 +140,16 @@ describe('a start that cannot succeed', () => {
       /^Unable to spawn passwd because:\n\/etc\/passwd exists but is not executable\.\nNo viable candidates found in PATH "\/etc"$/,
     ],
     [
+      { argv: ['etc'], tty: true, env: { PATH: '' } },
+      -32603,
+      /^Unable to spawn etc because:\n\/etc exists but is a directory\.\nNo viable candidates found in PATH ""$/,
+    ],
+    [
+      { argv: ['./none'], tty: true, cwd: 'file:///etc//init.d/..//' },
+      -32603,
+      /^Unable to spawn \/etc\/\.\/none because /,
+    ],
+    [
       { argv: ['sh', '-c', 'exit'], tty: true, env: {} },
       -32603,
       /^Unable to spawn sh because:\nUnable to resolve the PATH$/,
@@ -170,6 +180,39 @@ it('an id in use is named before a program that cannot be started', async () => 
   await using client = await connect(server.url);
   const { id } = await client.start({ argv: ['sleep', '900'] });
   const again = client.call('process/start', { processId: id, argv: [''], cwd: 'file:///', env: {}, tty: true });
+  await expect(again).rejects.toMatchObject({ code: -32600, message: `process ${id} already exists` });
+});
+
+it.each([
+  { shellSnapshot: { scopeId: 's', shell: { name: 'bash', path: '/bin/bash' } } },
+  {
+    sandbox: {
+      permissions: {
+        type: 'managed',
+        file_system: {
+          type: 'restricted',
+          entries: [
+            { path: { type: 'special', value: { kind: 'root' } }, access: 'read' },
+            { path: { type: 'glob_pattern', pattern: '/nowhere/**/x' }, access: 'deny' },
+          ],
+        },
+        network: 'restricted',
+      },
+      cwd: 'file:///',
+    },
+  },
+])('an id in use is named before the preparations of a start: %j', async (prepared) => {
+  await using client = await connect(server.url);
+  const { id } = await client.start({ argv: ['sleep', '900'] });
+  const again = client.call('process/start', {
+    processId: id,
+    argv: ['/bin/bash', '-lc', 'echo'],
+    arg0: 'a\0b',
+    cwd: 'file:///',
+    env: {},
+    tty: false,
+    ...prepared,
+  });
   await expect(again).rejects.toMatchObject({ code: -32600, message: `process ${id} already exists` });
 });
 
@@ -272,6 +315,19 @@ describe('a sandbox that names a place of another host', () => {
     await expect(remove('none', false)).rejects.toMatchObject({ code: -32004 });
     await expect(remove('d', true)).rejects.toMatchObject({ message: 'Read-only file system (os error 30)' });
   });
+});
+
+it.each([
+  ['0', 'invalid value: integer `0`, expected a nonzero usize'],
+  ['-1', 'invalid value: integer `-1`, expected a nonzero usize'],
+  ['1.5', 'invalid type: number, expected a nonzero usize'],
+])('a sandbox cannot look for patterns %s directories deep', async (depth, message) => {
+  await using client = await connect(server.url);
+  const fileSystem = `{"type":"restricted","entries":[],"glob_scan_max_depth":${depth}}`;
+  const sandbox = `{"permissions":{"type":"managed","file_system":${fileSystem},"network":"restricted"}}`;
+  client.raw(`{"id":5,"method":"fs/readFile","params":{"path":"file://${folder}/d/f","sandbox":${sandbox}}}`);
+  const answer = await client.strayUntil((answer) => 'id' in answer);
+  expect(answer).toMatchObject({ id: 5, error: { code: -32602, message } });
 });
 
 it('a discovery whose sandbox lacks its directory is refused as a whole', async () => {
