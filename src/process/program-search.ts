@@ -1,5 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { quoted } from '../base/index.ts';
 import type { SpawnOptions } from '../os/index.ts';
 
 /** Why a program that was to run at a terminal was not found, in the words of the reference; undefined if it is there. */
@@ -26,7 +27,7 @@ function candidateFaults(cwd: string, program: string, path: string): string[] |
     if (fault === 'none') return undefined;
     if (fault) faults.push(fault);
   }
-  return [...faults, `No viable candidates found in PATH ${JSON.stringify(path)}`];
+  return [...faults, `No viable candidates found in PATH ${quoted(path)}`];
 }
 
 /** Undefined when nothing is there. */

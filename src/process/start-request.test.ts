@@ -183,6 +183,11 @@ describe('a start request', () => {
       -32603,
       'Unable to spawn nowhere because:\nNo viable candidates found in PATH "/bin"',
     ],
+    [
+      { env: { PATH: 'a\0b' }, argv: ['sh'], tty: true },
+      -32603,
+      'Unable to spawn sh because:\nNo viable candidates found in PATH "a\\0b"',
+    ],
     [{ argv: ['./s\0h'], tty: true }, -32603, 'Unable to spawn /work dir/./s\0h because it does not exist'],
     [
       { argv: ['./s\0h'], cwd: 'file:///work//dir//', tty: true },
