@@ -36,12 +36,20 @@ static int move_up(struct removal *removal, int fd, const char *name)
     return renameat(fd, name, removal->top, refuge) < 0 ? -errno : 0;
 }
 
+/* Why a directory on which something is mounted cannot be removed. */
+static int explain_mounted(int parent, const char *name)
+{
+    return faccessat(parent, name, W_OK, 0) < 0 && errno == EROFS ? -EROFS : -EBUSY;
+}
+
 static int remove_directory(struct removal *removal, int parent, const char *name, unsigned depth)
 {
     if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
         return 0;
+    if (errno == EBUSY)
+        return explain_mounted(parent, name); /* nothing has been touched yet */
     if (errno != ENOTEMPTY && errno != EEXIST)
-        return -errno; /* where something is mounted nothing has been touched yet */
+        return -errno;
     if (depth >= DEPTH_LIMIT)
         return move_up(removal, parent, name);
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

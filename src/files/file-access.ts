@@ -1,5 +1,5 @@
 import { nativeFile } from '../os/index.ts';
-import type { Sandbox } from '../protocol/index.ts';
+import type { PathUri, Sandbox } from '../protocol/index.ts';
 import { HelperLaunchers, resolveFilePolicy, tryBubblewrap } from '../sandbox/index.ts';
 import { directEngine, type FileEngine, guardedEngine } from './file-engine.ts';
 import { FileHelper } from './file-helper.ts';
@@ -23,15 +23,15 @@ export class FileAccess implements AsyncDisposable {
     this.#launchers = launchers;
   }
 
-  engine(sandbox: Sandbox | null | undefined, mode: 'read' | 'write'): FileEngine {
+  engine(sandbox: Sandbox | null | undefined, mode: 'read' | 'write', paths: readonly PathUri[]): FileEngine {
     if (!sandbox) return directEngine;
-    const engine = this.#engine(sandbox, mode);
+    const engine = this.#engine(sandbox, mode, paths);
     if (!(engine instanceof FileHelper) || engine.started) return engine;
-    return tryingOut(engine, () => this.#engine(sandbox, mode));
+    return tryingOut(engine, () => this.#engine(sandbox, mode, paths));
   }
 
-  #engine(sandbox: Sandbox, mode: 'read' | 'write'): FileEngine {
-    const policy = resolveFilePolicy(sandbox, { mode, env: this.#env, program: nativeFile('fs-helper') });
+  #engine(sandbox: Sandbox, mode: 'read' | 'write', paths: readonly PathUri[]): FileEngine {
+    const policy = resolveFilePolicy(sandbox, { mode, paths, env: this.#env, program: nativeFile('fs-helper') });
     if (policy.kind === 'direct') return directEngine;
     if (policy.kind === 'guardedRead') return guardedEngine;
     return this.#helpers.get(policy.key, () => policy.launch(this.#launchers));

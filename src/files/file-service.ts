@@ -66,7 +66,8 @@ export class FileService implements AsyncDisposable {
     const request = { operation: 'open', paths: [path], flags: replace ? fileFlags.replace : 0 } as const;
     return this.#order.run([path.href], replace, () => {
       if (sandbox) requireCwd(sandbox); // before the handle is looked at, as in the reference
-      return this.#files.open(handleId, () => this.#access.engine(sandbox, replace ? 'write' : 'read'), request);
+      const engine = () => this.#access.engine(sandbox, replace ? 'write' : 'read', request.paths);
+      return this.#files.open(handleId, engine, request);
     });
   }
 
@@ -109,7 +110,7 @@ export class FileService implements AsyncDisposable {
   ): ResultText | Promise<ResultText> {
     const request = wireRequests[method](params);
     const { paths, mode, sandbox } = request;
-    const execute = () => this.#access.engine(sandbox, mode).execute(request);
+    const execute = () => this.#access.engine(sandbox, mode, paths).execute(request);
     return this.#order.run(paths.map(hrefOf), mode === 'write', places ? () => places.run(execute) : execute);
   }
 }

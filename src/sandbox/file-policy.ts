@@ -15,6 +15,8 @@ export type FilePolicy =
 
 export interface FilePolicyOptions {
   readonly mode: 'read' | 'write';
+  /** What the call is about. */
+  readonly paths: readonly PathUri[];
   /** The environment the server was started with. */
   readonly env: Readonly<Record<string, string>>;
   /** The program that is to be a helper. */
@@ -41,7 +43,7 @@ export function resolveFilePolicy(sandbox: Sandbox, options: FilePolicyOptions):
   const survey = new Survey();
   const resolved = policyOf(sandbox, env, survey);
   const policy = filePolicyOf(resolved, options, survey);
-  if (policy.kind === 'helper') checkPlaces(sandbox);
+  if (policy.kind === 'helper') checkPlaces(sandbox, options.paths);
   const repeatable = resolved.deniedGlobs.length === 0; // a search is no question
   resolutions[mode].set(sandbox, { env, secrets, policy, survey: repeatable ? survey.record() : undefined });
   return policy;
@@ -88,8 +90,12 @@ function identify(view: HelperView, survey: Survey): readonly unknown[] {
 
 const isBind = (option: string | undefined): boolean => /^--(ro-)?bind(-try)?$/.test(option ?? '');
 
-/** A helper works in the directories that its sandbox names: they must be of this host, whatever the entries ask for. */
-function checkPlaces(sandbox: Sandbox): void {
+/**
+ * A helper works in the directories that its sandbox names: they must be of this host, whatever the entries ask for. If the
+ * paths of the call are not, the reference names them first.
+ */
+function checkPlaces(sandbox: Sandbox, paths: readonly PathUri[]): void {
+  for (const path of paths) path.toNative();
   (sandbox.cwd ?? sandbox.policyContext?.cwd)?.toNative();
   try {
     for (const root of workspaceRootsOf(sandbox)) root.toNative();

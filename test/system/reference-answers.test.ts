@@ -307,6 +307,16 @@ describe('a sandbox that names a place of another host', () => {
     await client.call('fs/readFile', { path, sandbox: { ...sandbox, ...place } });
   });
 
+  it.each([
+    ['fs/createDirectory', { path: 'file://host/x' }],
+    ['fs/open', { path: 'file://host/x', handleId: 'h', mode: 'replace' }],
+    ['fs/copy', { sourcePath: 'file:///x', destinationPath: 'file://host/x', recursive: false }],
+  ])('is named after the path of a call that is of another host as well: %s', async (method, params) => {
+    await using client = await connect(server.url);
+    const call = client.call(method, { ...params, sandbox: { ...sandbox, cwd: 'file:///C:/x' } });
+    await expect(call).rejects.toMatchObject({ message: "'file://host/x' is invalid on 'linux'" });
+  });
+
   it('lets nothing be removed that is not there, read-only or not', async () => {
     await using client = await connect(server.url);
     const remove = (name: string, force: boolean) =>
@@ -328,6 +338,22 @@ it.each([
   client.raw(`{"id":5,"method":"fs/readFile","params":{"path":"file://${folder}/d/f","sandbox":${sandbox}}}`);
   const answer = await client.strayUntil((answer) => 'id' in answer);
   expect(answer).toMatchObject({ id: 5, error: { code: -32602, message } });
+});
+
+it('a directory that a sandbox makes read-only is not removed because it is read-only, empty or not', async () => {
+  await using client = await connect(server.url);
+  const remove = (name: string, access: string) => {
+    const entries = [
+      { path: { type: 'special', value: { kind: 'root' } }, access: 'read' },
+      { path: { type: 'path', path: `file://${folder}` }, access: 'write' },
+      { path: { type: 'path', path: `file://${folder}/${name}` }, access },
+    ];
+    const permissions = { type: 'managed', file_system: { type: 'restricted', entries }, network: 'restricted' };
+    return client.call('fs/remove', { path: `file://${folder}/${name}`, recursive: true, sandbox: { permissions } });
+  };
+  await mkdir(join(folder, 'hollow'));
+  await expect(remove('d', 'read')).rejects.toMatchObject({ message: 'Read-only file system (os error 30)' });
+  await expect(remove('hollow', 'read')).rejects.toMatchObject({ message: 'Read-only file system (os error 30)' });
 });
 
 it('a discovery whose sandbox lacks its directory is refused as a whole', async () => {
