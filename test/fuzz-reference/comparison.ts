@@ -74,17 +74,16 @@ class Comparison implements AsyncDisposable {
     const declared = declaredDifferences.find((difference) => isExplained(difference, step, reference, ours));
     if (!declared) return { step, reference, ours };
     this.#lane.onExplained(declared.row);
-    const { asReference, asOurs, resentToOurs } = declared;
+    const { asReference, asOurs, resentToOurs, sentToBoth } = declared;
     if (asReference) {
       const other = asReference(step);
-      if (isSame(step, other)) return { step, reference, ours };
       return this.#judge(other, await outcomeOf(this.#reference, other), asOurs?.(step, ours) ?? ours);
     }
     if (resentToOurs) {
       const other = resentToOurs(step);
-      if (isSame(step, other)) return { step, reference, ours };
       return this.#judge(other, reference, await outcomeOf(this.#ours, other));
     }
+    if (sentToBoth) return this.take(sentToBoth(step));
     await this.#agreeAgain(declared, step);
     return undefined;
   }
@@ -125,11 +124,16 @@ class Comparison implements AsyncDisposable {
   }
 }
 
-/** A declared difference explains other files only if it says so, or says how the reference gets the same ones. */
+/**
+ * A declared difference explains other files only if it says so, or says how the reference gets the same ones. One that says
+ * which request is answered alike explains nothing if that is the same request.
+ */
 function isExplained(difference: DeclaredDifference, step: Step, reference: Outcome, ours: Outcome): boolean {
-  const { parts = [], asReference, resentToOurs, explains } = difference;
+  const { parts = [], asReference, resentToOurs, sentToBoth, explains } = difference;
   const mayPart = asReference !== undefined || resentToOurs !== undefined || parts.includes('files');
-  return (mayPart || isSame(reference.files, ours.files)) && explains(step, reference, ours);
+  if (!(mayPart || isSame(reference.files, ours.files)) || !explains(step, reference, ours)) return false;
+  const other = asReference ?? resentToOurs ?? sentToBoth;
+  return other === undefined || !isSame(step, other(step));
 }
 
 /** What came of a step, and the files as they are then. */

@@ -14,6 +14,8 @@ export interface DeclaredDifference {
   readonly asOurs?: (step: Step, ours: Outcome) => Outcome;
   /** The request that must get from ours, which refused this one, what the reference gave. */
   readonly resentToOurs?: (step: Step) => Step;
+  /** The request, which changes nothing, that must get the same from both. */
+  readonly sentToBoth?: (step: Step) => Step;
   /** What may be in another state afterwards, and is then brought together again. */
   readonly parts?: readonly Part[];
 }
@@ -38,7 +40,7 @@ const mistake = (outcome: Outcome): string =>
   messageOf(outcome)
     .replace(/,? expected .*$/s, '')
     .replace(/^invalid value: map$/, 'invalid type: map')
-    .replace(/^invalid type: (?:integer|floating point) `[^`]*`$/, 'invalid type: number');
+    .replace(/^invalid type: (?:integer|floating point) `[^`]*`(?: as [ui]128)?$/, 'invalid type: number');
 
 /** A name of a choice that is written as an object: the reference takes the member for the name. */
 const isVariantAsMap = (reference: Outcome, ours: Outcome): boolean =>
@@ -60,18 +62,27 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       isVariantAsMap(reference, ours),
   },
   {
-    row: 'a number that is spelled like no double is a map',
-    explains: (step, reference, ours) =>
-      ['1e400', '1e3'].some((number) => JSON.stringify(step).includes(literal(number))) &&
-      messageOf(reference) === 'missing field `type`' &&
-      messageOf(ours) === 'invalid type: number, expected a map',
+    row: 'within a permission profile a number with an exponent is a map',
+    explains: (_step, reference, ours) =>
+      isAboutShape(reference) &&
+      /^(?:missing field `|invalid type: map, |unknown variant `\$serde_json::private::Number`)/.test(
+        messageOf(reference),
+      ) &&
+      /^invalid type: number, /.test(messageOf(ours)),
+    asReference: (step) => withProfiles(step, (_name, value) => (EXPONENTS.includes(String(value)) ? 1.5 : value)),
+  },
+  {
+    row: 'within a permission profile takes a number for a `type` or `kind`',
+    explains: (_step, _reference, ours) => messageOf(ours) === 'invalid type: number, expected a string',
+    asReference: (step) =>
+      withProfiles(step, (name, value) => (/^(?:type|kind)$/.test(name) && isIndex(value) ? -1 : value)),
   },
   {
     row: 'within a permission profile refuses whole numbers beyond 64 bits',
-    explains: (step, reference) =>
-      JSON.stringify(step).includes(literal(BEYOND)) &&
-      messageOf(reference) === `invalid type: integer \`${BEYOND}\` as u128, expected any value`,
-    asReference: (step) => JSON.parse(JSON.stringify(step).replaceAll(`"${literal(BEYOND)}"`, '7')) as Step,
+    explains: (_step, reference) =>
+      /^invalid type: integer `-?\d{19,}` as [ui]128, expected any value$/.test(messageOf(reference)),
+    asReference: (step) =>
+      withProfiles(step, (_name, value) => (value === literal(BEYOND) ? 7 : value === literal(BELOW) ? -7 : value)),
   },
   {
     row: 'checks the base64 of `fs/writeFile` after the sandbox',
@@ -101,6 +112,12 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
     asReference: (step) => changed(step, withUris),
   },
   {
+    row: 'ignores unknown members of a request',
+    explains: (step, _reference, ours) =>
+      JSON.stringify(step).includes('"sandboxMode":') && /^unknown field `sandboxMode`/.test(messageOf(ours)),
+    resentToOurs: (step) => withoutSandboxMode(step),
+  },
+  {
     row: 'refuses the `sandboxPolicy` objects of spring 2026',
     explains: (step, reference, ours) =>
       hasOlderSandbox(step) &&
@@ -115,15 +132,8 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
   },
   {
     row: 'refuses the `sandboxPolicy` objects of spring 2026',
-    explains: (step, reference) =>
-      messageOf(reference) === 'missing field `windowsSandboxLevel`' && !isSame(step, withLevels(step)),
+    explains: (_step, reference) => messageOf(reference) === 'missing field `windowsSandboxLevel`',
     asReference: (step) => withLevels(step),
-  },
-  {
-    row: 'ignores unknown members of a request',
-    explains: (step, _reference, ours) =>
-      JSON.stringify(step).includes('"sandboxMode":') && /^unknown field `sandboxMode`/.test(messageOf(ours)),
-    resentToOurs: (step) => withoutSandboxMode(step),
   },
   {
     row: 'a sandboxed command that does not exist exits 101',
@@ -165,11 +175,9 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
     row: 'a sandboxed file call finds missing protected names',
     explains: (step, reference, ours) =>
       param(step, 'sandbox') != null &&
-      [param(step, 'path'), param(step, 'sourcePath'), param(step, 'destinationPath')].some((path) =>
-        /\/\.(?:git|codex)/.test(String(path)),
-      ) &&
+      paths(step).some((path) => /\/\.(?:git|codex)/.test(path)) &&
       (/^Read-only file system/.test(messageOf(ours)) || codeOf(ours) === -32004) &&
-      (!isSame(reference.result, {}) || createsProtected(step)),
+      (!isSame(reference.result, {}) || createsProtected(step, ours)),
   },
   {
     row: 'a sandboxed file call finds missing protected names',
@@ -177,21 +185,40 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       method(step) === 'fs/copy' &&
       param(step, 'sandbox') != null &&
       param(step, 'recursive') === true &&
-      /\/\.(?:git|codex)[/.]*$/.test(String(param(step, 'sourcePath'))) &&
+      isProtectedPath(param(step, 'sourcePath')) &&
       isSame(reference.result, {}) &&
       codeOf(ours) === -32004,
     parts: ['files'],
   },
   {
+    row: 'a sandboxed file call finds a missing denied path',
+    explains: (step, reference, ours) =>
+      paths(step).some((path) => isInMissingDenied(path, step, ours)) &&
+      /^(?:Not a directory|File exists|Resource busy) \(os error \d+\)$/.test(messageOf(reference)) &&
+      (isRefusedAsMissing(ours) || (method(step) === 'fs/remove' && isSame(ours.result, {}))),
+  },
+  {
+    row: 'a sandboxed file call finds a missing denied path',
+    explains: (step, reference, ours) =>
+      missingDenied(step, ours).includes(linkedPlaceOf(String(param(step, 'sourcePath') ?? param(step, 'path')))) &&
+      reference.result !== undefined &&
+      codeOf(ours) === -32004 &&
+      (method(step) === 'fs/copy' || isSame(reference.files, ours.files)),
+    parts: ['files', 'session'],
+  },
+  {
+    row: 'a sandboxed file call finds a missing denied path',
+    explains: (step, reference, ours) =>
+      /^fs\/(?:readDirectory|walk)$/.test(method(step)) &&
+      missingDenied(step, ours).length > 0 &&
+      isSame(withoutDenied(withoutProtected(reference.result), step, ours), ours.result),
+  },
+  {
     row: 'a sandboxed write to a denied file in a read-only place',
     explains: (step, reference, ours) =>
-      (param(step, 'sandbox', 'permissions', 'file_system', 'entries') as unknown[] | undefined)?.some(
-        (entry) =>
-          /^(?:deny|none)$/.test(String(memberOf(entry, 'access'))) &&
-          [param(step, 'path'), param(step, 'destinationPath')].some((path) =>
-            placeOf(path).startsWith(placeOf(memberOf(entry, 'path', 'path'))),
-          ),
-      ) === true &&
+      deniedPlaces(step).some((place) =>
+        [param(step, 'path'), param(step, 'destinationPath')].some((path) => placeOf(path).startsWith(place)),
+      ) &&
       messageOf(reference) === 'Read-only file system (os error 30)' &&
       messageOf(ours) === 'Permission denied (os error 13)',
   },
@@ -206,6 +233,17 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
     parts: ['files'],
   },
   {
+    row: '`fs/remove` of a directory that is a writable root',
+    explains: (step, reference, ours) =>
+      method(step) === 'fs/remove' &&
+      param(step, 'recursive') !== false &&
+      writableRoots(step).includes(placeOf(param(step, 'path'))) &&
+      messageOf(reference) === 'Resource busy (os error 16)' &&
+      messageOf(ours) === 'Read-only file system (os error 30)' &&
+      (reference.files as string[]).every((file) => (ours.files as string[]).includes(file)),
+    parts: ['files'],
+  },
+  {
     row: 'a sandboxed file call finds missing protected names',
     explains: (step, reference, ours) =>
       param(step, 'sandbox') != null &&
@@ -213,14 +251,28 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       isSame(withoutProtected(reference.result), ours.result),
   },
   {
+    row: 'a sandboxed file call finds missing protected names',
+    explains: (step, reference, ours) =>
+      param(step, 'sandbox') != null &&
+      method(step) === 'fs/walk' &&
+      memberOf(reference.result, 'truncated') === true &&
+      !isSame(withoutProtected(reference.result), reference.result) &&
+      isPartOf(withoutProtected(reference.result), ours.result),
+    sentToBoth: (step) =>
+      changed(step, (params) => ({
+        ...params,
+        options: { ...(params.options as Params), maxDirectories: 10_000, maxEntries: 50_000 },
+      })),
+  },
+  {
     row: '`fs/remove` of a directory that a sandbox makes read-only',
     explains: (step, reference, ours) =>
       method(step) === 'fs/remove' &&
-      (param(step, 'sandbox', 'permissions', 'file_system', 'entries') as unknown[] | undefined)?.some(
+      entriesOf(step).some(
         (entry) =>
           memberOf(entry, 'access') === 'read' &&
           placeOf(memberOf(entry, 'path', 'path')) === placeOf(param(step, 'path')),
-      ) === true &&
+      ) &&
       messageOf(reference) === 'Resource busy (os error 16)' &&
       messageOf(ours) === 'Read-only file system (os error 30)',
   },
@@ -310,6 +362,22 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
     parts: ['process'],
   },
   {
+    // While the command of the reference runs, its mount points are on the disk.
+    row: 'starts a tty command in the home directory',
+    explains: (step, reference, ours) =>
+      method(step) === 'process/start' &&
+      param(step, 'tty') === true &&
+      param(step, 'sandbox') != null &&
+      !isDirectory(param(step, 'cwd'), ours) &&
+      /^(?:Not a directory|No such file or directory) /.test(messageOf(ours)) &&
+      reference.ready === true &&
+      isSame(
+        (reference.files as string[]).filter((file) => !MOUNT_POINT.test(file)),
+        ours.files,
+      ),
+    parts: ['process', 'files'],
+  },
+  {
     row: 'at a terminal starts what the kernel cannot execute',
     explains: (step, reference, ours) =>
       method(step) === 'process/start' &&
@@ -389,10 +457,23 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
 
 let fresh = 0;
 
-/** The greatest number of 64 bits, the one after it, and the greatest of them that a double holds. */
+/** The greatest number of 64 bits, the one after it, the one before the least, and the greatest that a double holds. */
 const GREATEST = '18446744073709551615';
 const BEYOND = '18446744073709551616';
+const BELOW = '-9223372036854775809';
 const GREATEST_DOUBLE = '18446744073709549568';
+
+const EXPONENTS = ['1e3', '1e400'].map(literal);
+
+/** Whether a value can be the place of a name in a list. */
+const isIndex = (value: unknown): boolean =>
+  typeof value === 'number' ? Number.isInteger(value) && value >= 0 : /^literal:\d+$/.test(String(value));
+
+/** The step with other values in its permission profiles. */
+const withProfiles = (step: Step, change: (name: string, value: unknown) => unknown): Step =>
+  JSON.parse(JSON.stringify(step), (name, value: unknown) =>
+    name === 'permissions' ? JSON.parse(JSON.stringify(value), change) : value,
+  ) as Step;
 
 /** The step with the level that the reference wants in every sandbox. */
 const withLevels = (step: Step): Step =>
@@ -408,11 +489,19 @@ const withoutSandboxMode = (step: Step): Step =>
 
 /** Whether a URI names a directory among the files that were there after a step. */
 function isDirectory(uri: unknown, { files }: Outcome): boolean {
+  const name = nameOf(uri);
+  return name === '' || (files as string[]).some((file) => file.startsWith(`${name}/ `));
+}
+
+/** Whether it names one in which there is nothing. */
+const isEmptyDirectory = (uri: unknown, ours: Outcome): boolean =>
+  isDirectory(uri, ours) && (ours.files as string[]).filter((file) => file.startsWith(`${nameOf(uri)}/`)).length === 1;
+
+/** What a URI names, as files are listed: empty for the scratch directory itself, undefined for places elsewhere. */
+function nameOf(uri: unknown): string | undefined {
   const place = URL.canParse(String(uri)) ? placeOf(new URL(String(uri)).pathname) : '';
-  const name = /^\/mnt\/w\/[^/]+(?:\/(.*))?$/.exec(place.replace(/\/link$/, '/folder'));
-  return (
-    name !== null && (name[1] === undefined || (files as string[]).some((file) => file.startsWith(`${name[1]}/ `)))
-  );
+  const found = /^\/mnt\/w\/[^/]+(?:\/(.*))?$/.exec(place.replace(/\/link$/, '/folder'));
+  return found ? (found[1] ?? '') : undefined;
 }
 
 const withoutPlace = (outcome: Outcome): string => outputOf(outcome).replaceAll(/\S*\/(?=program\b)/g, '');
@@ -434,21 +523,96 @@ function withItsName(step: Step, ours: Outcome): Outcome {
   return { ...ours, output: { ...(ours.output as object), pty } };
 }
 
+/** How an empty directory that stands for a protected name is listed. */
+const MOUNT_POINT = /(?:^|\/)\.(?:git|agents|codex|aws)\/ 755$/;
+
+/** The paths that a file call is about. */
+const paths = (step: Step): string[] =>
+  [param(step, 'path'), param(step, 'sourcePath'), param(step, 'destinationPath')]
+    .filter((path) => path !== undefined)
+    .map(String);
+
+/** The entries of a sandbox, if it has a list of them. */
+const entriesOf = (step: Step): unknown[] =>
+  [param(step, 'sandbox', 'permissions', 'file_system', 'entries')].filter(Array.isArray).flat();
+
+/** The places that a sandbox denies by their path. */
+const deniedPlaces = (step: Step): string[] =>
+  entriesOf(step)
+    .filter((entry) => /^(?:deny|none)$/.test(String(memberOf(entry, 'access'))))
+    .map((entry) => placeOf(memberOf(entry, 'path', 'path')));
+
+/** The places that a sandbox makes writable as a whole. */
+function writableRoots(step: Step): string[] {
+  const roots = [param(step, 'sandbox', 'workspaceRoots') ?? param(step, 'sandbox', 'cwd')].flat();
+  return entriesOf(step)
+    .filter((entry) => memberOf(entry, 'access') === 'write')
+    .flatMap((entry) => {
+      const subpath = memberOf(entry, 'path', 'value', 'subpath');
+      const path = memberOf(entry, 'path', 'path');
+      return path === undefined ? roots.map((root) => (subpath === undefined ? root : `${root}/${subpath}`)) : [path];
+    })
+    .map(placeOf);
+}
+
+/** Those of the denied places where there is nothing. */
+const missingDenied = (step: Step, { files }: Outcome): string[] =>
+  deniedPlaces(step).filter((place) => {
+    const name = /^\/mnt\/w\/[^/]+\/(.+)$/.exec(place)?.[1];
+    return (
+      name !== undefined &&
+      !(files as string[]).some((file) => file.startsWith(name) && /^\/? /.test(file.slice(name.length)))
+    );
+  });
+
+const linkedPlaceOf = (path: string): string => placeOf(path).replace(/\/link$/, '/folder');
+
+const isInMissingDenied = (path: string, step: Step, ours: Outcome): boolean =>
+  missingDenied(step, ours).some((place) => `${linkedPlaceOf(path)}/`.startsWith(`${place}/`));
+
+const isRefusedAsMissing = (ours: Outcome): boolean =>
+  codeOf(ours) === -32004 || messageOf(ours) === 'Read-only file system (os error 30)';
+
+/** What was found, without the empty files that stand for denied paths in a view of the reference, and links to them. */
+const withoutDenied = (result: unknown, step: Step, ours: Outcome): unknown =>
+  JSON.parse(JSON.stringify(result ?? null), (_name, value: unknown) =>
+    Array.isArray(value)
+      ? value.filter((entry) => {
+          const path = memberOf(entry, 'path') ?? `${placeOf(param(step, 'path'))}/${memberOf(entry, 'fileName')}`;
+          const isFile = memberOf(entry, 'kind') === 'file' || memberOf(entry, 'isFile') === true;
+          return !(isFile && missingDenied(step, ours).includes(linkedPlaceOf(String(path))));
+        })
+      : value,
+  );
+
 /** What was found, without the empty directories that stand for protected names in a view of the reference. */
 const withoutProtected = (result: unknown): unknown =>
   JSON.parse(JSON.stringify(result ?? null), (_name, value: unknown) =>
     Array.isArray(value) ? value.filter((entry) => !isProtectedDirectory(entry)) : value,
   );
 
+/** Whether a walk found nothing but what another found, in the same order. */
+function isPartOf(walk: unknown, other: unknown): boolean {
+  const rest = [...((memberOf(other, 'entries') ?? []) as unknown[])].map((entry) => JSON.stringify(entry));
+  const found = ((memberOf(walk, 'entries') ?? []) as unknown[]).map((entry) => rest.indexOf(JSON.stringify(entry)));
+  return found.every((at, index) => at > (found[index - 1] ?? -1));
+}
+
 const isProtectedDirectory = (entry: unknown): boolean =>
   (memberOf(entry, 'isDirectory') === true || memberOf(entry, 'kind') === 'directory') &&
   /(?:^|\/)\.(?:git|agents|codex|aws)$/.test(String(memberOf(entry, 'fileName') ?? memberOf(entry, 'path')));
 
-/** Whether a directory is asked for that the reference has made up in the view already. */
-const createsProtected = (step: Step): boolean =>
-  method(step) === 'fs/createDirectory' &&
-  param(step, 'recursive') !== false &&
-  /\/\.(?:git|codex)[/.]*$/.test(String(param(step, 'path')));
+/** Whether a directory is asked for that the reference has made up in the view already, with nothing to be put into it. */
+const createsProtected = (step: Step, ours: Outcome): boolean =>
+  (method(step) === 'fs/createDirectory' &&
+    param(step, 'recursive') !== false &&
+    isProtectedPath(param(step, 'path'))) ||
+  (method(step) === 'fs/copy' &&
+    param(step, 'recursive') === true &&
+    isEmptyDirectory(param(step, 'sourcePath'), ours) &&
+    isProtectedPath(param(step, 'destinationPath')));
+
+const isProtectedPath = (path: unknown): boolean => /\/\.(?:git|codex)[/.]*$/.test(String(path));
 
 const isGiven = ([name, value]: [string, unknown]): boolean => value !== null || !notNull.includes(name);
 
