@@ -3,7 +3,8 @@ import { deferred } from '../base/index.ts';
 import { ChildEvents } from '../os/child-events.ts';
 import type { Child, ExitStatus } from '../os/index.ts';
 import type { Confined } from '../sandbox/index.ts';
-import { ManagedProcess, type ProcessAudience } from './managed-process.ts';
+import { ManagedProcess } from './managed-process.ts';
+import type { ProcessAudience } from './process-audience.ts';
 
 /** A child that does what a test says. */
 class ScriptedChild implements Child {
@@ -41,6 +42,7 @@ describe('a managed process', () => {
       },
       probe: () => {},
       wantsDenials: false,
+      answers: async () => true,
     };
     const process = new ManagedProcess({
       processId: 'p',

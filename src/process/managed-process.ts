@@ -16,20 +16,11 @@ import { ChunkKeepers } from './chunk-keepers.ts';
 import { InputBudget } from './input-budget.ts';
 import { OutputFrames, readResultParts } from './output-frames.ts';
 import { OutputSnapshots } from './output-snapshots.ts';
+import type { ProcessAudience } from './process-audience.ts';
 import { ProcessInput } from './process-input.ts';
 import { type RetainedChunk, RetainedOutput } from './retained-output.ts';
 import { signalNumbers } from './signal-numbers.ts';
 import { deniedIn, exitCodeOf, next, type ProcessEvent, type ProcessState } from './state.ts';
-
-/** Where the events of a process go: the client of its session, if one is attached. */
-export interface ProcessAudience {
-  /** Passes on a message; the promise, if any, resolves when there is room for more. */
-  send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void>;
-  /** Whether the client has asked for the refusals of sandboxes. */
-  readonly wantsDenials: boolean;
-  /** Asks the client to confirm what it has received. */
-  probe(): void;
-}
 
 export interface ManagedProcessOptions {
   readonly processId: string;

@@ -1,15 +1,39 @@
 import { describe, expect, it } from 'vitest';
-import { silentLogger } from '../base/index.ts';
+import { type Deferred, deferred, silentLogger } from '../base/index.ts';
 import { claimServerNumber, familyMark } from '../os/index.ts';
 import { PathUri } from '../protocol/index.ts';
 import { CommandLaunchers } from '../sandbox/index.ts';
 import { ProcessTable, type ProcessTableOptions } from './process-table.ts';
 
-async function tableWithClosed(closedProcessMs: number, detachedMs?: number) {
+/** A client that is asked for signs of life. */
+class Client {
+  readonly #asked: Deferred<boolean>[] = [];
+  #next = deferred();
+
+  readonly answers = (): Promise<boolean> => {
+    const answer = deferred<boolean>();
+    this.#asked.push(answer);
+    this.#next.resolve();
+    return answer.promise;
+  };
+
+  /** Resolves when the client has been asked, with a function that gives its answer and lets it take effect. */
+  async asked(): Promise<(answer: boolean) => Promise<void>> {
+    if (this.#asked.length === 0) await this.#next.promise;
+    this.#next = deferred();
+    const question = this.#asked.shift()!;
+    return async (answer) => {
+      question.resolve(answer);
+      await new Promise(setImmediate);
+    };
+  }
+}
+
+async function tableWithClosed(closedProcessMs: number, detachedMs?: number, answers = async () => true) {
   const server = claimServerNumber();
   let marks = 0;
   const table = new ProcessTable({
-    audience: { send: () => {}, probe: () => {}, wantsDenials: false },
+    audience: { send: () => {}, probe: () => {}, wantsDenials: false, answers },
     ownEnvironment: {},
     settings: () => ({
       retainedOutputBytesPerProcess: 1024,
@@ -54,6 +78,36 @@ describe('a closed process', () => {
     await using table = await tableWithClosed(10, 60_000);
     table.attached();
     await later();
+    expect(table.get('p')).toBeUndefined();
+  });
+
+  it('is kept until its client gives a sign of life', async () => {
+    const client = new Client();
+    await using table = await tableWithClosed(10, undefined, client.answers);
+    await (await client.asked())(false);
+    const answer = await client.asked();
+    expect(table.get('p')).toBeDefined();
+    await answer(true);
+    expect(table.get('p')).toBeUndefined();
+  });
+
+  it('whose client was lost before it gave a sign of life is kept for as long as the session can be resumed', async () => {
+    const client = new Client();
+    await using table = await tableWithClosed(10, undefined, client.answers);
+    const answer = await client.asked();
+    table.detached(60_000);
+    await answer(true);
+    expect(table.get('p')).toBeDefined();
+  });
+
+  it('can be read by a client that takes its session over, whatever the client before has answered', async () => {
+    const client = new Client();
+    await using table = await tableWithClosed(10, undefined, client.answers);
+    const answer = await client.asked();
+    table.attached();
+    await answer(true);
+    expect(table.get('p')).toBeDefined();
+    await (await client.asked())(true);
     expect(table.get('p')).toBeUndefined();
   });
 });

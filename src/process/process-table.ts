@@ -3,7 +3,8 @@ import { type Child, osErrorText, SpawnError, type SpawnOptions, spawn } from '.
 import { ExecError, type Params, type Result, SERVER_STOPPING } from '../protocol/index.ts';
 import type { CommandLaunchers, Confined } from '../sandbox/index.ts';
 import { InputBudget } from './input-budget.ts';
-import { ManagedProcess, type ProcessAudience } from './managed-process.ts';
+import { ManagedProcess } from './managed-process.ts';
+import type { ProcessAudience } from './process-audience.ts';
 import { explainSearch } from './program-search.ts';
 import { ShellSnapshots } from './shell-snapshot.ts';
 import { confineStart, findDenied, type ProcessNetwork, resolveStart, type StartGates } from './start-request.ts';
@@ -39,6 +40,13 @@ export interface Preparations {
 }
 type Command = Omit<SpawnOptions, 'mark'>;
 
+interface Closed {
+  readonly processId: string;
+  forgetAt: number;
+  /** Whether its client was told of the end, and has not shown since that it is there. */
+  mayBeMissed: boolean;
+}
+
 /** Closed processes kept for late readers, so that a client starting thousands cannot fill the memory. */
 const CLOSED_PROCESSES = 8192;
 const CLOSED_OUTPUT_BYTES = 64 * 1024 * 1024;
@@ -50,8 +58,9 @@ export class ProcessTable implements AsyncDisposable {
   readonly #shells: ShellSnapshots;
   readonly #repeatable = new Map<string, { startId: string; request: string }>();
   /** Closed processes in the order they closed, each with the moment it may be forgotten. */
-  readonly #closed: { processId: string; forgetAt: number }[] = [];
-  /** While nobody is attached: until when somebody can come back and read what ended meanwhile. */
+  readonly #closed: Closed[] = [];
+  #attachedAt = 0;
+  /** While no client is attached: until when one can come back and read what ended meanwhile. */
   #detachedUntil: number | undefined;
   #closedBytes = 0;
   #started = false;
@@ -200,41 +209,60 @@ export class ProcessTable implements AsyncDisposable {
     return earlier !== undefined && params.startId === earlier.startId && requestText(params) === earlier.request;
   }
 
-  /** Nobody is attached for at most so long: what ends meanwhile is kept for the whole time. */
+  /** No client is attached for at most so long, and one that comes back can read what it may have missed. */
   detached(forMs: number): void {
-    this.#detachedUntil = performance.now() + forMs;
+    const until = performance.now() + forMs;
+    this.#detachedUntil = until;
+    for (const closed of this.#closed) if (closed.mayBeMissed) closed.forgetAt = Math.max(closed.forgetAt, until);
   }
 
   /** A client is attached again, and has the usual time to read what was kept only because none was. */
   attached(): void {
     const detachedUntil = this.#detachedUntil;
     this.#detachedUntil = undefined;
-    if (detachedUntil === undefined) return;
-    const forgetAt = performance.now() + this.#options.closedProcessMs;
-    for (const closed of this.#closed) if (closed.forgetAt === detachedUntil) closed.forgetAt = forgetAt;
-    if (!this.#forgetTimer) return;
-    clearTimeout(this.#forgetTimer);
-    this.#forgetTimer = this.#forgetLater();
+    this.#attachedAt = performance.now();
+    for (const closed of this.#closed) {
+      if (!closed.mayBeMissed && closed.forgetAt !== detachedUntil) continue;
+      closed.mayBeMissed = true;
+      closed.forgetAt = this.#attachedAt + this.#options.closedProcessMs;
+    }
+    this.#forgetLater();
   }
 
-  #onClosed(process: ManagedProcess): void {
+  #onClosed({ processId, retainedBytes }: ManagedProcess): void {
     const forgetAt = Math.max(performance.now() + this.#options.closedProcessMs, this.#detachedUntil ?? 0);
-    this.#closed.push({ processId: process.processId, forgetAt });
-    this.#closedBytes += process.retainedBytes;
+    this.#closed.push({ processId, forgetAt, mayBeMissed: this.#detachedUntil === undefined });
+    this.#closedBytes += retainedBytes;
     while (this.#hasTooManyClosed()) this.#forgetOldest();
-    this.#forgetTimer ??= this.#forgetLater();
+    if (!this.#forgetTimer) this.#forgetLater();
   }
 
-  #forgetLater(): NodeJS.Timeout {
-    const timer = setTimeout(
-      () => {
-        const now = performance.now();
-        while (this.#closed[0] && this.#closed[0].forgetAt <= now) this.#forgetOldest();
-        this.#forgetTimer = this.#closed.length > 0 ? this.#forgetLater() : undefined;
-      },
-      Math.max(0, this.#closed[0]!.forgetAt - performance.now()),
-    );
-    return timer.unref();
+  #forgetLater(): void {
+    clearTimeout(this.#forgetTimer);
+    const [first] = this.#closed;
+    const waitMs = (first?.forgetAt ?? 0) - performance.now();
+    this.#forgetTimer = first && setTimeout(() => void this.#forgetDue(), Math.max(0, waitMs)).unref();
+  }
+
+  async #forgetDue(): Promise<void> {
+    const now = performance.now();
+    const isDue = (): boolean => this.#closed[0] !== undefined && this.#closed[0].forgetAt <= now;
+    const isMissed = (): boolean => this.#detachedUntil === undefined && this.#closed[0]!.mayBeMissed;
+    if (isDue() && isMissed()) await this.#askClient(now);
+    while (isDue() && !isMissed()) this.#forgetOldest();
+    this.#forgetLater();
+  }
+
+  /** A client that gives no sign of life may have lost its connection without a word, and resume its session later. */
+  async #askClient(now: number): Promise<void> {
+    const announced = [...this.#closed];
+    const hasAnswered = await this.#options.audience.answers();
+    if (this.#attachedAt > now) return; // another client, which was told nothing of them
+    const forgetAt = performance.now() + this.#options.closedProcessMs;
+    for (const closed of announced) {
+      if (hasAnswered) closed.mayBeMissed = false;
+      else if (closed.forgetAt <= now) closed.forgetAt = forgetAt;
+    }
   }
 
   /** The one that closed last stays, however much it printed. */

@@ -95,6 +95,10 @@ export class Session implements ProcessAudience, AsyncDisposable {
     this.#client?.link.probe();
   }
 
+  async answers(): Promise<boolean> {
+    return (await this.#client?.link.answers?.(limits.takeOverProbeMs)) ?? true;
+  }
+
   /** Asks the client, on the connection it has now; gives the wire form of its answer. */
   async request(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
     signal.throwIfAborted();
