@@ -91,13 +91,18 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   const stop = new AbortController();
   using faults = handleFaults(log, stop);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
-  const graceMs = settings.shutdownGracePeriodMs ?? defaultConfig.shutdownGracePeriodMs;
+  let { shutdownGracePeriodMs } = settings;
+  const graceMs = (): number => shutdownGracePeriodMs ?? defaultConfig.shutdownGracePeriodMs;
   endBy(stop.signal, { graceMs, exitCode: () => (faults.isFatal ? 1 : 0), log });
   const reread = () => readSettings(values, process.env, values.config as string | undefined);
   if (values.remote !== undefined) {
     const { serveRemotely } = await import('./remote-command.ts');
     const changes: RemoteCommandOptions['changes'] = (change) =>
-      reloadOnHangup(async () => change(await reread()), log);
+      reloadOnHangup(async () => {
+        const next = await reread();
+        change(next);
+        ({ shutdownGracePeriodMs } = next);
+      }, log);
     await serveRemotely({ values: values as RemoteValues, settings, log, changes }, stop.signal);
     return faults.isFatal ? 1 : 0;
   }
@@ -114,6 +119,7 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
         reloadOnHangup(async () => {
           const config = await reread();
           change({ config, auth: rereadAuth() });
+          ({ shutdownGracePeriodMs } = config);
         }, log),
     },
     stop.signal,

@@ -6,11 +6,18 @@ import { stopTimes } from '../server/index.ts';
  * Ends this process when an orderly stop takes longer than the grace: a copy on a thread, or a child that a tracer holds, may never
  * end. The guardian kills what is left then.
  */
-export function endBy(signal: AbortSignal, options: { graceMs: number; exitCode: () => number; log: Logger }): void {
-  const { graceMs, exitCode, log } = options;
-  const end = (): void => {
-    log.warn('server.stop_cut_short', { graceMs });
-    exitNow(exitCode());
+export function endBy(
+  signal: AbortSignal,
+  options: { graceMs: () => number; exitCode: () => number; log: Logger },
+): void {
+  const { exitCode, log } = options;
+  const begin = (): void => {
+    const graceMs = options.graceMs();
+    const end = (): void => {
+      log.warn('server.stop_cut_short', { graceMs });
+      exitNow(exitCode());
+    };
+    setTimeout(end, stopTimes(graceMs).endMs).unref();
   };
-  signal.addEventListener('abort', () => setTimeout(end, stopTimes(graceMs).endMs).unref(), { once: true });
+  signal.addEventListener('abort', begin, { once: true });
 }

@@ -111,6 +111,27 @@ describe('SIGHUP', () => {
     await rm(folder, { recursive: true });
   });
 
+  it('changes the time that a stop may take', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'server-stop-'));
+    const settings = join(folder, 'settings.toml');
+    await writeFile(settings, 'shutdown_grace_period_ms = 500');
+    const args = ['--config', settings];
+    await using server = await startServer({ args, env: { EXEC_SERVER_LOG: 'info' }, detached: true });
+    await using client = await connect(server.url);
+    const script = 'exec 2>/dev/null; trap "sleep 1; exit 3" TERM; echo ready; while :; do sleep 0.01; done';
+    const slow = await client.start({ argv: ['sh', '-c', script] });
+    await slow.printed('ready\n');
+
+    await writeFile(settings, 'shutdown_grace_period_ms = 30000');
+    server.process.kill('SIGHUP');
+    await server.logged('settings.reloaded');
+    server.process.kill('SIGTERM');
+
+    expect(await client.closed).toBe(1001);
+    expect(await slow.exited()).toBe(3);
+    await rm(folder, { recursive: true });
+  });
+
   it('ends a server that has a terminal', async () => {
     await using outer = await startServer();
     await using client = await connect(outer.url);
