@@ -5,7 +5,13 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-/* send(fd, bytes, more) */
+/* No room for the moment, as opposed to a peer that is gone. */
+static bool may_pass(int error)
+{
+    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR || error == ENOBUFS || error == ENOMEM;
+}
+
+/* send(fd, bytes, more): how many bytes were taken, 0 when there is no room yet, -1 when there will be none. */
 napi_value send_bytes(napi_env env, napi_callback_info info)
 {
     size_t count = 3;
@@ -21,7 +27,7 @@ napi_value send_bytes(napi_env env, napi_callback_info info)
         TRY(env, napi_get_buffer_info(env, arguments[2], &parts[1].iov_base, &parts[1].iov_len));
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = more ? 2 : 1};
     ssize_t sent = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-    TRY(env, napi_create_int64(env, sent < 0 ? 0 : sent, &result));
+    TRY(env, napi_create_int64(env, sent >= 0 ? sent : may_pass(errno) ? 0 : -1, &result));
     return result;
 }
 

@@ -1,5 +1,7 @@
-import { describe, expect, it } from 'vitest';
-import { LogSink } from './log-sink.ts';
+import { closeSync } from 'node:fs';
+import { describe, expect, it, vi } from 'vitest';
+import { streamPair } from '../os/index.ts';
+import { LogSink, writerOf } from './log-sink.ts';
 
 /** A reader that takes a number of bytes and then no more. */
 class SlowReader {
@@ -62,5 +64,17 @@ describe('a log', () => {
     const lines = reader.text.split('\n').filter((line) => line === 'x'.repeat(1023)).length;
     expect(first).toBe(`${1000 - lines} lost\n`);
     expect(reader.text.length).toBe(lines * 1024 + first!.length);
+  });
+
+  it('keeps nothing for a reader that is gone, behind a socket', () => {
+    const [own, other] = streamPair();
+    const sink = new LogSink(loss, writerOf(own));
+    closeSync(other);
+    vi.useFakeTimers();
+    sink.add('unheard');
+    const retries = vi.getTimerCount();
+    vi.useRealTimers();
+    closeSync(own);
+    expect(retries).toBe(0);
   });
 });

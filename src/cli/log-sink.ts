@@ -1,7 +1,7 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { nativeStatus, sendToSocket } from '../os/index.ts';
 
-/** Takes as many of the bytes as it can without waiting; none where the reader is gone. */
+/** Takes as many of the bytes as it can without waiting; all of them where the reader is gone. */
 type Writer = (bytes: Buffer) => number;
 
 /**
@@ -100,11 +100,11 @@ function pauseShortly(): void {
  * How to write to a descriptor without waiting. A pipe or terminal is opened once more for it, so that those who share the
  * descriptor keep theirs as it is; one that cannot be, and a file, is written as it is.
  */
-function writerOf(descriptor: number): Writer {
+export function writerOf(descriptor: number): Writer {
   const plain: Writer = (bytes) => writeSync(descriptor, bytes);
   try {
     const found = fstatSync(descriptor);
-    if (found.isSocket()) return nativeStatus().ready ? (bytes) => sendToSocket(descriptor, bytes) : tolerant(plain);
+    if (found.isSocket() && nativeStatus().ready) return tolerant((bytes) => sendToSocket(descriptor, bytes));
     if (!found.isFIFO() && !found.isCharacterDevice()) return tolerant(plain);
     const flags = constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
     const own = openSync(`/proc/self/fd/${descriptor}`, flags);

@@ -8,10 +8,12 @@ import { addon } from './addon.ts';
 export function sendNow(socket: Socket, bytes: Uint8Array, more?: Uint8Array): number {
   if (!socket.writable || socket.writableLength > 0) return 0;
   const { _handle: handle } = socket as Socket & { _handle?: { fd?: number } | null };
-  return addon().send(handle?.fd ?? -1, bytes, more);
+  return Math.max(0, addon().send(handle?.fd ?? -1, bytes, more));
 }
 
-/** The same for a socket that was inherited; how many bytes it took. */
+/** The same for a socket that was inherited; how many bytes it took. Throws when its peer takes none any more. */
 export function sendToSocket(descriptor: number, bytes: Uint8Array): number {
-  return addon().send(descriptor, bytes, undefined);
+  const sent = addon().send(descriptor, bytes, undefined);
+  if (sent < 0) throw new Error('the peer of the socket is gone');
+  return sent;
 }
