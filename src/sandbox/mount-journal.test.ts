@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -65,6 +75,19 @@ describe('the journal of mount points', () => {
     chmodSync(folder, 0o777);
     new MountPoints(new MountJournal(journals)).claim([join(folder, '.codex')]);
     expect(readdirSync(journals)).toEqual([]);
+  });
+
+  it('that a full disk or a crash has cut off tells of everything that is whole', () => {
+    const [first, second] = [join(folder, 'first/.codex'), join(folder, 'second/.codex')];
+    const points = new MountPoints(new MountJournal(journals));
+    points.claim([first]);
+    const [name] = readdirSync(journals);
+    appendFileSync(join(journals, name!), `\n${JSON.stringify(join(folder, '.codex')).slice(0, -3)}`);
+    points.claim([second]);
+    for (const point of [first, second]) mkdirSync(point, { recursive: true });
+    bury();
+    sweepMountPoints(journals);
+    expect([first, second].map((point) => existsSync(point))).toEqual([false, false]);
   });
 
   it('may be missing or nonsense', () => {

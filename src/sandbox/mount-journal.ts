@@ -30,7 +30,8 @@ export class MountJournal {
   add(paths: readonly string[]): void {
     try {
       if (!this.#written) this.#prepare();
-      appendFileSync(this.#file, paths.map((path) => `${JSON.stringify(path)}\n`).join(''), { mode: 0o600 });
+      // Each on a line that it begins: a path that was cut off spoils no other.
+      appendFileSync(this.#file, paths.map((path) => `\n${JSON.stringify(path)}`).join(''), { mode: 0o600 });
       this.#written = true;
     } catch {
       // Nothing can be written there, so there is no journal: a crash may leave empty directories behind.
@@ -81,11 +82,20 @@ export function isRefusal(error: unknown): boolean {
 }
 
 function pathsIn(file: string): string[] {
+  return linesOf(file).flatMap((line) => {
+    try {
+      return [String(JSON.parse(line))];
+    } catch {
+      return []; // cut off by a full disk or a crash
+    }
+  });
+}
+
+function linesOf(file: string): string[] {
   try {
-    const lines = readFileSync(file, 'utf8').split('\n');
-    return lines.filter((line) => line !== '').map((line) => String(JSON.parse(line)));
+    return readFileSync(file, 'utf8').split('\n');
   } catch {
-    return []; // cut off in the middle: nothing to rely on
+    return []; // unreadable
   }
 }
 
