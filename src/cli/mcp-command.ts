@@ -6,6 +6,7 @@ import { type Logger, Scope } from '../base/index.ts';
 import { type OpenToolSet, openUnifiedExecTools, serveHttp, serveStdio } from '../mcp/index.ts';
 import { hardenProcess, nativeStatus, ownCredential, runUnderInit, secretPaths, takeCredential } from '../os/index.ts';
 import { RulesStore, userRulesFolder } from '../rules/index.ts';
+import { reportJournalFaults } from '../sandbox/index.ts';
 import { localBackend, remoteBackend, type SandboxMode, sandboxModes } from '../unified-exec/index.ts';
 import { describeOptions, parseOptions, type Values } from './arguments.ts';
 import { chosenConnector, readToken, remoteServerOptions, tokenOption } from './connect-options.ts';
@@ -101,6 +102,7 @@ export async function mcpCommand(argv: readonly string[]): Promise<number> {
   runUnderInit();
   const http = values.http === undefined ? undefined : { ...parseAddress(values.http), ...httpToken(values) };
   const log = stderrLogger(process.env);
+  reportJournalFaults((error) => log.warn('mount_points.journal_kept', { error: String(error) }));
   const stop = new AbortController();
   using faults = handleFaults(log, stop);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());

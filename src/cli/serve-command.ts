@@ -6,7 +6,7 @@ import {
   secretPaths,
   statePlace,
 } from '../os/index.ts';
-import { inheritPidNamespace } from '../sandbox/index.ts';
+import { inheritPidNamespace, reportJournalFaults } from '../sandbox/index.ts';
 import {
   DEFAULT_LISTEN_URL,
   defaultConfig,
@@ -85,6 +85,7 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   if (pidNamespace(values['linux-sandbox-pid-namespace'] as string | undefined) === 'inherit') inheritPidNamespace();
   secretPaths.add(...secretFiles(values, process.env));
   const log = stderrLogger(process.env);
+  reportJournalFaults((error) => log.warn('mount_points.journal_kept', { error: String(error) }));
   const state = statePlace(process.env);
   if (state.reason) log.warn('state.kept_elsewhere', { ...state });
   if (process.geteuid?.() === 0) log.info('server.runs_as_root', { advice: 'run it as an ordinary user' });

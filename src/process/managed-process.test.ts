@@ -69,4 +69,33 @@ describe('a managed process', () => {
 
     expect(closed).toBe(1);
   });
+
+  it('closes, although what its sandbox has put on the disk cannot be taken away', async () => {
+    const child = new ScriptedChild();
+    const [closed, fault] = [deferred(), deferred<unknown>()];
+    const claim = {
+      [Symbol.dispose]() {
+        throw new Error('a read-only disk');
+      },
+    };
+    new ManagedProcess({
+      processId: 'p',
+      argv: ['any'],
+      tty: false,
+      mark: 0n,
+      child,
+      confined: { ...confined, claim },
+      audience: { send: () => {}, probe: () => {}, wantsDenials: false, answers: async () => true },
+      retainedOutputBytes: 1024,
+      onClosed: closed.resolve,
+      onFault: fault.resolve,
+    });
+
+    child.exit(0);
+    for (const stream of ['stdout', 'stderr'] as const) child.events.push({ type: 'ended', stream });
+    child.events.complete();
+
+    await closed.promise;
+    expect(String(await fault.promise)).toContain('a read-only disk');
+  });
 });

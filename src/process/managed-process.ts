@@ -130,8 +130,11 @@ export class ManagedProcess implements AsyncDisposable {
    */
   async #leaveSandbox({ claim }: Confined): Promise<void> {
     await nextTurn();
-    claim[Symbol.dispose]();
-    await this.#apply({ type: 'streamEnded' });
+    try {
+      claim[Symbol.dispose]();
+    } finally {
+      await this.#apply({ type: 'streamEnded' });
+    }
   }
 
   /** A sandbox counts as one more stream that has to end. */

@@ -5,6 +5,7 @@ export { KILLED_BY_FILTER, looksDenied } from './denial.ts';
 export { requireCwd, resolveFilePolicy } from './file-policy.ts';
 export { expandGlobsLater } from './glob-scan.ts';
 export { HelperLaunchers, type LaunchedHelper } from './helper-launchers.ts';
+export { reportJournalFaults } from './launcher.ts';
 export { isNarrower } from './narrower.ts';
 export { hasFullRead, type Policy, resolvePolicy, workspaceRootsOf } from './policy.ts';
 export { Refusal } from './refusal.ts';

@@ -43,12 +43,18 @@ export function filter(mode: FilterMode, watch?: WatchedCalls): Buffer {
 }
 
 let points: MountPoints | undefined;
+let journalFault: (error: unknown) => void = () => {};
+
+/** Chooses who is told why a journal of mount points stays on the disk; to be called before the first sandbox. */
+export function reportJournalFaults(report: (error: unknown) => void): void {
+  journalFault = report;
+}
 
 /** Those of this process; what dead servers left goes when the first are wanted. */
 export function mountPoints(): MountPoints {
   if (points) return points;
   const folder = journalFolder();
-  sweepMountPoints(folder);
-  points = new MountPoints(new MountJournal(folder));
+  sweepMountPoints(folder, journalFault);
+  points = new MountPoints(new MountJournal(folder, journalFault));
   return points;
 }

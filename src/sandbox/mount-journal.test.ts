@@ -90,6 +90,19 @@ describe('the journal of mount points', () => {
     expect([first, second].map((point) => existsSync(point))).toEqual([false, false]);
   });
 
+  it('that cannot be taken away keeps no sandbox from ending and no other from being started', () => {
+    const faults: unknown[] = [];
+    const onFault = (error: unknown) => void faults.push(error);
+    const claim = new MountPoints(new MountJournal(journals, onFault)).claim([join(folder, '.codex')]);
+    const [name] = readdirSync(journals);
+    rmSync(join(journals, name!));
+    mkdirSync(join(journals, name!)); // which is removed by no unlink, not even that of root
+    claim[Symbol.dispose]();
+    bury();
+    sweepMountPoints(journals, onFault);
+    expect(faults).toHaveLength(2);
+  });
+
   it('may be missing or nonsense', () => {
     sweepMountPoints(journals);
     mkdirSync(journals);

@@ -19,10 +19,13 @@ export const journalFolder = (env: NodeJS.ProcessEnv = process.env): string => j
 export class MountJournal {
   readonly #file: string;
   readonly #folder: string;
+  readonly #onFault: (error: unknown) => void;
   #written = false;
 
-  constructor(folder: string) {
+  /** `onFault` is told why the journal cannot be taken away, which concerns no sandbox. */
+  constructor(folder: string, onFault: (error: unknown) => void = () => {}) {
     this.#folder = folder;
+    this.#onFault = onFault;
     this.#file = join(folder, nameOf(currentProcess()));
   }
 
@@ -47,7 +50,7 @@ export class MountJournal {
 
   /** No mount point is left. */
   clear(): void {
-    if (this.#written) rmSync(this.#file, { force: true });
+    if (this.#written) remove(this.#file, this.#onFault);
     this.#written = false;
   }
 }
@@ -56,12 +59,20 @@ export class MountJournal {
  * Takes away what dead servers left. Only empty directories with the names we cover: a journal that somebody else has
  * written can do no harm.
  */
-export function sweepMountPoints(folder: string): void {
+export function sweepMountPoints(folder: string, onFault: (error: unknown) => void = () => {}): void {
   const here = currentProcess();
   for (const name of namesIn(folder)) {
     if (!isOver(name, here)) continue;
     const kept = pathsIn(join(folder, name)).filter((path) => !isDealtWith(path));
-    if (kept.length === 0) rmSync(join(folder, name), { force: true });
+    if (kept.length === 0) remove(join(folder, name), onFault);
+  }
+}
+
+function remove(file: string, onFault: (error: unknown) => void): void {
+  try {
+    rmSync(file, { force: true });
+  } catch (error) {
+    onFault(error);
   }
 }
 
