@@ -184,6 +184,22 @@ describe('a stream with acknowledgements', () => {
     expect(pair.clock.now()).toBe(0);
   });
 
+  it('knows of a peer that is silent before its heartbeats are missed', async () => {
+    const pair = new StreamPair({ reliable: true, back: Array.from({ length: 8 }, () => drop) });
+
+    const answers = pair.environment.stream.answers(2000);
+    await pair.clock.advance(2000);
+
+    expect([await answers, pair.environment.ended]).toEqual([false, []]);
+  });
+
+  it('hears at once from a peer that is there, also while that has nothing to say', async () => {
+    const pair = new StreamPair({ reliable: true });
+
+    expect(await pair.environment.stream.answers(2000)).toBe(true);
+    expect(pair.clock.now()).toBe(0);
+  });
+
   it('waits with its end for the last acknowledgement, but not when it is in a hurry', async () => {
     const [patient, hurried] = [new StreamPair({ reliable: true, forth: [drop] }), new StreamPair({ reliable: true })];
 

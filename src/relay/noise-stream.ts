@@ -1,4 +1,4 @@
-import { deferred } from '../base/index.ts';
+import { type Deferred, deferred } from '../base/index.ts';
 import type { Link, Receiver } from '../rpc/index.ts';
 import type { Clock } from './clock.ts';
 import type { RelayFrame } from './frame.ts';
@@ -46,6 +46,8 @@ export class NoiseStream implements Link {
   #reliability: Reliability | undefined;
   /** Whether the end does not wait for acknowledgements. */
   #isHurried = false;
+  /** Wait for a sign of life. */
+  #asked: Deferred<boolean>[] = [];
   #cancelGap: (() => void) | undefined;
   /** Runs from the loss of a connection until the peer is heard on another. */
   #cancelReattach: (() => void) | undefined;
@@ -88,9 +90,17 @@ export class NoiseStream implements Link {
     if (!this.#reliability) this.#outgoing.transport?.probe(); // acknowledgements come by themselves
   }
 
-  /** A stream that waits for its peer to come back on another connection has lost it for the time being. */
-  async answers(): Promise<boolean> {
-    return this.#phase === 'open';
+  /**
+   * A stream that waits for its peer to come back on another connection has lost it for the time being. Without acknowledgements
+   * the peer cannot be asked: the rendezvous ends the stream when it misses the peer.
+   */
+  async answers(withinMs: number): Promise<boolean> {
+    if (this.#phase !== 'open' || !this.#reliability) return this.#phase === 'open';
+    const answer = deferred<boolean>();
+    this.#asked.push(answer);
+    const cancel = this.#options.clock.after(withinMs, () => answer.resolve(false));
+    this.#reliability.ask();
+    return answer.promise.finally(cancel);
   }
 
   close(): void {
@@ -110,6 +120,7 @@ export class NoiseStream implements Link {
     this.#cancelReattach = undefined;
     if (body.type === 'reset') return this.#end('reset by the peer');
     if (body.type === 'heartbeat' || body.type === 'ack') this.#agree();
+    this.#answerAsked(true);
     if (this.#reliability) this.#heard(frame, this.#reliability);
     if (body.type === 'data') this.#take(body.seq, body.payload);
     if (this.#overflow() === 'pause') return this.#incoming.room();
@@ -159,6 +170,10 @@ export class NoiseStream implements Link {
     this.#watchGap();
   }
 
+  #answerAsked(isThere: boolean): void {
+    for (const answer of this.#asked.splice(0)) answer.resolve(isThere);
+  }
+
   #heard(frame: RelayFrame, reliability: Reliability): void {
     reliability.heard(frame);
     this.#outgoing.confirm(this.#outgoing.sent?.base ?? 0);
@@ -193,6 +208,7 @@ export class NoiseStream implements Link {
 
   #awaitTransport(): void {
     this.#phase = 'suspended';
+    this.#answerAsked(false);
     this.#reliability?.pause();
     this.#cancelReattach ??= this.#options.clock.after(limits.reattachMs, () => this.fail('no new connection in time'));
     this.#options.onSuspended?.();
@@ -222,6 +238,7 @@ export class NoiseStream implements Link {
   #end(reason: string): void {
     if (this.#phase === 'over') return;
     this.#phase = 'over';
+    this.#answerAsked(false);
     this.#reliability?.pause();
     this.#cancelGap?.();
     this.#cancelReattach?.();

@@ -102,6 +102,11 @@ export class Reliability {
     this.#beat(HEARTBEAT_MS);
   }
 
+  /** Asks for any frame: the peer answers at once, whether or not it has lost something. */
+  ask(): void {
+    this.#send({ type: 'resume', nextSeq: this.#options.arrived.next });
+  }
+
   /** Stops all clocks, until `resume` or for good. */
   pause(): void {
     this.#isPaused = true;
