@@ -36,12 +36,19 @@ export class TestServer implements AsyncDisposable {
 
   /** Sends a signal and waits for the end; the exit code, or the name of the signal that ended it. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | NodeJS.Signals> {
+    if (!this.#hasEnded) this.process.kill(signal);
+    return this.ended();
+  }
+
+  /** Waits for the end of a server that was told to stop. A second signal can end it while Node is exiting. */
+  async ended(): Promise<number | NodeJS.Signals> {
     const { process } = this;
-    if (process.exitCode === null && process.signalCode === null) {
-      process.kill(signal);
-      await once(process, 'exit');
-    }
+    if (!this.#hasEnded) await once(process, 'exit');
     return process.exitCode ?? process.signalCode!;
+  }
+
+  get #hasEnded(): boolean {
+    return this.process.exitCode !== null || this.process.signalCode !== null;
   }
 
   /** Resolves when the server has logged an event; it must have been started with a level that shows it. */

@@ -75,7 +75,7 @@ describe('a server', () => {
     expect(await child.exited()).toBe(3);
     expect(child.output()).toBe('ready\nbye\n');
     expect(await client.closed).toBe(1001);
-    expect(await server.stop()).toBe(1);
+    expect(await server.ended()).toBe(1);
   });
 
   it('does not end when the reader of its log is gone', async () => {

@@ -25,7 +25,7 @@ describe('a server that is stopped', () => {
     expect(await goodbye).toBe('exec-server is stopping');
     expect([one.output(), await one.exited()]).toEqual(['ready\nbye\n', 3]);
     expect([other.output(), await other.exited()]).toEqual(['ready\nno\n', 137]);
-    expect(await server.stop()).toBe(0);
+    expect(await server.ended()).toBe(0);
   });
 
   it('starts nothing any more', async () => {
