@@ -46,6 +46,8 @@ export interface CommandRequest {
   /** The rule the caller would like to have for commands of this kind. */
   readonly prefixRule?: readonly string[];
   readonly confinement: Confinement;
+  /** The home directory there, where that is known. */
+  readonly home?: string;
   /** Whether other commands, in their sandboxes, could change what is at a path of this machine meanwhile; none unless given. */
   readonly isWritable?: (path: string) => boolean;
 }

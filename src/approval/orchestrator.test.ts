@@ -42,6 +42,7 @@ async function arrange(policy: ApprovalPolicy, answer: ApprovalAnswer | Error = 
 
 const inside = { sandboxed: true, number: 1 };
 const outside = { sandboxed: false, number: 1 };
+const byRule = { ...outside, byRule: true };
 const again = { sandboxed: false, number: 2 };
 
 describe('a command that nobody has to be asked about', () => {
@@ -64,7 +65,7 @@ describe('a command that nobody has to be asked about', () => {
     await run(command('touch t', { confinement: { ...readOnly, hasDeniedReads: true } }));
     await run(command('touch t', { confinement: { ...readOnly, ownNetworkPolicy: true } }));
 
-    expect(attempts).toEqual([outside, inside, inside, inside]);
+    expect(attempts).toEqual([byRule, inside, inside, inside]);
   });
 });
 
@@ -110,7 +111,7 @@ describe('git that rules allow', () => {
     execFileSync('git', ['config', 'core.fsmonitor', '/x'], { cwd });
     await run(command('git status && git log', { cwd, environmentId: 'local' }));
 
-    expect(attempts).toEqual([outside, { ...outside, directory: expect.stringMatching(/^\d+:\d+$/) }]);
+    expect(attempts).toEqual([byRule, { ...byRule, directory: expect.stringMatching(/^\d+:\d+$/) }]);
     expect(questions).toMatchObject([{ kind: 'command', reason: `${cwd}/.git/config says fsmonitor = /x` }]);
   });
 
@@ -123,7 +124,7 @@ describe('git that rules allow', () => {
     await run(command('git status', { cwd: join(cwd, 'sub'), environmentId: 'local', isWritable }));
     await run(command('git -C sub status', { cwd, environmentId: 'local', isWritable }));
 
-    expect(attempts[0]).toEqual(outside);
+    expect(attempts[0]).toEqual(byRule);
     expect(questions).toMatchObject([
       { kind: 'command', reason: `commands can write ${cwd}/sub` },
       { kind: 'command', reason: `commands can write ${cwd}/sub` },
@@ -137,7 +138,7 @@ describe('git that rules allow', () => {
     await run(command('git status', { cwd, environmentId: 'elsewhere' }));
     await run(command('git status', { cwd, environmentId: 'local' }));
 
-    expect(attempts).toEqual([inside, inside, outside]);
+    expect(attempts).toEqual([inside, inside, byRule]);
     expect(questions).toEqual([]);
   });
 });
@@ -276,7 +277,7 @@ describe('an answer that lasts', () => {
 
     expect(await readFile(addTo, 'utf8')).toBe('prefix_rule(pattern=["rmdir"], decision="allow")\n');
     expect(questions).toHaveLength(1);
-    expect(attempts).toEqual([outside, outside]);
+    expect(attempts).toEqual([outside, byRule]);
   });
 
   it('counts once when the rule cannot be written down, which is reported', async () => {

@@ -6,6 +6,7 @@ import { commandQuestion } from './command-question.ts';
 import { type CommandRequest, isConfined, mayLeaveSandbox } from './command-request.ts';
 import { directoryPin } from './directory-pin.ts';
 import { gitCaution } from './git-caution.ts';
+import { homeCaution } from './home-caution.ts';
 import { type InputRequest, inputQuestion, inputRefusal, needsReview } from './input-review.ts';
 import { NetworkApprovals, type NetworkRequest } from './network-approvals.ts';
 import { additionalRefusal, DECLINED, escalationRefusal, RETRY_QUESTION, replacedRefusal } from './refusal.ts';
@@ -17,6 +18,8 @@ import { untilAborted } from './until-aborted.ts';
 export interface AttemptOptions {
   readonly sandboxed: boolean;
   readonly number: 1 | 2;
+  /** Rules let it leave the sandbox: a name in it may mean no program that commands can write. */
+  readonly byRule?: boolean;
   /** Which directory the user was asked about: the command may start in no other. */
   readonly directory?: string | undefined;
 }
@@ -82,7 +85,8 @@ export class Orchestrator {
   ): Promise<{ value: T; sandboxed: boolean }> {
     const { requirement, directory } = await this.#permit(request, hooks);
     const sandboxed = startsSandboxed(request, requirement);
-    const first = await attempt({ sandboxed, number: 1, directory });
+    const byRule = !sandboxed && requirement.kind === 'skip' && isConfined(request.confinement);
+    const first = await attempt({ sandboxed, number: 1, directory, ...(byRule && { byRule }) });
     if (first.kind === 'done' || !sandboxed || !this.#mayRetry(request)) return { value: first.value, sandboxed };
     const asked =
       requirement.kind === 'skip'
@@ -122,12 +126,12 @@ export class Orchestrator {
       return { requirement, directory: await this.#approve(request, requirement, hooks) };
     }
     if (!requirement.bypassesSandbox || !isConfined(request.confinement)) return { requirement };
-    const caution = await gitCaution(request);
-    return caution === undefined ? { requirement } : this.#permitGit(request, requirement, caution, hooks);
+    const caution = homeCaution(request) ?? (await gitCaution(request));
+    return caution === undefined ? { requirement } : this.#permitCautiously(request, requirement, caution, hooks);
   }
 
-  /** A rule for git does not speak for programs that a repository names: the user does, or they stay in the sandbox. */
-  async #permitGit(
+  /** A rule does not speak for programs that a repository or a home names: the user does, or they stay in the sandbox. */
+  async #permitCautiously(
     request: CommandRequest,
     requirement: Requirement,
     reason: string,

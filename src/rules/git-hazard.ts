@@ -11,6 +11,7 @@ import {
   realpathSync,
   statSync,
 } from 'node:fs';
+import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { isFarRemote, readGitConfig } from './git-config.ts';
@@ -97,6 +98,8 @@ export async function gitHazard(
     if (command === 'config' && !isReading(words)) return 'git config writes';
     const local = REACHING.has(command) ? words.find((word) => isLocal(word, folder)) : undefined;
     if (local !== undefined) return `git ${command} reaches the repository ${local}`;
+    const own = ownConfigs().find((file) => isWritable(exists(file) ? ledTo('/', file) : file));
+    if (own !== undefined) return `commands can write ${own}`;
     const inspection = new Inspection(isWritable);
     await inspection.inspect(folder);
     const address = ADDRESSED.has(command) ? addressIn(words) : undefined;
@@ -113,6 +116,12 @@ function namesProgram(command: string, word: string): boolean {
   const name = word.slice(2).split('=')[0]!;
   if (name === '') return false;
   return NAMING.some((option) => option.startsWith(name));
+}
+
+/** Where git looks for the configuration of the user. */
+function ownConfigs(): string[] {
+  const folder = process.env.XDG_CONFIG_HOME || join(homedir(), '.config');
+  return [join(homedir(), '.gitconfig'), join(folder, 'git/config')];
 }
 
 /** What is written to the user's own configuration would be run by the next git. */

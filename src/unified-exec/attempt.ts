@@ -15,11 +15,14 @@ import { isNetworkOff, sandboxFor, withAdditional } from './permissions.ts';
 import type { Session } from './session.ts';
 import { endItem } from './session-end.ts';
 import { ToolError } from './tool-result.ts';
+import { trustedPath } from './trusted-path.ts';
 
 export interface AttemptRequest {
   readonly sessionId: number;
   readonly callId: string;
   readonly sandboxed: boolean;
+  /** Rules let it leave the sandbox. */
+  readonly byRule: boolean;
   /** The directory the user was asked about. */
   readonly directory: string | undefined;
   readonly yieldMs: number;
@@ -122,7 +125,10 @@ export class Attempt implements Disposable {
         // The view of a sandbox has directories that are none of the host's; there the sandbox holds what is inside.
         ...(directory !== undefined && !sandboxed && canPin(this.#plan) && { cwdIdentity: directory }),
         envPolicy,
-        env: environmentOverlay({ threadId, sessionId, callId, version }, isNetworkOff(settings)),
+        env: {
+          ...environmentOverlay({ threadId, sessionId, callId, version }, isNetworkOff(settings)),
+          ...this.#path(),
+        },
         tty,
         pipeStdin: false,
         ...(sandbox && { sandbox }),
@@ -133,6 +139,14 @@ export class Attempt implements Disposable {
     this.#process = new CommandProcess(started, { endsWith: backend.isLocal ? 'exit' : 'close' });
     this.scope?.covers(this.#process);
     return this.#process;
+  }
+
+  /** A rule for a name speaks for no program that commands can put where the name is looked up. */
+  #path(): { PATH?: string } {
+    const { backend, settings } = this.#plan;
+    const path = this.#conversation.envPolicy.set.PATH ?? process.env.PATH;
+    if (!this.#request.byRule || !backend.isLocal || path === undefined) return {};
+    return { PATH: trustedPath(path, settings) };
   }
 
   #network(): object {

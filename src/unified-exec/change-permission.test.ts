@@ -1,6 +1,9 @@
-import { describe, expect, it } from 'vitest';
-import { mayWrite } from './change-permission.ts';
-import { withAdditional } from './permissions.ts';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { PathUri } from '../protocol/index.ts';
+import { couldWrite, mayWrite } from './change-permission.ts';
+import { type EnvironmentSettings, withAdditional } from './permissions.ts';
 import { permissionsOf } from './sandbox-mode.ts';
 
 const project = { cwd: '/w', permissions: permissionsOf('workspace-write') };
@@ -47,5 +50,28 @@ describe('what a profile lets be written', () => {
     expect(
       ['/etc/hosts', '/w/.git/hooks/a', '/w/.git/config', '/etc/.codex/a'].map((path) => mayWrite(granted, path)),
     ).toEqual([true, true, false, false]);
+  });
+
+  it('counts links, on both sides', () => {
+    const folder = realpathSync(mkdtempSync('/var/tmp/exec-server-links-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    mkdirSync(join(folder, 'real'));
+    symlinkSync('real', join(folder, 'link'));
+    const settings = (path: string): EnvironmentSettings => ({
+      permissions: {
+        type: 'managed',
+        network: 'restricted',
+        file_system: {
+          type: 'restricted',
+          entries: [{ path: { type: 'path', path: PathUri.fromNative(path) }, access: 'write' }],
+        },
+      },
+    });
+
+    const judged = (['link real', 'real link', 'link link', 'link .'] as const).map((names) => {
+      const [root, path] = names.split(' ').map((name) => join(folder, name)) as [string, string];
+      return couldWrite(settings(root), join(path, 'new/file'));
+    });
+    expect(judged).toEqual([true, true, true, false]);
   });
 });

@@ -73,29 +73,34 @@ async function nearestDirectory(path: string, files: ExecutorFileSystem): Promis
   return isThere ? path : nearestDirectory(posix.dirname(path), files);
 }
 
-/** Whether commands on this machine could write at a path without links. */
+/** Whether commands on this machine could write at a path, or where links lead from it. */
 export function couldWrite(settings: EnvironmentSettings, path: string): boolean {
-  const { cwd, workspaceRoots = cwd === undefined ? [] : [cwd] } = settings;
   const tmpdir = process.env.TMPDIR;
-  const real = { ...settings, workspaceRoots: workspaceRoots.map(realPath) };
-  return mayWrite(settings, path, tmpdir) || mayWrite(real, path, tmpdir && realPath(tmpdir));
+  return mayWrite(settings, path, tmpdir) || mayWrite(settings, realPath(path), tmpdir, realPath);
 }
 
+/** The path without links, as far as there is something. */
 function realPath(path: string): string {
   try {
     return realpathSync.native(path);
   } catch {
-    return path; // nothing is there yet
+    const above = posix.dirname(path);
+    return above === path ? path : posix.join(realPath(above), posix.basename(path));
   }
 }
 
 /** What the profile says about a path by its name. The sandbox decides in the end, whatever links there are. */
-export function mayWrite(settings: EnvironmentSettings, path: string, tmpdir?: string): boolean {
+export function mayWrite(
+  settings: EnvironmentSettings,
+  path: string,
+  tmpdir?: string,
+  place = (root: string): string => root,
+): boolean {
   const entries = restrictions(settings);
   if (!entries) return true;
   let nearest = { root: '', access: 'deny' };
   for (const { path: at, access } of entries) {
-    for (const root of rootsOf(at, settings, tmpdir)) {
+    for (const root of rootsOf(at, settings, tmpdir).map(place)) {
       if (isBelow(path, root) && root.length >= nearest.root.length) nearest = { root, access };
     }
   }

@@ -8,6 +8,7 @@ import { type SandboxWishes, wishesOf } from './sandbox-wishes.ts';
 import { localShell, remoteShell, type Shell, shellArgv } from './shell-command.ts';
 import type { ExecCommandArguments } from './tool-arguments.ts';
 import { ToolError } from './tool-result.ts';
+import { trustedDirectories } from './trusted-path.ts';
 
 /** What a host lets models do. */
 export interface PlanOptions {
@@ -38,11 +39,11 @@ export interface CommandPlan extends Place {
 
 export async function planCommand(args: ExecCommandArguments, options: PlanOptions): Promise<CommandPlan> {
   const place = await selectPlace(args.environment_id, options);
-  const { environmentId, backend, info, settings } = place;
+  const { info, settings } = place;
   refuseStrangeWishes(args, info);
   const paths = info?.platformOs === 'windows' ? win32 : posix;
   const cwd = args.workdir ? paths.resolve(settings.cwd, args.workdir) : settings.cwd;
-  const shell = chooseShell(backend, info, args.shell, environmentId);
+  const shell = chooseShell(place, args.shell);
   const wishes = wishesOf(args, settings, options, (path) => paths.resolve(cwd, path));
   return {
     ...place,
@@ -78,16 +79,12 @@ export function selectEnvironment(asked: string | undefined, environments: Envir
   return asked ?? first;
 }
 
-function chooseShell(
-  backend: ExecBackend,
-  info: EnvironmentInfo | undefined,
-  asked: string | undefined,
-  id: string,
-): Shell {
+function chooseShell({ backend, info, environmentId, settings }: Place, asked: string | undefined): Shell {
   const own = info?.shell ?? { name: 'sh', path: '/bin/sh' };
-  if (backend.isLocal) return localShell(own, asked);
+  // A shell that commands have put there would run what rules let out of the sandbox.
+  if (backend.isLocal) return localShell(own, asked, () => trustedDirectories(process.env.PATH ?? '', settings));
   const shell = remoteShell(own, asked);
-  if (!shell) throw new ToolError(`environment \`${id}\` only supports \`${own.name}\``);
+  if (!shell) throw new ToolError(`environment \`${environmentId}\` only supports \`${own.name}\``);
   return shell;
 }
 

@@ -1,7 +1,7 @@
 import { type AttemptOptions, actionsOf, Cancelled, type CommandRequest, Rejected } from '../approval/index.ts';
 import { quoted } from '../base/index.ts';
 import { ConnectionLost } from '../client/index.ts';
-import { ExecError } from '../protocol/index.ts';
+import { type EnvironmentInfo, ExecError } from '../protocol/index.ts';
 import { Attempt } from './attempt.ts';
 import { type CallContext, type Conversation, callResult } from './call-context.ts';
 import { CommandItem } from './command-item.ts';
@@ -37,12 +37,22 @@ class ExecCommandCall {
 
   constructor(conversation: Conversation, plan: CommandPlan, context: CallContext) {
     const { callId = crypto.randomUUID(), turnId } = context;
-    const { environmentId, argv, cwd, tty, wishes } = plan;
+    const { environmentId, argv, cwd, tty, wishes, info } = plan;
+    const home = homeOf(info);
     this.#conversation = conversation;
     this.#plan = plan;
     this.#context = context;
     const turn = turnId === undefined ? {} : { turnId };
-    this.#request = { callId, ...turn, environmentId, argv, cwd, tty, ...wishes };
+    this.#request = {
+      callId,
+      ...turn,
+      environmentId,
+      argv,
+      cwd,
+      tty,
+      ...(home !== undefined && { home }),
+      ...wishes,
+    };
     this.#item = new CommandItem(
       {
         call_id: callId,
@@ -86,13 +96,14 @@ class ExecCommandCall {
     return value;
   }
 
-  async #try({ sandboxed, directory }: AttemptOptions, yieldMs: number): Promise<Attempt> {
+  async #try({ sandboxed, directory, byRule = false }: AttemptOptions, yieldMs: number): Promise<Attempt> {
     this.#attempt?.giveUp();
     this.#attempt?.[Symbol.dispose]();
     const attempt = new Attempt(this.#conversation, this.#plan, this.#item, {
       sessionId: this.#sessionId,
       callId: this.#request.callId,
       sandboxed,
+      byRule,
       directory,
       yieldMs,
       judge: (question, signal) => this.#judge(question, signal),
@@ -128,6 +139,15 @@ class ExecCommandCall {
     const reason = isRefusal ? error.message : String((failure as Error).message);
     this.#item.neverRan(isRefusal ? 'declined' : 'failed', reason);
     return failure;
+  }
+}
+
+function homeOf(info: EnvironmentInfo | undefined): string | undefined {
+  try {
+    const path = info?.userHomeDir?.toNative();
+    return typeof path === 'string' ? path : undefined;
+  } catch {
+    return undefined; // on a machine of another kind, where other files are read
   }
 }
 

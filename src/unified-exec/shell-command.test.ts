@@ -49,8 +49,8 @@ describe('a shell', () => {
   });
 
   it('of this machine is one that is there', () => {
-    expect(localShell(bash, '/opt/bash')).toEqual(bash);
-    expect(localShell(bash, 'fish')).toEqual({ name: 'sh', path: '/bin/sh' });
-    expect(localShell(bash, 'sh').path).toMatch(/\/sh$/);
+    expect(localShell(bash, '/opt/bash', () => [])).toEqual(bash);
+    expect(localShell(bash, 'fish', () => ['/bin'])).toEqual({ name: 'sh', path: '/bin/sh' });
+    expect(localShell(bash, 'sh', () => ['/nowhere', '/usr/bin'])).toEqual({ name: 'sh', path: '/usr/bin/sh' });
   });
 });

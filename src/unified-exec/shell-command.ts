@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs';
-import { delimiter, join, win32 } from 'node:path';
+import { join, win32 } from 'node:path';
 
 /** A shell of a machine, as it describes itself. */
 export interface Shell {
@@ -36,18 +36,20 @@ export function remoteShell(own: Shell, asked: string | undefined): Shell | unde
   return kind !== undefined && kind === shellKind(own.name) ? own : undefined;
 }
 
-/** On this machine: the user's own where the kind is the same, another one that is installed, or the one that always is. */
-export function localShell(own: Shell, asked: string | undefined): Shell {
+/**
+ * On this machine: the user's own where the kind is the same, another one that is installed in one of these directories, or
+ * the one that always is.
+ */
+export function localShell(own: Shell, asked: string | undefined, directories: () => readonly string[]): Shell {
   if (asked === undefined) return own;
   const kind = shellKind(asked);
   if (kind !== undefined && kind === shellKind(own.name)) return own;
-  const path = kind && installed(kind);
+  const path =
+    kind &&
+    directories()
+      .map((directory) => join(directory, kind))
+      .find(isExecutable);
   return path ? { name: kind, path } : { name: 'sh', path: '/bin/sh' };
-}
-
-function installed(name: string): string | undefined {
-  const directories = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
-  return directories.map((directory) => join(directory, name)).find(isExecutable);
 }
 
 function isExecutable(path: string): boolean {

@@ -9,7 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gitCallHazard, gitHazard } from '../../src/rules/index.ts';
@@ -341,6 +341,7 @@ describe('a repository is a hazard', () => {
     const at = (cwd: string, writable: string) =>
       gitHazard(['status'], { cwd, isWritable: (path) => path === writable });
 
+    expect(await at(folder, join(homedir(), '.gitconfig'))).toContain('commands can write');
     expect(await at(folder, join(folder, '.git/config'))).toContain('commands can write');
     expect(await at(join(folder, 'deep'), join(folder, 'deep/.git'))).toContain('commands can write');
     expect(await at(join(folder, 'deep'), join(folder, 'deep/HEAD'))).toContain('commands can write');

@@ -133,11 +133,15 @@ export class Desk implements AsyncDisposable {
   readonly home = this.#folder('home');
 
   /** The program on pipes, as a client starts it. */
-  async open(args: readonly string[] = [], options: UserOptions = {}): Promise<McpUser> {
+  async open(
+    args: readonly string[] = [],
+    options: UserOptions = {},
+    env: Record<string, string> = {},
+  ): Promise<McpUser> {
     const transport = new StdioClientTransport({
       command: process.execPath,
       args: [serverProgram, 'mcp', '--cwd', this.work, ...args],
-      env: this.env,
+      env: { ...this.env, ...env },
       stderr: 'inherit',
     });
     return new McpUser(options).connect(transport);
