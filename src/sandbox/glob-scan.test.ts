@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { expandGlobs, expandGlobsLater, heldDirectories, splitGlob } from './glob-scan.ts';
+import { globOf, heldDirectories, splitGlob } from './glob.ts';
+import { expandGlobs, expandGlobsLater } from './glob-scan.ts';
 import { Refusal } from './refusal.ts';
 
 describe('a pattern', () => {
@@ -23,6 +24,16 @@ describe('a pattern', () => {
     ['/w/a.txt', '/w/aXtxt', false],
     ['/w/**x/y', '/w/ax/y', true],
     ['/w/[', '/w/[', true],
+    ['/w//*.env', '/w/a.env', true],
+    ['/w/./x/../*.env', '/w/a.env', true],
+    ['/w/*.env/', '/w/a.env', true],
+    ['/w/\\[id\\]/*.env', '/w/[id]/a.env', true],
+    ['/w/\\*', '/w/*', true],
+    ['/w/\\*', '/w/a', false],
+    ['/w/x[]a]y', '/w/x]y', true],
+    ['/w/x[^]a]y', '/w/x]y', false],
+    ['/w/{**/,}x', '/w/a/b/x', true],
+    [`${globOf('/w/[a]{b,c}*\\')}/*.env`, '/w/[a]{b,c}*\\/x.env', true],
   ])('%s against %s', (pattern, path, matches) => {
     expect(splitGlob(pattern).expression.test(path)).toBe(matches);
   });
@@ -32,7 +43,7 @@ describe('a pattern', () => {
     expect(splitGlob('/a/b').root).toBe('/a');
   });
 
-  it.each(['/**/*.pem', '/*', '/{a', '/w/{a'])('%s is refused', (pattern) => {
+  it.each(['/**/*.pem', '/*', '/{a', '/w/{a', '/w/*/../x', '/w/../*', '/w/[z-a]'])('%s is refused', (pattern) => {
     expect(() => splitGlob(pattern)).toThrow(Refusal);
   });
 });
@@ -86,10 +97,10 @@ describe('the directories that must stay in place for a match', () => {
     ['/w/**', '/w/a', ['/w']],
     ['/w/**/a/**/x', '/w/a/b/x', ['/w', '/w/a', '/w/a/b']],
   ])('%s at %s', (pattern, path, directories) => {
-    expect(heldDirectories(pattern, path)).toEqual(directories);
+    expect(heldDirectories(splitGlob(pattern), path)).toEqual(directories);
   });
 
   it('are all of them when the search ends at some depth: deeper down nothing is found', () => {
-    expect(heldDirectories('/w/**/*.env', '/w/a/x.env', 3)).toEqual(['/w', '/w/a']);
+    expect(heldDirectories(splitGlob('/w/**/*.env'), '/w/a/x.env', 3)).toEqual(['/w', '/w/a']);
   });
 });

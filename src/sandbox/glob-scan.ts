@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { pathBytes, pathText } from '../os/index.ts';
 import { look, realPath } from './disk.ts';
+import { splitGlob } from './glob.ts';
 import { Refusal } from './refusal.ts';
 
 /** What is mounted on a path needs room for a prefix; the kernel takes 4096 bytes. */
@@ -54,7 +55,10 @@ type Search = Generator<string, readonly string[], Listing>;
 
 function* searchAll(patterns: readonly string[], depth = Number.POSITIVE_INFINITY): Search {
   const matches = new Set<string>();
-  for (const { root, expression } of patterns.map(splitGlob)) yield* search(root, expression, depth, matches);
+  for (const pattern of patterns) {
+    const { root, expression } = splitGlob(pattern, (path) => realPath(path) ?? path);
+    yield* search(root, expression, depth, matches);
+  }
   return [...matches];
 }
 
@@ -115,61 +119,3 @@ function addUnsearched(matches: Set<string>, directory: string, code: string): v
 function checkCount(matches: ReadonlySet<string>): void {
   if (matches.size > MOST_MATCHES) throw new Refusal(`more than ${MOST_MATCHES} files match its patterns`);
 }
-
-/** The directory a pattern starts in, and the pattern as an expression over whole paths. */
-export function splitGlob(pattern: string): { root: string; expression: RegExp } {
-  const parts = pattern.split('/');
-  const firstWild = parts.findIndex((part) => /[*?[{]/.test(part));
-  const literal = firstWild < 0 ? parts.slice(0, -1) : parts.slice(0, firstWild);
-  const root = literal.join('/') || '/';
-  if (root === '/') throw new Refusal(`the pattern ${pattern} would search the whole disk: begin it with a directory`);
-  return { root, expression: new RegExp(`^${globSource(pattern)}$`, 'su') };
-}
-
-/**
- * The directories that must stay where they are for a pattern to match a path again: if one could be renamed, the next
- * command would find the match under a name that is not denied. Those that `**` stands for may move among themselves.
- */
-export function heldDirectories(pattern: string, path: string, depth?: number): readonly string[] {
-  const parts = pattern.split('/');
-  const names = path.split('/');
-  const above = names.map((_, end) => names.slice(0, end).join('/')).slice(2);
-  const [any, another] = parts.flatMap((part, at) => (part === '**' ? [at] : []));
-  const isPlain = any !== undefined && another === undefined && depth === undefined && !/\{[^}]*\//.test(pattern);
-  if (!isPlain) return above;
-  const after = Math.max(parts.length - any - 2, 0);
-  return [...above.slice(0, any - 1), ...above.slice(Math.max(any - 1, above.length - after))];
-}
-
-/** `*` and `?` stay inside a name, `**` as a whole part is any number of parts, `[…]` and `{a,b}` as in shells. */
-function globSource(pattern: string): string {
-  let source = '';
-  let braces = 0;
-  for (let at = 0; at < pattern.length; at++) {
-    const character = pattern[at]!;
-    if (pattern.startsWith('**/', at) && (at === 0 || pattern[at - 1] === '/')) {
-      source += '(?:[^/]+/)*';
-      at += 2;
-    } else if (pattern.slice(at) === '**' && pattern[at - 1] === '/') {
-      source += '.+';
-      at += 1;
-    } else if (character === '*') source += '[^/]*';
-    else if (character === '?') source += '[^/]';
-    else if (character === '[' && classAt(pattern, at)) {
-      const text = classAt(pattern, at)!;
-      source += text.replace(/^\[!/, '[^').replaceAll('\\', '\\\\');
-      at += text.length - 1;
-    } else if (character === '{') {
-      source += '(?:';
-      braces++;
-    } else if (character === '}' && braces > 0) {
-      source += ')';
-      braces--;
-    } else if (character === ',' && braces > 0) source += '|';
-    else source += character.replace(/[.+^${}()|[\]\\/]/, '\\$&');
-  }
-  if (braces > 0) throw new Refusal(`the pattern ${pattern} has a brace that is not closed`);
-  return source;
-}
-
-const classAt = (pattern: string, at: number): string | undefined => /^\[!?\]?[^\]/]+\]/.exec(pattern.slice(at))?.[0];

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { heldDirectories, splitGlob } from './glob-scan.ts';
+import { type Glob, heldDirectories, splitGlob } from './glob.ts';
 import { type Access, accessOf, type Policy, type Rule } from './policy.ts';
 import { Refusal } from './refusal.ts';
 import { Survey } from './survey.ts';
@@ -105,7 +105,8 @@ class Planner {
     for (const path of this.#ownFiles(roots)) this.#keep(path);
     for (const path of this.#secrets) this.#mask(path);
     for (const path of [...this.#rules.keys()]) this.#holdInPlace(path);
-    for (const path of deniedMatches) this.#denyMatch(path, policy);
+    const globs = policy.deniedGlobs.map((pattern) => splitGlob(pattern, (root) => this.#pin(root)));
+    for (const path of deniedMatches) this.#denyMatch(path, globs, policy.globDepth);
     this.#mount(treeOf(this.#rules));
     // The list is told apart by NUL, and a file may lead to a path that nobody has looked at.
     if (this.#args.some((arg) => arg.includes('\0'))) throw new Refusal('a path of its view holds a NUL');
@@ -203,9 +204,9 @@ class Planner {
     }
   }
 
-  #denyMatch(path: string, { deniedGlobs, globDepth }: Policy): void {
-    for (const pattern of deniedGlobs.filter((glob) => splitGlob(glob).expression.test(path))) {
-      for (const directory of heldDirectories(pattern, path, globDepth)) this.#hold(directory);
+  #denyMatch(path: string, globs: readonly Glob[], depth: number | undefined): void {
+    for (const glob of globs.filter(({ expression }) => expression.test(path))) {
+      for (const directory of heldDirectories(glob, path, depth)) this.#hold(directory);
     }
     this.#rules.set(path, 'deny');
   }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { posix } from 'node:path';
 import { ExecError, type PathUri, type PermissionEntry, type Sandbox } from '../protocol/index.ts';
+import { globOf } from './glob.ts';
 
 export type Access = 'read' | 'write' | 'deny';
 
@@ -132,11 +133,11 @@ function deniedGlobsOf(
   const { pattern } = path;
   if (pattern.startsWith(PROJECT_ROOTS)) {
     const below = pattern.slice(PROJECT_ROOTS.length).replace(/^\/+/, '');
-    return roots().map((root) => posix.join(root, below));
+    return roots().map((root) => `${globOf(root)}/${below}`);
   }
   if (pattern.startsWith('/')) return [pattern];
   if (cwd === undefined) throw new ExecError('invalidParams', `glob \`${pattern}\` is relative and there is no cwd`);
-  return [posix.join(cwd(), pattern)];
+  return [`${globOf(cwd())}/${pattern}`];
 }
 
 const strength = { read: 0, write: 1, deny: 2 } as const;

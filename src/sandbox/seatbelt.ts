@@ -1,6 +1,6 @@
 // Sandboxes on macOS. Written from the documented language of the system's profiles; not yet tried on a Mac.
 
-import { splitGlob } from './glob-scan.ts';
+import { splitGlob } from './glob.ts';
 import { PROTECTED_NAMES } from './mount-plan.ts';
 import { type Access, accessOf, hasFullRead, type Policy } from './policy.ts';
 import { Refusal } from './refusal.ts';

@@ -8,6 +8,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   accounts,
@@ -349,6 +350,37 @@ describe.each(accounts)('the disk a sandboxed command sees, of a server run by $
         expect([folder, outcome.exitCode]).toEqual([folder, 1]);
       }
       expect((await yard.run('cat $(find . -name x.env)', options)).exitCode).not.toBe(0);
+    });
+
+    it.each([
+      ['//sub/*.env', 'sub'],
+      ['/./sub/../sub/*.env', 'sub'],
+      ['/sub/*.env/', 'sub'],
+      ['/\\[id\\]/*.env', '[id]'],
+      ['/sub/[]x].env', 'sub'],
+    ])('does not show what a pattern matches, however it is written: %s', async (pattern, folder) => {
+      yard.mkdir(`workspace/${folder}`);
+      yard.write(`workspace/${folder}/x.env`, 's');
+      const entries = [...workspaceWrite, glob(`${yard.workspace}${pattern}`)];
+      expect(await yard.run(`cat '${folder}/x.env'`, { entries })).toMatchObject({ exitCode: 1, stdout: '' });
+    });
+
+    it('matches patterns that begin in a directory with a name like a pattern', async () => {
+      yard.mkdir('workspace/[id]');
+      yard.write('workspace/[id]/x.env', 's');
+      const cwd = pathToFileURL(yard.at('workspace/[id]')).href;
+      const entries = [...workspaceWrite, glob('*.env')];
+      const outcome = await yard.run("cat '[id]/x.env'", { entries, sandbox: { cwd } });
+      expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
+    });
+
+    it('keeps matches in place where the pattern leads through a link, which commands must not be able to replace', async () => {
+      symlinkSync(yard.workspace, yard.at('way'));
+      const entries = [...workspaceWrite, glob(`${yard.at('way')}/sub/*.env`)];
+      expect(await yard.run('mv sub away', { entries })).toMatchObject({ exitCode: 1 });
+      symlinkSync('sub', yard.at('workspace/lnk'));
+      const link = await yard.run('echo ran', { entries: [...workspaceWrite, glob(`${yard.workspace}/lnk/*.env`)] });
+      expect(link).toMatchObject({ exitCode: 1, stdout: '', denied: false });
     });
 
     it('lets directories move that a pattern matches anywhere', async () => {
