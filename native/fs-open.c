@@ -94,30 +94,43 @@ static bool leads_somewhere(const char *path, uint64_t resolve)
     return fd >= 0;
 }
 
+/*
+ * Opens what a descriptor names, if it may be read, unless being named is enough. Not devices and pipes: to open one may be an act
+ * already. Takes the descriptor.
+ */
+static int open_named(const struct fs_request *request, int fd, int flags)
+{
+    struct stat status;
+    int outcome = fs_check_guard(request, fd);
+    if (outcome == 0 && flags & O_PATH)
+        return fd;
+    if (outcome == 0 && fstat(fd, &status) < 0)
+        outcome = -errno;
+    if (outcome == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) && !S_ISLNK(status.st_mode))
+        outcome = -ENXIO;
+    if (outcome == 0) {
+        char again[32];
+        snprintf(again, sizeof again, "/proc/self/fd/%d", fd);
+        outcome = open_resolving(AT_FDCWD, again, flags & ~O_NOFOLLOW, 0, 0);
+    }
+    close(fd);
+    return outcome;
+}
+
 /* Looks at what a path leads to before it is opened for real: opening some files of procfs is an act already. */
 static int open_guarded(const struct fs_request *request, const char *path, int flags, uint64_t resolve)
 {
     int fd = open_resolving(AT_FDCWD, path, O_PATH | (flags & (O_NOFOLLOW | O_DIRECTORY)), 0, resolve | RESOLVE_NO_MAGICLINKS);
     if (fd == -ELOOP && leads_somewhere(path, resolve))
         return -EACCES; /* through a door of procfs, such as /proc/self/root */
-    if (fd < 0)
-        return fd;
-    int outcome = fs_check_guard(request, fd);
-    if (outcome == 0 && !(flags & O_PATH)) {
-        char again[32];
-        snprintf(again, sizeof again, "/proc/self/fd/%d", fd);
-        outcome = open_resolving(AT_FDCWD, again, flags & ~O_NOFOLLOW, 0, 0);
-    } else if (outcome == 0) {
-        return fd;
-    }
-    close(fd);
-    return outcome;
+    return fd < 0 ? fd : open_named(request, fd, flags);
 }
 
 int fs_open_path(const struct fs_request *request, const char *path, int flags, mode_t mode)
 {
     if (request->flags & FS_NO_FOLLOW) {
         const char *name;
+        bool looks_first = request->flags & FS_GUARDED && !(flags & O_DIRECTORY);
         int parent = fs_open_parent(request, path, &name);
         if (parent < 0)
             return parent;
@@ -125,12 +138,9 @@ int fs_open_path(const struct fs_request *request, const char *path, int flags, 
         if (fd == 0 && flags & O_CREAT)
             fd = fs_check_entry(parent, name);
         if (fd == 0)
-            fd = open_resolving(parent, name, flags | O_NOFOLLOW, mode, RESOLVE_NO_SYMLINKS);
+            fd = open_resolving(parent, name, (looks_first ? O_PATH : flags) | O_NOFOLLOW, mode, RESOLVE_NO_SYMLINKS);
         close(parent);
-        int outcome = fd < 0 ? fd : fs_check_guard(request, fd);
-        if (fd >= 0 && outcome < 0)
-            close(fd);
-        return outcome < 0 ? outcome : fd;
+        return fd < 0 ? fd : open_named(request, fd, looks_first ? flags : O_PATH);
     }
     if (flags & O_CREAT && fs_protects())
         return fs_open_for_writing(AT_FDCWD, path, flags, mode);

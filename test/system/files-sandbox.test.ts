@@ -1,8 +1,9 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { childrenOf, gone, isAlive } from '../support/proc.ts';
 import { prepared } from '../support/server.ts';
 import { base64, connect, text } from '../support/wire-client.ts';
@@ -64,6 +65,19 @@ describe.each(accounts)('a sandboxed filesystem call of a server run by $name', 
     const params = { path: uri(path), dataBase64: base64(content), sandbox: sandbox(entries) };
     return yard.client.call('fs/writeFile', params);
   };
+
+  it.each([true, false])('does not open what opening is an act for, follows links: %s', async (followSymlinks) => {
+    execFileSync('mkfifo', [yard.at('outside/pipe')]);
+    const writer = spawn('sh', ['-c', 'echo kept > "$0"', yard.at('outside/pipe')]);
+    onTestFinished(() => void writer.kill('SIGKILL'));
+    for (let round = 0; round < 20; round++) {
+      const params = { path: uri(yard.at('outside/pipe')), followSymlinks, sandbox: sandbox(readOnly) };
+      await expect(yard.client.call('fs/readFile', params)).rejects.toThrow(/not a (?:regular )?file/);
+      await delay(20);
+    }
+    const { stdout } = spawnSync('timeout', ['5', 'cat', yard.at('outside/pipe')], { encoding: 'utf8' });
+    expect(stdout).toBe('kept\n');
+  });
 
   it('finds no device but the one that swallows everything', async () => {
     const call = (method: string, path: string, more: object = {}) =>
