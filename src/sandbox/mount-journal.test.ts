@@ -7,6 +7,7 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,6 +38,24 @@ describe('the journal of mount points', () => {
     expect(readdirSync(journals)).toHaveLength(1);
     claim[Symbol.dispose]();
     expect(readdirSync(journals)).toEqual([]);
+  });
+
+  it.each(['a directory that others may write', 'a link'])('is not looked for in %s', (place) => {
+    const foreign = join(folder, 'foreign');
+    for (const path of [foreign, join(foreign, 'own')]) mkdirSync(path, { mode: 0o700 });
+    writeFileSync(join(foreign, 'own/precious'), '');
+    const isLink = place === 'a link';
+    if (!isLink) chmodSync(foreign, 0o777);
+    symlinkSync('own', join(foreign, 'journals'));
+    sweepMountPoints(join(foreign, isLink ? 'journals' : 'own'));
+    expect(readdirSync(join(foreign, 'own'))).toEqual(['precious']);
+  });
+
+  it('is nothing that has another name', () => {
+    mkdirSync(journals);
+    writeFileSync(join(journals, 'precious'), '');
+    sweepMountPoints(journals);
+    expect(readdirSync(journals)).toEqual(['precious']);
   });
 
   it('of a living server is left alone', () => {
@@ -104,6 +123,7 @@ describe('the journal of mount points', () => {
   });
 
   it('may be missing or nonsense', () => {
+    sweepMountPoints('/dev/null/state/journals');
     sweepMountPoints(journals);
     mkdirSync(journals);
     writeFileSync(join(journals, 'old-boot.1.1.1'), '"/x/.codex"\n{');

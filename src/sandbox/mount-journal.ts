@@ -7,6 +7,7 @@ import {
   readlinkSync,
   rmdirSync,
   rmSync,
+  type Stats,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { stateFolder } from '../os/index.ts';
@@ -41,11 +42,9 @@ export class MountJournal {
     }
   }
 
-  /** Not in a directory into which others may write, who could lead our writing elsewhere. */
   #prepare(): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    const { uid, mode } = lstatSync(dirname(this.#folder));
-    if (uid !== process.geteuid!() || (mode & 0o022) !== 0) throw new Error(`${this.#folder} belongs to others`);
+    if (!isOurs(this.#folder)) throw new Error(`${this.#folder} belongs to others`);
   }
 
   /** No mount point is left. */
@@ -55,11 +54,24 @@ export class MountJournal {
   }
 }
 
+const isOurDirectory = (found: Stats): boolean =>
+  found.isDirectory() && found.uid === process.geteuid!() && (found.mode & 0o022) === 0;
+
+/** Not where others may write, who could lead our writing and removing elsewhere. */
+function isOurs(folder: string): boolean {
+  try {
+    return [dirname(folder), folder].map((path) => lstatSync(path)).every(isOurDirectory);
+  } catch {
+    return false; // missing, or out of our sight
+  }
+}
+
 /**
  * Takes away what dead servers left. Only empty directories with the names we cover: a journal that somebody else has
  * written can do no harm.
  */
 export function sweepMountPoints(folder: string, onFault: (error: unknown) => void = () => {}): void {
+  if (!isOurs(folder)) return;
   const here = currentProcess();
   for (const name of namesIn(folder)) {
     if (!isOver(name, here)) continue;
@@ -112,7 +124,7 @@ function linesOf(file: string): string[] {
 
 function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder);
+    return readdirSync(folder).filter((name) => JOURNAL.test(name));
   } catch {
     return []; // no server has had anything to note
   }
@@ -125,6 +137,9 @@ interface ProcessName {
   readonly pid: string;
   readonly started: string;
 }
+
+/** What `nameOf` gives. */
+const JOURNAL = /^[^.]+\.\d+\.\d+\.\d*$/;
 
 const nameOf = ({ boot, namespace, pid, started }: ProcessName): string => [boot, namespace, pid, started].join('.');
 
