@@ -1,11 +1,17 @@
 import { posix } from 'node:path';
 import type { CommandRequest } from './command-request.ts';
 
-/** What shells read in a home before they do what they are told. */
-const START_UP_FILES = ['.profile', '.bash_profile', '.bash_login', '.zshenv', '.zprofile', '.zlogin'];
+/** What shells read in a home before they do what they are told, and what the first of them usually read in turn. */
+const START_UP_FILES = [
+  ...['.profile', '.bash_profile', '.bash_login', '.bashrc'],
+  ...['.zshenv', '.zprofile', '.zlogin', '.zshrc'],
+];
 
 /** Why a command should not leave the sandbox by rules alone: other commands can have more run with it. */
-export function homeCaution({ home, isWritable = () => false }: CommandRequest): string | undefined {
+export function homeCaution({
+  home,
+  isWritable = () => false,
+}: Pick<CommandRequest, 'home' | 'isWritable'>): string | undefined {
   if (home === undefined) return undefined;
   const file = START_UP_FILES.map((name) => posix.join(home, name)).find(isWritable);
   return file && `commands can write ${file}`;

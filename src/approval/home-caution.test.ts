@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest';
+import { homeCaution } from './home-caution.ts';
+
+describe('a command that rules let out of the sandbox', () => {
+  it.each(['.profile', '.bash_profile', '.bashrc', '.zshenv'])(
+    'is not alone in what it runs where other commands can write %s',
+    (name) => {
+      const isWritable = (path: string) => path === `/home/user/${name}`;
+      expect(homeCaution({ home: '/home/user', isWritable })).toBe(`commands can write /home/user/${name}`);
+    },
+  );
+
+  it('is as the rules say where none of them can be written', () => {
+    const isWritable = (path: string) => path.startsWith('/home/user/project/');
+    expect(homeCaution({ home: '/home/user', isWritable })).toBeUndefined();
+  });
+});
