@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { publicProgram } from './public-program.ts';
 import { connect } from './wire-client.ts';
 
 /** The command line as it ships. */
@@ -75,12 +76,14 @@ export class TestServer implements AsyncDisposable {
 }
 
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const child = spawn(process.execPath, [serverProgram, '--listen', 'ws://127.0.0.1:0', ...(options.args ?? [])], {
+  const isAnother = options.uid !== undefined && process.getuid?.() === 0;
+  const program = isAnother ? publicProgram() : serverProgram;
+  const child = spawn(process.execPath, [program, '--listen', 'ws://127.0.0.1:0', ...(options.args ?? [])], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },
     ...(options.cwd !== undefined && { cwd: options.cwd }),
     ...(options.detached && { detached: true }),
-    ...(options.uid !== undefined && process.getuid?.() === 0 && { uid: options.uid }),
+    ...(isAnother && { uid: options.uid }),
   });
   return announced(child);
 }
