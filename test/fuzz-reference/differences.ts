@@ -52,7 +52,7 @@ const isVariantAsMap = (reference: Outcome, ours: Outcome): boolean =>
 const KILL_UNKNOWN = 'unknown variant `kill`, expected `interrupt`';
 
 /** Members whose absence means a value and whose null the reference refuses. */
-const notNull = ['pipeStdin', 'mode', 'redirectPolicy', 'headers', 'streamResponse'];
+const notNull = ['pipeStdin', 'mode', 'redirectPolicy', 'headers', 'streamResponse', 'pruneHiddenDirectories'];
 
 export const declaredDifferences: readonly DeclaredDifference[] = [
   {
@@ -93,9 +93,8 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
   },
   {
     row: 'refuses `null` for',
-    explains: (step, reference) =>
-      /^invalid type: null/.test(messageOf(reference)) && notNull.some((name) => param(step, name) === null),
-    asReference: (step) => changed(step, (params) => Object.fromEntries(Object.entries(params).filter(isGiven))),
+    explains: (_step, reference) => /^invalid type: null/.test(messageOf(reference)),
+    asReference: (step) => withoutNulls(step),
   },
   {
     row: 'accepts arrays as positional parameters',
@@ -378,6 +377,17 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
     parts: ['process', 'files'],
   },
   {
+    row: 'may leave the mount points of a terminated sandboxed command',
+    explains: (step, reference, ours) =>
+      method(step) === 'process/terminate' &&
+      isSame({ ...reference, files: 0 }, { ...ours, files: 0 }) &&
+      isSame(
+        (reference.files as string[]).filter((file) => !MOUNT_POINT.test(file)),
+        ours.files,
+      ),
+    parts: ['files'],
+  },
+  {
     row: 'at a terminal starts what the kernel cannot execute',
     explains: (step, reference, ours) =>
       method(step) === 'process/start' &&
@@ -614,7 +624,11 @@ const createsProtected = (step: Step, ours: Outcome): boolean =>
 
 const isProtectedPath = (path: unknown): boolean => /\/\.(?:git|codex)[/.]*$/.test(String(path));
 
-const isGiven = ([name, value]: [string, unknown]): boolean => value !== null || !notNull.includes(name);
+/** The step without the members whose null the reference refuses, wherever they are. */
+const withoutNulls = (step: Step): Step =>
+  JSON.parse(JSON.stringify(step), (name, value: unknown) =>
+    value === null && notNull.includes(name) ? undefined : value,
+  ) as Step;
 
 const hasOlderSandbox = (step: Step): boolean => param(step, 'sandbox', 'sandboxPolicy') != null;
 
