@@ -1,6 +1,6 @@
 /**
- * Waits for one thing after the other, until something else fails. `Promise.race` would do for one of them: what has not settled yet
- * remembers every race that it is part of.
+ * Waits for one promise after the other and gives up when the given one rejects. A `Promise.race` with it for each would be kept by
+ * that promise until it settles: some 300 bytes a race.
  */
 export class UnlessFailed {
   #failure: { readonly error: unknown } | undefined;
