@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { spawn } from '../os/index.ts';
 import { isAdministratorsFile } from './administrators-file.ts';
 import { stagePlace } from './stage-place.ts';
@@ -23,18 +23,19 @@ const ALLOW_NAMESPACES =
 
 /**
  * A procfs of its own. The files below these directories belong to uid 0, which a root server's commands have: they could set
- * the kernel's parameters. An empty one is left alone, as its mount costs 0.3 ms.
+ * the kernel's parameters. An empty one is left alone, as its mount costs 0.3 ms; a module may fill it at any time.
  */
 const procArgs = (): readonly string[] => [
   ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys'],
-  ...['/proc/acpi', '/proc/scsi'].filter((path) => !isEmpty(path)).flatMap((path) => ['--ro-bind-try', path, path]),
+  ...['/proc/acpi', '/proc/scsi'].filter(hasEntries).flatMap((path) => ['--ro-bind-try', path, path]),
 ];
 
-function isEmpty(directory: string): boolean {
+function hasEntries(directory: string): boolean {
+  if (!existsSync(directory)) return false; // an exception would take as long as the mount
   try {
-    return readdirSync(directory).length === 0;
+    return readdirSync(directory).length > 0;
   } catch {
-    return false; // missing, or not to be told: it is mounted read-only if it is there
+    return true; // not to be told
   }
 }
 

@@ -150,15 +150,18 @@ function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
       arg0: 'bwrap',
       // The request's variables are set inside: LD_PRELOAD and its kin would act on the launcher.
       env: {},
-      inherit: [
-        request,
-        args,
-        calls,
-        leash.farEnd,
-        ...Array.from({ length: plan.emptyFiles }, nothing),
-        ...(proxies ? [proxies.channel.childEnd] : []),
-        ...(record ? [record.farEnd] : []),
-      ],
+      // Asked for only where no launcher waits, which has a leash already.
+      get inherit() {
+        return [
+          request,
+          args,
+          calls,
+          leash.farEnd,
+          ...Array.from({ length: plan.emptyFiles }, nothing),
+          ...(proxies ? [proxies.channel.childEnd] : []),
+          ...(record ? [record.farEnd] : []),
+        ];
+      },
     },
     order: waitable ? { launcher, args, request, emptyFiles: plan.emptyFiles } : undefined,
     leash,

@@ -7,32 +7,37 @@ import { hangUp, receivedNumber, rememberSandbox, streamPair } from '../os/index
  * stays in the near end: a descriptor that keeps the number of its pid namespace from being given to another one.
  */
 export class Leash implements Disposable {
-  /** What the first process inherits. */
-  readonly farEnd: number;
-  readonly #nearEnd: number;
-  #open = { near: true, far: true };
+  #ends: { readonly near: number; readonly far: number } | undefined;
+  #open = { near: false, far: false };
   #namespace: bigint | undefined;
   #memory: Disposable | undefined;
 
-  constructor() {
-    [this.#nearEnd, this.farEnd] = streamPair();
+  /** What the first process inherits. There is no socket until this is asked for: a launcher that waits has one already. */
+  get farEnd(): number {
+    if (!this.#ends) {
+      const [near, far] = streamPair();
+      this.#ends = { near, far };
+      this.#open = { near: true, far: true };
+    }
+    return this.#ends.far;
   }
 
   /** To be called once the far end is inherited. */
   handedOver(): void {
-    if (this.#open.far) closeSync(this.farEnd);
+    if (this.#open.far) closeSync(this.#ends!.far);
     this.#open.far = false;
   }
 
   /** Has the family with this mark found by the pid namespace of the sandbox, which its first process tells. */
   holds(mark: bigint): void {
+    const { near } = this.#ends!;
     this.#memory = rememberSandbox(
       mark,
       () => {
-        this.#namespace ??= receivedNumber(this.#nearEnd);
+        this.#namespace ??= receivedNumber(near);
         return this.#namespace;
       },
-      () => closeSync(this.#nearEnd),
+      () => closeSync(near),
     );
   }
 
@@ -41,8 +46,9 @@ export class Leash implements Disposable {
     this.handedOver();
     if (!this.#open.near) return;
     this.#open.near = false;
-    hangUp(this.#nearEnd);
+    const { near } = this.#ends!;
+    hangUp(near);
     if (this.#memory) this.#memory[Symbol.dispose]();
-    else closeSync(this.#nearEnd);
+    else closeSync(near);
   }
 }
