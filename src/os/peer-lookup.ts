@@ -122,18 +122,20 @@ function planSearch(): Search {
     return addon().searchHolders(BigUint64Array.from(inodes), searchedMarks(), search.everyone);
   });
   const search: Search = { inodes, everyone: false, holders };
-  running = running.then(() => thawed(holders));
+  running = running.then(() => restAfter(holders));
   return search;
 }
 
-/** Sandboxes that were stopped for a search run for a while before the next: a command that hides cannot stop the others for good. */
-async function thawed(holders: Promise<Uint32Array>): Promise<void> {
+/**
+ * The next search begins a while after the last has ended, so that more of the connections that come at once share it, and
+ * sandboxes that were stopped for one run meanwhile: a command that hides cannot stop the others for good.
+ */
+async function restAfter(holders: Promise<Uint32Array>): Promise<void> {
   const began = performance.now();
   const found = await holders.catch(() => undefined); // the callers see the failure
-  if (found?.some((each) => each & bits.froze)) {
-    await setTimeout(RUNNING_SHARE * (performance.now() - began), undefined, { ref: false });
-  }
+  const share = found?.some((each) => each & bits.froze) ? REST_AFTER.frozen : REST_AFTER.running;
+  await setTimeout(share * (performance.now() - began), undefined, { ref: false });
 }
 
-/** How much longer sandboxes run than they stand still. */
-const RUNNING_SHARE = 3;
+/** How much longer than a search the rest is. Without one, opening 200 connections takes 331 ms instead of 292. */
+const REST_AFTER = { frozen: 3, running: 1 };
