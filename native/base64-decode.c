@@ -16,6 +16,8 @@ static uint8_t value_of(uint8_t character)
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include "processor.h"
+
 /*
  * The high half of a character says in which ranges it can lie, the low half in which it cannot: where the two agree
  * on a bit, it is no base64. The high half also gives the offset to the value, '/' apart, which shares it with '+'.
@@ -52,7 +54,7 @@ __attribute__((target("avx2"))) static size_t decode_wide(uint8_t *bytes, const 
 
 static size_t decode_fast(uint8_t *bytes, const uint8_t *text, size_t length)
 {
-    return length >= 48 && __builtin_cpu_supports("avx2") ? decode_wide(bytes, text, length) : 0;
+    return length >= 48 && has_avx2() ? decode_wide(bytes, text, length) : 0;
 }
 #else
 static size_t decode_fast(uint8_t *bytes, const uint8_t *text, size_t length)

@@ -6,6 +6,8 @@ static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 #if defined(__x86_64__) && !defined(LEAN)
 #include <immintrin.h>
 
+#include "processor.h"
+
 /*
  * A lane of 12 bytes becomes 16 characters. Each group of three bytes a b c is spread to b a c b, from which two
  * multiplications shift the four 6-bit values into bytes of their own. A value is then moved to its character by
@@ -39,7 +41,7 @@ __attribute__((target("avx2"))) static size_t encode_wide(uint8_t *text, const u
 
 static size_t encode_fast(uint8_t *text, const uint8_t *bytes, size_t length)
 {
-    return length >= 28 && __builtin_cpu_supports("avx2") ? encode_wide(text, bytes, length) : 0;
+    return length >= 28 && has_avx2() ? encode_wide(text, bytes, length) : 0;
 }
 #else
 static size_t encode_fast(uint8_t *text, const uint8_t *bytes, size_t length)

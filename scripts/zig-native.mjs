@@ -43,7 +43,6 @@ function buildStatic(target, processor, folders) {
 function build(target, processor, libc, folder) {
   const triple = `${processor}-linux-${libraries[libc]}`;
   console.error(`Building ${target.file} for ${triple}.`);
-  const sources = [...sourcesOf(target), nativeSource('cpu-model.c')];
   const { release = target.flags[0] } = target;
-  zigCompile(triple, [...releaseFlags, ...release, '-o', join(folder, target.file), ...sources]);
+  zigCompile(triple, [...releaseFlags, ...release, '-o', join(folder, target.file), ...sourcesOf(target)]);
 }
