@@ -3,7 +3,7 @@
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-#if defined(__x86_64__) && !defined(LEAN)
+#if defined(__x86_64__)
 #include <immintrin.h>
 
 #include "processor.h"

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,6 +21,7 @@
 #include <unistd.h>
 
 #include "broker.h"
+#include "calls.h"
 #include "files.h"
 
 static int complain(const char *what)
@@ -101,7 +101,7 @@ static int prepare(struct broker *broker)
         signal(ignored[i], SIG_IGN);
     setsid(); /* fails when it already leads a session, which is as good */
     prctl(PR_SET_PDEATHSIG, 0); /* the end of the orders says it too, and leaves time to end the rest */
-    if (close_range(CONTROL, ~0U, CLOSE_RANGE_CLOEXEC) < 0 || sigprocmask(SIG_SETMASK, &caught, NULL) < 0 ||
+    if (close_between(CONTROL, ~0U, CLOSE_RANGE_CLOEXEC) < 0 || sigprocmask(SIG_SETMASK, &caught, NULL) < 0 ||
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 || raise_file_limit(broker) < 0)
         return -1;
     broker->stub = open_stub();

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "broker.h"
+#include "calls.h"
 #include "exec-filter.h"
 #include "files.h"
 #include "script.h"
@@ -78,7 +78,7 @@ static int place_descriptors(const struct start *start, int *report, int *channe
     for (int fd = 0; fd < free; fd++)
         if (!is_place(start, fd))
             close(fd);
-    return close_range((unsigned)free, ~0U, CLOSE_RANGE_CLOEXEC);
+    return close_between((unsigned)free, ~0U, CLOSE_RANGE_CLOEXEC);
 }
 
 static int leave_group(const struct start *start)

@@ -11,10 +11,9 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "calls.h"
 
 #ifndef ST_RDONLY
 #define ST_RDONLY 1
@@ -170,7 +169,7 @@ static enum forecast forecast_mounted(const struct view *view, const char *path)
     int fd = reach(view, path, O_NOFOLLOW);
     if (fd < 0)
         return errno == ENOENT ? MISSING : GOES_ON;
-    int outcome = statx(fd, "", AT_EMPTY_PATH, 0, &status);
+    long outcome = syscall(SYS_statx, fd, "", AT_EMPTY_PATH, 0, &status);
     close(fd);
     return outcome == 0 && (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0 ? REFUSED : GOES_ON;
 }

@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "calls.h"
+
 static void ignore_signals(void)
 {
     for (int number = 1; number <= SIGRTMAX; number++)
@@ -25,7 +27,7 @@ static void ignore_signals(void)
 static void keep_only(int channel)
 {
     dup2(channel, 0);
-    close_range(1, ~0U, 0);
+    close_between(1, ~0U, 0);
 }
 
 static void tell_end(int facts)

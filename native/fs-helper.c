@@ -10,7 +10,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,6 +19,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "calls.h"
 #include "files.h"
 #include "fs-engine.h"
 #include "fs-protect.h"
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
     int channel = argc > 1 ? atoi(argv[1]) : -1;
     if (channel >= 0 && channel != 3 && dup2(channel, 3) < 0)
         return complain("channel");
-    if (close_range(channel >= 0 ? 4 : 3, ~0U, 0) < 0)
+    if (close_between(channel >= 0 ? 4 : 3, ~0U, 0) < 0)
         return complain("inherited descriptors");
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file that must not grow is an error of the request */

@@ -8,6 +8,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "calls.h"
 #include "fs-engine.h"
 
 #define FILE_LIMIT 536870912
@@ -60,7 +61,7 @@ static ssize_t read_slice(int fd, uint8_t *bytes, size_t length, off_t offset, i
     size_t filled = 0;
     while (filled < length) {
         struct iovec rest = {.iov_base = bytes + filled, .iov_len = length - filled};
-        ssize_t count = preadv2(fd, &rest, 1, offset + (off_t)filled, flags);
+        ssize_t count = read_into(fd, &rest, 1, offset + (off_t)filled, flags);
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0 && errno == EOPNOTSUPP && flags != 0) {

@@ -3,13 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/stat.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
+#include "calls.h"
 #include "fs-directory.h"
 #include "fs-engine.h"
 

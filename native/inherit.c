@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "calls.h"
 #include "files.h"
 
 #ifndef MFD_NOEXEC_SEAL
@@ -70,5 +71,5 @@ int inherit_place(struct inherited *list, size_t count)
     for (size_t i = 0; i < count; i++)
         if (dup2(list[i].moved, 3 + (int)i) < 0)
             return -1;
-    return close_range((unsigned)places, ~0U, 0);
+    return close_between((unsigned)places, ~0U, 0);
 }

@@ -7,11 +7,9 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
+#include "calls.h"
 #include "pin.h"
 
 #ifndef STATX_ATTR_MOUNT_ROOT

@@ -21,7 +21,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -34,6 +33,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "calls.h"
 #include "denials.h"
 #include "files.h"
 
@@ -133,7 +133,7 @@ static int close_others(struct reaper *reaper)
             return -1;
         *kept[i] = i;
     }
-    return close_range(COUNT, ~0U, 0);
+    return close_between(COUNT, ~0U, 0);
 }
 
 int reaper_fork(int leash, int *supervisor)

@@ -15,7 +15,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <limits.h>
@@ -26,6 +25,7 @@
 #include <unistd.h>
 
 #include "bytes.h"
+#include "calls.h"
 #include "denials.h"
 #include "files.h"
 #include "inner-listeners.h"
@@ -188,10 +188,10 @@ static int run_first(char **files, char **arguments, char **environment)
 static int close_others(int kept)
 {
     if (kept < 3)
-        return close_range(3, ~0U, 0);
-    if (kept > 3 && close_range(3, (unsigned)kept - 1, 0) < 0)
+        return close_between(3, ~0U, 0);
+    if (kept > 3 && close_between(3, (unsigned)kept - 1, 0) < 0)
         return -1;
-    return close_range((unsigned)kept + 1, ~0U, 0);
+    return close_between((unsigned)kept + 1, ~0U, 0);
 }
 
 /* Whoever sends a request may be killed on the way: half a command is another one. */

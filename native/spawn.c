@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -24,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "calls.h"
 #include "family.h"
 #include "files.h"
 #include "harden.h"
@@ -98,7 +98,7 @@ static int child_main(void *argument)
 {
     struct job *job = argument;
     const struct spawn_request *request = job->request;
-    if (close_range((unsigned)job->highest + 1, ~0U, CLOSE_RANGE_UNSHARE) < 0)
+    if (close_between((unsigned)job->highest + 1, ~0U, CLOSE_RANGE_UNSHARE) < 0)
         return give_up(job, "unshare");
     if (setsid() < 0)
         return give_up(job, "setsid");
@@ -260,7 +260,7 @@ const char *spawn_probe(void)
     if (pidfd < 0)
         return "pidfd_open";
     close(pidfd);
-    if (close_range(~0U, ~0U, 0) < 0)
+    if (close_between(~0U, ~0U, 0) < 0)
         return "close_range";
     return "";
 }

@@ -14,10 +14,21 @@ export const flags = [
   ...['-Wl,-z,relro', '-Wl,-z,now', '-Wl,-z,noexecstack'],
 ];
 
-// Static programs at addresses that change, where the compiler can; those of releases are linked with musl.
+// Static programs at addresses that change, where the compiler can.
 const still = ['-static'];
 const moving = ['-static-pie', '-fPIE'];
-const released = ['-static', '-fPIE', '-pie']; // the Zig compiler makes no use of -static-pie
+const released = ['-static', '-fPIE', '-pie']; // the Zig compiler makes no use of -static-pie, and links musl
+
+const muslTriple = `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-musl`;
+const muslFile = (name) => `/usr/lib/${muslTriple}/${name}`;
+/** The C library of the package `musl-dev`. */
+export const musl = muslFile('libc.a');
+// What stands before every command is to start fast: glibc asks the processor for its features first, musl does not.
+const withMusl = [
+  ...[...moving, '-isystem', `/usr/include/${muslTriple}`, '-nostdlib'],
+  ...[muslFile('rcrt1.o'), muslFile('crti.o'), muslFile('crtn.o'), musl, '-lgcc', musl],
+];
+const fast = [withMusl, moving, still];
 
 const filesystem = [
   'base64',
@@ -95,18 +106,6 @@ const broker = [
 
 export const nativeSource = (name) => join(native, name);
 
-// Programs that start before every other are to start fast. The C library of releases does.
-const light = ['-static', '-DLEAN'];
-// Others do not: none, then, and nothing compilers add that needs one.
-const alone = [
-  ...light,
-  '-nostdlib',
-  '-fno-builtin',
-  '-fno-stack-protector',
-  '-U_FORTIFY_SOURCE',
-  ...['lean-calls', 'lean-memory', 'lean-start', 'lean-text'].map((part) => nativeSource(`${part}.c`)),
-];
-
 /** The files to build; of their sets of flags the first that works counts, and for releases the one meant for them. */
 export const targets = [
   { file: 'exec_native.node', parts: addon, flags: [['-shared', '-fPIC', '-pthread', '-I', napiHeaders]] },
@@ -117,17 +116,17 @@ export const targets = [
   {
     file: 'sandbox-stage',
     parts: ['sandbox-stage', 'reaper', 'inner-listeners', 'say', 'bytes', ...denials],
-    flags: [moving, still],
+    flags: fast,
     release: released,
   },
-  { file: 'fs-helper', parts: ['fs-helper', ...filesystem], flags: [moving, still], release: released },
+  { file: 'fs-helper', parts: ['fs-helper', ...filesystem], flags: fast, release: released },
   {
     file: 'execve-wrapper',
     parts: ['wrapper-main', 'wrapper-request', 'base64', 'limits', 'script', ...standIn],
-    flags: [alone, light],
-    release: light,
+    flags: fast,
+    release: released,
   },
-  { file: 'escalation-stub', parts: ['stub-main', ...standIn], flags: [alone, light], release: light },
+  { file: 'escalation-stub', parts: ['stub-main', ...standIn], flags: fast, release: released },
   { file: 'exec-broker', parts: broker, flags: [moving, still], release: released },
 ];
 

@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { flags, nativeSource, sourcesOf, targets } from './native-targets.mjs';
+import { flags, sourcesOf, targets } from './native-targets.mjs';
 import { fetchZig, zigCompile } from './zig-compiler.mjs';
 
 const processors = { x64: 'x86_64', arm64: 'aarch64' };
@@ -12,8 +12,6 @@ const releaseFlags = [
   ...flags,
   '-Wno-sign-compare', // CMSG_NXTHDR of musl
   '-s',
-  '-include',
-  nativeSource('release.h'),
 ];
 
 /** Builds the native parts for every platform of a release into `vendor/PLATFORM/native`. */

@@ -1,9 +1,10 @@
 /* The request of a sandboxed command, up to its execution; nothing of this process is changed. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <linux/close_range.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
+#include "../calls.h"
 
 static int unchanged(void)
 {
@@ -29,7 +30,7 @@ static int control(int option, ...)
 
 #define main stage_main
 #define chdir enter
-#define close_range(first, last, flags) unchanged()
+#define close_between(first, last, flags) unchanged()
 #define prctl control
 #define execve not_found
 #include "../sandbox-stage.c"
