@@ -41,15 +41,17 @@ export function readAuth(values: AuthValues): WebSocketAuth {
   switch (values['ws-auth']) {
     case undefined:
       if (!given([...tokenFlags, ...signedFlags])) return { type: 'none' };
-      throw new Error('websocket auth flags require `--ws-auth capability-token` or `--ws-auth signed-bearer-token`');
+      throw new UsageError(
+        'websocket auth flags require `--ws-auth capability-token` or `--ws-auth signed-bearer-token`',
+      );
     case 'capability-token':
       if (!given(signedFlags)) return { type: 'capability-token', sha256: tokenDigest(values) };
-      throw new Error(
+      throw new UsageError(
         '`--ws-shared-secret-file`, `--ws-issuer`, `--ws-audience`, and `--ws-max-clock-skew-seconds` require `--ws-auth signed-bearer-token`',
       );
     case 'signed-bearer-token':
       if (!given(tokenFlags)) return signedBearer(values);
-      throw new Error(
+      throw new UsageError(
         '`--ws-token-file` and `--ws-token-sha256` require `--ws-auth capability-token`, not `signed-bearer-token`',
       );
     default:
@@ -62,18 +64,20 @@ export function readAuth(values: AuthValues): WebSocketAuth {
 function tokenDigest(values: AuthValues): Buffer {
   const { 'ws-token-file': file, 'ws-token-sha256': digest } = values;
   if (file !== undefined && digest !== undefined) {
-    throw new Error('`--ws-token-file` and `--ws-token-sha256` are mutually exclusive');
+    throw new UsageError('`--ws-token-file` and `--ws-token-sha256` are mutually exclusive');
   }
   if (digest !== undefined) {
     if (!/^[0-9a-f]{64}$/i.test(digest)) {
-      throw new Error('--ws-token-sha256 must be a 64-character hex SHA-256 digest');
+      throw new UsageError('--ws-token-sha256 must be a 64-character hex SHA-256 digest');
     }
     const sha256OfToken = Buffer.from(digest, 'hex');
     ownCredentialDigest(sha256OfToken);
     return sha256OfToken;
   }
   if (file === undefined) {
-    throw new Error('`--ws-token-file` or `--ws-token-sha256` is required when `--ws-auth capability-token` is set');
+    throw new UsageError(
+      '`--ws-token-file` or `--ws-token-sha256` is required when `--ws-auth capability-token` is set',
+    );
   }
   const token = readSecret(file);
   if (token === '') throw new Error(`websocket auth secret ${resolve(file)} must not be empty`);
@@ -83,13 +87,13 @@ function tokenDigest(values: AuthValues): Buffer {
 function signedBearer(values: AuthValues): WebSocketAuth {
   const file = values['ws-shared-secret-file'];
   if (file === undefined) {
-    throw new Error('`--ws-shared-secret-file` is required when `--ws-auth signed-bearer-token` is set');
+    throw new UsageError('`--ws-shared-secret-file` is required when `--ws-auth signed-bearer-token` is set');
   }
-  const secret = Buffer.from(readSecret(file));
-  if (secret.length < 32) throw new Error(`signed websocket bearer secret ${resolve(file)} must be at least 32 bytes`);
   const skew = values['ws-max-clock-skew-seconds'] ?? '30';
   if (!/^\d+$/.test(skew))
     throw new UsageError(`invalid value '${skew}' for --ws-max-clock-skew-seconds: expected a whole number`);
+  const secret = Buffer.from(readSecret(file));
+  if (secret.length < 32) throw new Error(`signed websocket bearer secret ${resolve(file)} must be at least 32 bytes`);
   return {
     type: 'signed-bearer-token',
     secret,

@@ -3,7 +3,7 @@ import type { Connector } from '../client/index.ts';
 import { ConnectionRefused, splitTokenUrl, webSocket } from '../link/index.ts';
 import { ownCredential, trustedRoots } from '../os/index.ts';
 import type { OptionTable, Values } from './arguments.ts';
-import { UsageError } from './usage-error.ts';
+import { readFlag, UsageError } from './usage-error.ts';
 
 /** What ssh answers when the fault is not the command's. */
 export const CONNECTION_FAILED = 255;
@@ -78,7 +78,9 @@ async function connectorThrough(
   if (!token) {
     throw new UsageError('--remote needs a token: set CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN or use --token-file');
   }
-  const { bearerToken, viaRegistry } = await import('../remote/index.ts');
+  const { bearerToken, parseEnvironmentId, parseRegistryUrl, viaRegistry } = await import('../remote/index.ts');
+  readFlag(() => parseRegistryUrl(registryUrl));
+  readFlag(() => parseEnvironmentId(environmentId));
   const credentials = bearerToken(token, process.env.CODEX_EXEC_SERVER_NOISE_CHATGPT_ACCOUNT_ID);
   const onWaiting = process.stderr.isTTY ? waitingLine(environmentId) : undefined;
   return viaRegistry({ registryUrl, environmentId, credentials, onWaiting });

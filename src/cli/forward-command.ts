@@ -49,7 +49,7 @@ export async function forwardCommand(argv: readonly string[]): Promise<number> {
   checkRemoteValues(values);
   const destination = serverAt(values.connect!, values['token-file']);
   if (values['remote-transport'] === 'direct') {
-    throw new Error('direct exec-server transport does not support forwarding');
+    throw new UsageError('direct exec-server transport does not support forwarding');
   }
   if (nativeStatus().ready) hardenProcess();
   const stop = new AbortController();

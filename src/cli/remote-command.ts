@@ -4,6 +4,7 @@ import {
   ExecutorCredentials,
   forwardTo,
   parseEnvironmentId,
+  parseRegistryUrl,
   type RemoteEnvironmentConfig,
   runDirectEnvironment,
   runPlainEnvironment,
@@ -14,6 +15,7 @@ import { type ExecServerConfig, openConnectionPoint } from '../server/index.ts';
 import { optimizeSooner } from './optimizer.ts';
 import { chooseCredentials, takeAwsAccess } from './remote-credentials.ts';
 import type { RemoteValues } from './remote-options.ts';
+import { readFlag } from './usage-error.ts';
 
 export interface RemoteCommandOptions {
   readonly values: RemoteValues;
@@ -29,7 +31,9 @@ export interface RemoteCommandOptions {
 export async function serveRemotely(options: RemoteCommandOptions, signal: AbortSignal): Promise<void> {
   const { values } = options;
   const log = options.log.with({ name: values.name ?? 'codex-exec-server' });
-  const environmentId = parseEnvironmentId(values['environment-id'] ?? '');
+  const environmentId = readFlag(() => parseEnvironmentId(values['environment-id'] ?? ''));
+  const registryUrl = values.remote ?? '';
+  readFlag(() => parseRegistryUrl(registryUrl));
   const serve = await chooseTransport(values, environmentId);
   await using scope = new Scope();
   const stop = new AbortController();
@@ -41,7 +45,6 @@ export async function serveRemotely(options: RemoteCommandOptions, signal: Abort
   options.changes?.((settings) => point?.configure(relayedConfig(settings)));
   optimizeSooner();
   const registerTimeoutMs = seconds(values['register-timeout']);
-  const registryUrl = values.remote ?? '';
   const onRegistered = process.stderr.isTTY ? registeredLine(environmentId, registryUrl) : undefined;
   await serve({ registryUrl, environmentId, accept, registerTimeoutMs, onRegistered, log }, stop);
 }
@@ -69,7 +72,9 @@ async function chooseTransport(values: RemoteValues, environmentId: string): Pro
 }
 
 async function receiver({ destination, settings, log }: RemoteCommandOptions, scope: Scope) {
-  if (destination !== undefined) return { accept: forwardTo(destination.url, log, destination), point: undefined };
+  if (destination !== undefined) {
+    return { accept: readFlag(() => forwardTo(destination.url, log, destination)), point: undefined };
+  }
   const point = scope.own(await openConnectionPoint({ config: relayedConfig(settings), log }));
   return { accept: (link: Link): void => point.connect(link, { resumable: true }), point };
 }

@@ -62,7 +62,7 @@ export function checkRemoteValues(
     throw new UsageError('--remote-transport direct requires --aws-sigv4');
   }
   if (transport !== 'direct' && values['aws-sigv4']) {
-    throw new Error('--aws-sigv4 requires --remote-transport direct');
+    throw new UsageError('--aws-sigv4 requires --remote-transport direct');
   }
   const timeout = values['register-timeout'] ?? '1';
   if (!/^[1-9]\d{0,8}$/.test(timeout)) {

@@ -26,7 +26,7 @@ import { secretFiles } from './secret-files.ts';
 import { readSettings, settingOptions } from './settings.ts';
 import { stderrLogger } from './stderr-logger.ts';
 import { endBy } from './stop-deadline.ts';
-import { UsageError } from './usage-error.ts';
+import { readFlag, UsageError } from './usage-error.ts';
 
 const options = {
   listen: {
@@ -71,13 +71,13 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   runUnderInit();
   checkRemoteValues(values as RemoteValues);
   const settings = await readSettings(values, process.env, values.config as string | undefined);
-  const address = parseListenUrl((values.listen as string | undefined) ?? DEFAULT_LISTEN_URL);
+  const address = readFlag(() => parseListenUrl((values.listen as string | undefined) ?? DEFAULT_LISTEN_URL));
   const { auth, shown, reread: rereadAuth } = chooseAuth(values as AuthValues & { 'print-token-url'?: boolean });
   if (address.type === 'stdio' && values['print-token-url']) {
     throw new UsageError('--print-token-url cannot be used together with --listen stdio');
   }
   if (address.type === 'stdio' && auth.type !== 'none') {
-    throw new Error('WebSocket auth requires a WebSocket listener, not stdio');
+    throw new UsageError('WebSocket auth requires a WebSocket listener, not stdio');
   }
   const native = nativeStatus();
   if (!native.ready) throw new Error(native.reason);

@@ -9,3 +9,12 @@ export class UsageError extends Error {
     this.program = program;
   }
 }
+
+/** Reads the value of a flag; an error of its parser is wrong usage. */
+export function readFlag<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}

@@ -7,7 +7,7 @@ export { ExecutorCredentials } from './executor-credential.ts';
 export { forwardTo } from './forward.ts';
 export { runPlainEnvironment, viaPlainRelay } from './plain-relay.ts';
 export { RegistryError } from './registry-error.ts';
-export { parseEnvironmentId } from './registry-url.ts';
+export { parseEnvironmentId, parseRegistryUrl } from './registry-url.ts';
 export { type RemoteEnvironmentConfig, runRemoteEnvironment } from './remote-environment.ts';
 export { signInState } from './sign-in-state.ts';
 export { type RemoteExecServerConnectArgs, viaRegistry } from './via-registry.ts';

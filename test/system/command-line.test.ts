@@ -58,6 +58,31 @@ describe('the command line', () => {
     [['frobnicate'], "error: unknown command 'frobnicate'"],
     [['--config', '/no/such/file.toml'], 'error: cannot read settings from /no/such/file.toml'],
     [['doctor', 'network'], "error: unexpected argument 'network'"],
+    [
+      ['--listen', 'http://127.0.0.1:0'],
+      'error: unsupported --listen URL `http://127.0.0.1:0`; expected `ws://IP:PORT` or `stdio`',
+    ],
+    [
+      ['--listen', 'ws://localhost:0'],
+      'error: invalid websocket --listen URL `ws://localhost:0`; expected `ws://IP:PORT`',
+    ],
+    [
+      ['--listen', 'stdio', '--ws-auth', 'capability-token', '--ws-token-sha256', '0'.repeat(64)],
+      'error: WebSocket auth requires a WebSocket listener, not stdio',
+    ],
+    [['--ws-issuer', 'i'], 'error: websocket auth flags require `--ws-auth capability-token`'],
+    [
+      ['--ws-auth', 'capability-token', '--ws-token-sha256', 'abc'],
+      'error: --ws-token-sha256 must be a 64-character hex SHA-256 digest',
+    ],
+    [
+      ['--ws-auth', 'capability-token'],
+      'error: `--ws-token-file` or `--ws-token-sha256` is required when `--ws-auth capability-token` is set',
+    ],
+    [
+      ['--ws-auth', 'signed-bearer-token'],
+      'error: `--ws-shared-secret-file` is required when `--ws-auth signed-bearer-token` is set',
+    ],
   ])('calls %j wrong usage and exits with 2', async (args, reason) => {
     const { code, stdout, stderr } = await runCommand(args);
     expect([code, stdout]).toEqual([2, '']);
@@ -65,32 +90,11 @@ describe('the command line', () => {
   });
 
   it.each([
-    [
-      ['--listen', 'http://127.0.0.1:0'],
-      'Error: unsupported --listen URL `http://127.0.0.1:0`; expected `ws://IP:PORT` or `stdio`\n',
-    ],
-    [
-      ['--listen', 'ws://localhost:0'],
-      'Error: invalid websocket --listen URL `ws://localhost:0`; expected `ws://IP:PORT`\n',
-    ],
-    [
-      ['--listen', 'stdio', '--ws-auth', 'capability-token', '--ws-token-sha256', '0'.repeat(64)],
-      'Error: WebSocket auth requires a WebSocket listener, not stdio\n',
-    ],
-    [
-      ['--ws-auth', 'capability-token', '--ws-token-sha256', 'abc'],
-      'Error: --ws-token-sha256 must be a 64-character hex SHA-256 digest\n',
-    ],
-    [
-      ['--ws-auth', 'capability-token'],
-      'Error: `--ws-token-file` or `--ws-token-sha256` is required when `--ws-auth capability-token` is set\n',
-    ],
-    [
-      ['--ws-auth', 'capability-token', '--ws-token-file', '/no/such'],
-      'Error: failed to read websocket auth secret /no/such: No such file or directory (os error 2)\n',
-    ],
-  ])('says why it cannot serve with %j and exits with 1', async (args, stderr) => {
-    expect(await runCommand(args)).toEqual({ code: 1, stdout: '', stderr });
+    ['/no/such', 'failed to read websocket auth secret /no/such: No such file or directory (os error 2)'],
+    ['/dev/null', 'websocket auth secret /dev/null must not be empty'],
+  ])('says why it cannot serve with the token file %s and exits with 1', async (file, reason) => {
+    const args = ['--ws-auth', 'capability-token', '--ws-token-file', file];
+    expect(await runCommand(args)).toEqual({ code: 1, stdout: '', stderr: `Error: ${reason}\n` });
   });
 
   it.each([

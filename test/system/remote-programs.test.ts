@@ -133,15 +133,15 @@ describe('exec-server --remote', () => {
     [['--environment-id', 'x'], 2, 'only together with --remote'],
     [['--remote', 'x', '--environment-id', 'x', '--remote-transport', 'pigeon'], 2, "'pigeon'"],
     [['--remote', 'x', '--environment-id', 'x', '--remote-transport', 'direct'], 2, 'requires --aws-sigv4'],
-    [['--remote', 'x', '--environment-id', 'x', '--aws-sigv4'], 1, '--aws-sigv4 requires --remote-transport direct'],
+    [['--remote', 'x', '--environment-id', 'x', '--aws-sigv4'], 2, '--aws-sigv4 requires --remote-transport direct'],
     [['--remote', 'x', '--environment-id', 'x', '--register-timeout', 'soon'], 2, "'soon'"],
-    [['--remote', 'x', '--environment-id', ' '], 1, 'environment id is required'],
-    [['--remote', 'ws://127.0.0.1:1', '--environment-id', 'x'], 1, 'invalid environment registry base URL'],
+    [['--remote', 'x', '--environment-id', ' '], 2, 'environment id is required'],
+    [['--remote', 'ws://127.0.0.1:1', '--environment-id', 'x'], 2, 'invalid environment registry base URL'],
     [['--remote', 'https://example.com', '--environment-id', 'x'], 1, 'API-key authentication is restricted'],
     [['forward', '--remote', 'x', '--environment-id', 'x'], 2, '--connect is required'],
     [
-      ['forward', '--remote', 'x', '--environment-id', 'x', '--connect', 'http://x'],
-      1,
+      ['forward', '--remote', 'http://127.0.0.1:1', '--environment-id', 'x', '--connect', 'http://x'],
+      2,
       'must be a ws:// or wss:// URL',
     ],
     [
@@ -152,6 +152,11 @@ describe('exec-server --remote', () => {
     [['run', '--remote', 'http://127.0.0.1:1', '--', 'true'], 2, '--remote and --environment-id are needed together'],
     [['cp', '--remote', 'x', '--environment-id', 'x', '--connect', 'y', 'a', 'env:/b'], 2, 'together with --connect'],
     [['run', '--remote', 'x', '--environment-id', 'x', '--', 'true'], 2, 'CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN'],
+    [
+      ['run', '--remote', 'x', '--environment-id', 'x', '--token-file', '/etc/passwd', '--', 'true'],
+      2,
+      'invalid environment registry base URL `x`',
+    ],
   ])('says what is wrong with %j', async (args, code, reason) => {
     const outcome = await runCommand(args, { CODEX_API_KEY: 'key', CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN: '' });
 
