@@ -22,10 +22,34 @@ export function forwardTo(
       (server) => join(link, server, log),
       (error: Error) => {
         log.warn('forward.destination_unreachable', { error: error.message });
-        link.close();
+        refuse(link, `the server of this environment cannot be reached: ${error.message}`);
       },
     );
   };
+}
+
+/**
+ * Answers the greeting of a harness with the reason. A harness that resumes a session gets no answer: it tries again when its
+ * connection is lost, and gives the session up when it is refused.
+ */
+function refuse(harness: Link, reason: string): void {
+  const patience = setTimeout(() => harness.close(), GREETING_MS);
+  void harness.closed.then(() => clearTimeout(patience));
+  harness.open((message) => {
+    const id = greetingId(message);
+    if (id === undefined) return harness.close();
+    return harness.send(JSON.stringify({ id, error: new ExecError('internal', reason).toWire() }));
+  });
+}
+
+/** The id of a request that begins a session. */
+function greetingId(message: Uint8Array): string | number | undefined {
+  try {
+    const { id, method, params } = JSON.parse(Buffer.from(message).toString());
+    return method === 'initialize' && !params?.resumeSessionId ? id : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Passes messages both ways, as they are; a slow side slows the other down, and the end of one is the end of both. */
@@ -61,3 +85,5 @@ function hangUp(link: Link): void {
 }
 
 const GOODBYE_MS = 1000;
+/** The time in which a harness sends its first request, and takes the answer. */
+const GREETING_MS = 5000;
