@@ -8,7 +8,7 @@ const project = (name: string, include: string | string[], testTimeout: number) 
     testTimeout,
     hookTimeout: testTimeout,
     pool: 'forks' as const,
-    globalSetup: 'test/support/own-home.ts',
+    globalSetup: ['test/support/own-home.ts', 'test/support/public-folder.ts'],
   },
 });
 

@@ -1,9 +1,9 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { makePublicFolder } from './public-folder.ts';
 
 let program: string | undefined;
 
@@ -14,11 +14,8 @@ export function peerProbe(): string {
 }
 
 function compiled(): string {
-  const folder = mkdtempSync('/var/tmp/exec-server-probe-');
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const target = join(folder, 'peer-probe');
+  const target = join(makePublicFolder(), 'peer-probe');
   execFileSync('cc', ['-pthread', '-o', target, fileURLToPath(new URL('./peer-probe.c', import.meta.url))]);
-  chmodSync(folder, 0o755);
   return target;
 }
 

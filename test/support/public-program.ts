@@ -1,6 +1,7 @@
-import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, cpSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { makePublicFolder } from './public-folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 let folder: string | undefined;
@@ -12,10 +13,9 @@ export function publicProgram(): string {
 }
 
 function copied(): string {
-  const target = mkdtempSync('/var/tmp/exec-server-program-');
+  const target = makePublicFolder();
   for (const part of ['dist/bin', 'build/native']) cpSync(join(root, part), join(target, part), { recursive: true });
   open(target);
-  process.once('exit', () => rmSync(target, { recursive: true, force: true }));
   return target;
 }
 
