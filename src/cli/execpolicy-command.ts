@@ -22,15 +22,7 @@ const options = {
   help: { type: 'boolean', short: 'h', help: 'show this text' },
 } as const;
 
-const help = (): string => `Works with execution rules.
-
-Usage: exec-server execpolicy check [OPTIONS] --rules <PATH> [--] COMMAND...
-
-Commands:
-  check  Say which rules match a command, and what they decide
-`;
-
-const checkHelp = (): string => `Says which rules match a command, and what they decide.
+const help = (): string => `Says which rules match a command, and what they decide.
 
 Usage: exec-server execpolicy check [OPTIONS] --rules <PATH> [--] COMMAND...
 
@@ -57,7 +49,7 @@ export function execpolicyCommand(argv: readonly string[]): number {
 function check(argv: readonly string[]): number {
   const { flags, words } = splitCommand(argv);
   const { values } = parseOptions(flags, options);
-  if (values.help) return print(checkHelp());
+  if (values.help) return print(help());
   const { rules = [], pretty } = values;
   const missing = [...(rules.length === 0 ? ['--rules <PATH>'] : []), ...(words.length === 0 ? ['<COMMAND>...'] : [])];
   if (missing.length > 0) {

@@ -107,15 +107,14 @@ describe('execpolicy check', () => {
   });
 
   it.each([
-    [['--help'], ['check']],
-    [
-      ['check', '--help'],
-      ['-r, --rules <PATH>', '--pretty', '--resolve-host-executables', 'Exit codes:'],
-    ],
-  ])('explains itself: %j', async (args, parts) => {
+    [['--help']], // where wrong usage leads to
+    [['check', '--help']],
+  ])('explains itself: %j', async (args) => {
     const { code, stdout, stderr } = await execpolicy(args);
 
     expect([code, stderr]).toEqual([0, '']);
-    for (const part of parts) expect(stdout).toContain(part);
+    for (const part of ['check', '-r, --rules <PATH>', '--pretty', '--resolve-host-executables', 'Exit codes:']) {
+      expect(stdout).toContain(part);
+    }
   });
 });
