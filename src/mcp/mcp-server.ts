@@ -24,7 +24,7 @@ const MOST_QUESTIONS = 16;
 
 const CANNOT_ASK =
   'approval is needed, but this MCP client cannot ask its user: it does not support elicitation. ' +
-  'Use a client that does, allow the command by a rule, or start exec-server mcp with another --approval or --sandbox';
+  'Use a client that does, allow the command or the file by a rule, or start exec-server mcp with another --approval or --sandbox';
 
 /**
  * Serves a session to one connection, or to one request where the protocol knows no connections. A question leaves as a
