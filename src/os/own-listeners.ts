@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { networkInterfaces } from 'node:os';
-import { addressBytes } from './peer-lookup.ts';
+import { isOfThisHost } from './local-address.ts';
 
 /** `work`: something can be started through it. `proxy`: a managed proxy of one process. */
 export type ListenerKind = 'work' | 'proxy';
@@ -34,8 +33,8 @@ export async function leadsToOwnListener(
   port: number,
   kinds: readonly ListenerKind[],
 ): Promise<boolean> {
-  if (!addresses.some(isOfThisHost)) return false;
-  return kinds.some((kind) => ports[kind].has(port)) || (await isAnnounced(port, kinds));
+  if (!kinds.some((kind) => ports[kind].has(port)) && !(await isAnnounced(port, kinds))) return false;
+  return (await Promise.all(addresses.map(isOfThisHost))).includes(true);
 }
 
 async function isAnnounced(port: number, kinds: readonly ListenerKind[]): Promise<boolean> {
@@ -45,20 +44,4 @@ async function isAnnounced(port: number, kinds: readonly ListenerKind[]): Promis
   } catch {
     return false; // without procfs only the listeners of this process are known
   }
-}
-
-/** Unspecified addresses lead here, too. */
-function isOfThisHost(address: string): boolean {
-  const bytes = addressBytes(address);
-  if (!bytes) return true; // not a form that is known: be careful
-  if (
-    bytes.length === 4
-      ? bytes[0] === 127 || bytes[0] === 0
-      : bytes.every((byte, at) => byte === 0 || (at === 15 && byte === 1))
-  ) {
-    return true;
-  }
-  const hex = Buffer.from(bytes).toString('hex');
-  const same = (other: string): boolean => Buffer.from(addressBytes(other) ?? []).toString('hex') === hex;
-  return Object.values(networkInterfaces()).some((list) => list?.some((each) => same(each.address)));
 }

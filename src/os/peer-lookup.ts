@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
-import { BlockList, isIPv4 } from 'node:net';
-import { networkInterfaces } from 'node:os';
+import { isIPv4 } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { addon, nativeStatus } from './addon.ts';
+import { isOfThisHost } from './local-address.ts';
 import { searchedMarks } from './own-families.ts';
 import { type Peer, type PeerHolder, type PeerProof, peerRefusal } from './peer.ts';
 
@@ -12,7 +12,8 @@ let ready: boolean | undefined;
 export async function findPeer(socket: Socket, proof: PeerProof): Promise<Peer> {
   ready ??= nativeStatus().ready;
   const found = ready ? socketOf(socket) : 'unknown';
-  if (!Array.isArray(found)) return { at: found };
+  if (found === 'nowhere') return { at: (await isOfThisHost(socket.remoteAddress ?? '')) ? 'unknown' : 'another host' };
+  if (found === 'unknown') return { at: found };
   const [uid, inode] = found;
   if (inode === 0) return { at: 'unknown' }; // closed by now: kernels differ in the user they tell of such a socket
   // Others are refused by their user alone: they cannot have sandboxes searched, and stopped for it, as often as they like.
@@ -42,15 +43,15 @@ const judged = new WeakMap<Socket, Partial<Record<PeerProof, Promise<string | un
 
 const socketOf = (socket: Socket): Found => (socket.remoteAddress === undefined ? unixPeer(socket) : tcpPeer(socket));
 
-type Found = [uid: number, inode: number] | 'another host' | 'unknown';
+/** `nowhere`: this machine has no such socket. */
+type Found = [uid: number, inode: number] | 'nowhere' | 'unknown';
 
 function tcpPeer({ remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 }: Socket): Found {
   const remote = addressBytes(remoteAddress);
   const local = addressBytes(localAddress);
   if (!remote || !local || remote.length !== local.length) return 'unknown';
   const found = addon().tcpPeer(remote, remotePort, local, localPort);
-  if (Array.isArray(found)) return found;
-  return isOfThisHost(remoteAddress) ? 'unknown' : 'another host';
+  return Array.isArray(found) ? found : 'nowhere';
 }
 
 function unixPeer(socket: Socket): Found {
@@ -75,16 +76,6 @@ export function addressBytes(text: string): Uint8Array | undefined {
   const bytes = Uint8Array.from(all.flatMap((group) => [group >> 8, group & 255]));
   const mapped = all.slice(0, 5).every((group) => group === 0) && all[5] === 0xffff;
   return mapped ? bytes.subarray(12) : bytes;
-}
-
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8);
-loopback.addAddress('::1', 'ipv6');
-
-function isOfThisHost(text: string): boolean {
-  const address = text.replace(MAPPED, '');
-  if (loopback.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')) return true;
-  return Object.values(networkInterfaces()).some((list) => list?.some((each) => each.address === address));
 }
 
 /** Bits of native/peers.h. */

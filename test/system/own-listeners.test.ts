@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect as connectTcp, createServer } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { ManagedNetwork } from '../../src/network/index.ts';
 import { HttpUpstream } from '../support/http-upstream.ts';
@@ -50,6 +52,28 @@ describe('managed proxies', () => {
     await child.closed();
 
     expect(child.output('stdout')).toContain('403');
+  });
+});
+
+describe('a listener of this product', () => {
+  const built = fileURLToPath(new URL('../../dist/os/index.js', import.meta.url));
+  /** Prints for each address whether it leads to a port that is announced. */
+  const script = `
+    const { announceListener, leadsToOwnListener } = await import(${JSON.stringify(built)});
+    announceListener('work', 4321);
+    const answers = await Promise.all(process.argv.slice(1).map((each) => leadsToOwnListener([each], 4321, ['work'])));
+    console.log(JSON.stringify(answers));`;
+  const idle = '192.0.2.7';
+
+  it.each([
+    [[idle, `::ffff:${idle}`, '0.0.0.0', '::'], true],
+    [['192.0.2.8', '::ffff:192.0.2.8', '2001:db8::1'], false],
+  ])('is met on an address of an interface that is down: %j is one, %s', (addresses, isOwn) => {
+    const inNetwork = `ip address add ${idle}/32 dev lo && exec "$@"`; // which is down in a new network
+    const node = [process.execPath, '--input-type=module', '-e', script, '--', ...addresses];
+    const unshared = ['--map-root-user', '--net', 'sh', '-c', inNetwork, 'sh', ...node];
+
+    expect(JSON.parse(execFileSync('unshare', unshared, { encoding: 'utf8' }))).toEqual(addresses.map(() => isOwn));
   });
 });
 
