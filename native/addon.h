@@ -57,6 +57,7 @@ napi_value file_answer_later(napi_env env, napi_callback_info info);
 /* descriptors.c */
 napi_value received_number(napi_env env, napi_callback_info info);
 napi_value unread_bytes(napi_env env, napi_callback_info info);
+napi_value lock_file(napi_env env, napi_callback_info info);
 napi_value hang_up(napi_env env, napi_callback_info info);
 napi_value socket_pair(napi_env env, napi_callback_info info);
 napi_value receive_descriptors(napi_env env, napi_callback_info info);

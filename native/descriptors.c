@@ -1,9 +1,10 @@
-/* Descriptors that come from another process: socketPair(stream), receivedNumber(fd), unreadBytes(fd) and receiveDescriptors(fd). */
+/* Descriptors that come from another process, or say something to one: see src/os/addon.ts. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -110,6 +111,21 @@ napi_value unread_bytes(napi_env env, napi_callback_info info)
     if (ioctl(fd, FIONREAD, &unread) < 0)
         unread = -errno;
     TRY(env, napi_create_int32(env, unread, &result));
+    return result;
+}
+
+/* lock(fd, alone): whether an open file or directory could be locked at once, for this descriptor alone or beside others. */
+napi_value lock_file(napi_env env, napi_callback_info info)
+{
+    size_t count = 2;
+    napi_value arguments[2], result;
+    int32_t fd;
+    bool alone;
+    TRY(env, napi_get_cb_info(env, info, &count, arguments, NULL, NULL));
+    TRY(env, napi_get_value_int32(env, arguments[0], &fd));
+    TRY(env, napi_get_value_bool(env, arguments[1], &alone));
+    bool locked = flock(fd, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0;
+    TRY(env, napi_get_boolean(env, locked || errno != EWOULDBLOCK, &result)); /* not every file system has locks */
     return result;
 }
 

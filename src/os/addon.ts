@@ -77,6 +77,8 @@ export interface Addon {
   receivedNumber(fd: number): bigint | undefined;
   /** How many bytes wait in a socket to be read; a negative errno if that is not known. */
   unreadBytes(fd: number): number;
+  /** Whether an open file or directory could be locked at once: for this descriptor alone, or beside others. */
+  lock(fd: number, alone: boolean): boolean;
   /** Has the other end of a socket see the end, while what has come here stays until it is closed. */
   hangUp(fd: number): void;
   /**

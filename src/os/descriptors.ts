@@ -16,6 +16,11 @@ export function unreadBytes(fd: number): number {
   return addon().unreadBytes(fd);
 }
 
+/** Whether an open file or directory could be locked at once, until it is closed: for this descriptor alone, or beside others. */
+export function lock(fd: number, how: 'alone' | 'shared'): boolean {
+  return addon().lock(fd, how === 'alone');
+}
+
 /** Has the other end of a socket see the end, while what has come here stays until it is closed. */
 export function hangUp(fd: number): void {
   addon().hangUp(fd);

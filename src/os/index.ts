@@ -4,7 +4,7 @@ export { pathBytes, pathText } from './byte-path.ts';
 export type { Child, ChildEvent, ChildInput, ExitStatus, OutputChunk, OutputStream } from './child.ts';
 export { HEADROOM, releaseChunk, TAILROOM } from './chunk.ts';
 export { hasCoreToSpare } from './cores.ts';
-export { DescriptorChannel, hangUp, receivedNumber, receiveNow, streamPair, unreadBytes } from './descriptors.ts';
+export { DescriptorChannel, hangUp, lock, receivedNumber, receiveNow, streamPair, unreadBytes } from './descriptors.ts';
 export { osErrorText } from './error-text.ts';
 export { killFamily, rememberSandbox } from './family.ts';
 export { familyMark, ownSessions, PROCESS_MASK, SERVER_MASK, SESSION_MASK } from './family-mark.ts';

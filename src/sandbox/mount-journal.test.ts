@@ -61,20 +61,28 @@ describe('the journal of mount points', () => {
   it('of a living server is left alone', () => {
     const point = join(folder, '.codex');
     new MountPoints(new MountJournal(journals)).claim([point]);
-    mkdirSync(point);
     sweepMountPoints(journals);
     expect([existsSync(point), readdirSync(journals).length]).toEqual([true, 1]);
   });
 
   it('of a dead server tells what to take away: empty directories of the names we cover', () => {
     const points = ['.codex', '.agents', 'other'].map((name) => join(folder, name));
-    new MountPoints(new MountJournal(journals)).claim(points);
+    new MountJournal(journals).add(points);
     for (const point of points) mkdirSync(point);
     writeFileSync(join(folder, '.agents/kept'), '');
     bury();
     sweepMountPoints(journals);
     expect(points.map((point) => existsSync(point))).toEqual([false, true, true]);
     expect(readdirSync(journals)).toEqual([]);
+  });
+
+  it('of a dead server is kept while a sandbox of another uses a mount point', () => {
+    const point = join(folder, '.codex');
+    new MountJournal(journals).add([point]);
+    bury();
+    using _ = new MountPoints().claim([point]);
+    sweepMountPoints(journals);
+    expect([existsSync(point), readdirSync(journals).length]).toEqual([true, 1]);
   });
 
   it.skipIf(process.getuid!() === 0)('is kept while something cannot be taken away', () => {

@@ -5,13 +5,14 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
-  rmdirSync,
   rmSync,
   type Stats,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { stateFolder } from '../os/index.ts';
-import { PROTECTED_NAMES } from './mount-plan.ts';
+import { look } from './disk.ts';
+import { isProtectedName } from './mount-plan.ts';
+import { isRemoved } from './mount-point.ts';
 
 /** Where a user's servers note what they have put on the disk. */
 export const journalFolder = (env: NodeJS.ProcessEnv = process.env): string => join(stateFolder(env), 'mount-points');
@@ -90,18 +91,9 @@ function remove(file: string, onFault: (error: unknown) => void): void {
 
 /** False when it cannot be removed now but perhaps later. */
 function isDealtWith(path: string): boolean {
-  if (!(PROTECTED_NAMES as readonly string[]).includes(basename(path))) return true;
-  try {
-    rmdirSync(path);
-    return true;
-  } catch (error) {
-    return !isRefusal(error); // gone already, or not empty and so somebody's by now
-  }
-}
-
-/** Whether the directory around a path is why it cannot be removed. */
-export function isRefusal(error: unknown): boolean {
-  return ['EACCES', 'EPERM', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '');
+  if (!isProtectedName(path)) return true;
+  const found = look(path);
+  return !found?.isDirectory() || isRemoved(path, found); // gone already, or somebody's by now
 }
 
 function pathsIn(file: string): string[] {

@@ -346,7 +346,7 @@ class Planner {
   }
 }
 
-const isProtectedName = (path: string): boolean =>
+export const isProtectedName = (path: string): boolean =>
   (PROTECTED_NAMES as readonly string[]).includes(posix.basename(path));
 
 /** Whether a path is another one, or lies in it. */

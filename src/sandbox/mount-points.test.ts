@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -17,7 +17,6 @@ describe('mount points', () => {
   it('go with the last sandbox that uses them', () => {
     const points = new MountPoints();
     const first = points.claim([point]);
-    mkdirSync(point);
     const second = points.claim([point]);
     first[Symbol.dispose]();
     first[Symbol.dispose]();
@@ -27,16 +26,18 @@ describe('mount points', () => {
   });
 
   it('may be files', () => {
-    const claim = new MountPoints().claim([point]);
-    writeFileSync(point, '');
+    const file = join(folder, 'file');
+    const claim = new MountPoints().claim([file]);
+    expect(lstatSync(file).isFile()).toBe(true);
     claim[Symbol.dispose]();
-    expect(existsSync(point)).toBe(false);
+    expect(existsSync(file)).toBe(false);
   });
 
   it('go also where names are no UTF-8', () => {
     const bytes = Buffer.concat([Buffer.from(`${folder}/`), Buffer.of(0xff), Buffer.from('/.codex')]);
+    mkdirSync(bytes.subarray(0, -'/.codex'.length));
     const claim = new MountPoints().claim([pathText(bytes)]);
-    mkdirSync(bytes, { recursive: true });
+    expect(existsSync(bytes)).toBe(true);
     claim[Symbol.dispose]();
     expect(existsSync(bytes)).toBe(false);
   });
@@ -44,7 +45,7 @@ describe('mount points', () => {
   it('stay when something has come to be in them', () => {
     const claim = new MountPoints().claim([point, join(folder, 'file')]);
     mkdirSync(join(point, 'x'), { recursive: true });
-    writeFileSync(join(folder, 'file'), 'x');
+    truncateSync(join(folder, 'file'), 1);
     claim[Symbol.dispose]();
     expect([existsSync(point), existsSync(join(folder, 'file'))]).toEqual([true, true]);
   });
@@ -60,6 +61,18 @@ describe('mount points', () => {
     first[Symbol.dispose]();
     expect(existsSync(point)).toBe(true);
     second[Symbol.dispose]();
+    expect(existsSync(point)).toBe(false);
+  });
+
+  it('stay while another server has something mounted on them', () => {
+    const [one, other] = [new MountPoints(), new MountPoints()];
+    const first = one.claim([point]);
+    const second = other.claim([point]);
+    first[Symbol.dispose]();
+    one.removeStuck();
+    expect(existsSync(point)).toBe(true);
+    second[Symbol.dispose]();
+    one.removeStuck();
     expect(existsSync(point)).toBe(false);
   });
 

@@ -1,18 +1,21 @@
-import { close, constants, openSync, rmdirSync, type Stats, unlinkSync } from 'node:fs';
-import { pathBytes } from '../os/index.ts';
+import { closeSync } from 'node:fs';
 import { look } from './disk.ts';
-import { isRefusal, type MountJournal } from './mount-journal.ts';
+import type { MountJournal } from './mount-journal.ts';
+import { isProtectedName } from './mount-plan.ts';
+import { identityOf, isRemoved, keepMountPoint } from './mount-point.ts';
 
 interface Use {
   count: number;
   /** What was there before the first of us; nothing if it was missing. */
   readonly before: string | undefined;
+  /** Keeps other servers from taking it away. */
+  kept?: number | undefined;
 }
 
 /**
- * The mount points bubblewrap creates on the disk for what is missing there. Sandboxes that run at the same time share
- * them; the last one to end takes them away again, unless something has come to be in them. What cannot be taken away then,
- * because the directory around it was made unwritable meanwhile, is tried again until it can.
+ * The mount points on the disk for what is missing there. Sandboxes that run at the same time share them; the last one to end
+ * takes them away again, unless something has come to be in them. What cannot be taken away then, because the directory around it
+ * was made unwritable meanwhile or a sandbox of another server uses it, is tried again until it can.
  */
 export class MountPoints {
   readonly #uses = new Map<string, Use>();
@@ -32,6 +35,9 @@ export class MountPoints {
     for (const path of paths) this.#uses.get(path)!.count++;
     const missing = fresh.filter((path) => this.#uses.get(path)!.before === undefined);
     if (missing.length > 0) this.#journal?.add(missing);
+    for (const path of fresh) {
+      this.#uses.get(path)!.kept = keepMountPoint(path, isProtectedName(path) ? 'directory' : 'file');
+    }
     let held = true;
     return {
       [Symbol.dispose]: () => {
@@ -73,6 +79,7 @@ export class MountPoints {
     use.count--;
     if (use.count > 0) return;
     this.#uses.delete(path);
+    if (use.kept !== undefined) closeSync(use.kept);
     const found = look(path);
     const identity = found && identityOf(found);
     if (identity === undefined || use.before === identity) return;
@@ -83,38 +90,3 @@ export class MountPoints {
 /** The journal knows the others. */
 const MOST_STUCK = 1024;
 const RETRY_MS = 5000;
-
-/** Tells a thing from one that has taken its place; numbers are used again, soon. */
-const identityOf = ({ dev, ino, birthtimeMs }: Stats): string => `${dev}:${ino}:${birthtimeMs}`;
-
-/** Removes what is empty; false when that is not possible now. Anything else belongs to others. */
-function isRemoved(path: string, found: Stats): boolean {
-  try {
-    if (found.isDirectory()) removeDirectory(path);
-    else if (found.isFile() && found.size === 0) unlinkSync(pathBytes(path));
-  } catch (error) {
-    return !isRefusal(error);
-  }
-  return true;
-}
-
-/**
- * On a disk, freeing what a directory occupied takes thirty times as long as removing its name. While it is open that is put
- * off; closing it is left to another thread.
- */
-function removeDirectory(path: string): void {
-  const held = holdDirectory(path);
-  try {
-    rmdirSync(pathBytes(path));
-  } finally {
-    if (held !== undefined) close(held, () => {}); // nothing was written
-  }
-}
-
-function holdDirectory(path: string): number | undefined {
-  try {
-    return openSync(pathBytes(path), constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  } catch {
-    return undefined; // not readable, or no descriptor is free: then it takes its time
-  }
-}

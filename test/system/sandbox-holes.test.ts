@@ -45,6 +45,22 @@ describe.each(accounts)('ways out of a sandbox that are closed, of a server run 
     expect(readdirSync(yard.workspace).sort()).toEqual(['.git', 'a.txt', 'sub']);
   });
 
+  it('a mount point that commands of two servers share is there until the last of them ends', async () => {
+    await using other = await Yard.open(yard.account);
+    const place = { cwd: yard.workspace, sandbox: { cwd: uri(yard.workspace), workspaceRoots: [uri(yard.workspace)] } };
+    const [short, long] = [uniqueSeconds(), uniqueSeconds()];
+    const first = await yard.start(`exec sleep ${short}`);
+    await appeared(short);
+    const second = await other.start(`sleep ${long}; mkdir .codex; touch .codex/planted`, place);
+    const [sleep] = await appeared(long);
+    await yard.client.call('process/terminate', { processId: first.id });
+    await outcomeOf(first);
+    process.kill(sleep!);
+
+    expect(await outcomeOf(second)).toMatchObject({ exitCode: 1, denied: true });
+    expect(existsSync(yard.at('workspace/.codex/planted'))).toBe(false);
+  });
+
   it('an empty protected directory that was there before stays', async () => {
     yard.mkdir('workspace/.agents');
     expect(await yard.run('mkdir .agents/x')).toMatchObject({ exitCode: 1, denied: true });
