@@ -9,6 +9,7 @@ import { gitCaution } from './git-caution.ts';
 import { homeCaution } from './home-caution.ts';
 import { type InputRequest, inputQuestion, inputRefusal, needsReview } from './input-review.ts';
 import { NetworkApprovals, type NetworkRequest } from './network-approvals.ts';
+import { programCaution } from './program-caution.ts';
 import { additionalRefusal, DECLINED, escalationRefusal, RETRY_QUESTION, replacedRefusal } from './refusal.ts';
 import { Cancelled, Rejected } from './rejection.ts';
 import { type Requirement, requirementFor } from './requirement.ts';
@@ -126,7 +127,7 @@ export class Orchestrator {
       return { requirement, directory: await this.#approve(request, requirement, hooks) };
     }
     if (!requirement.bypassesSandbox || !isConfined(request.confinement)) return { requirement };
-    const caution = homeCaution(request) ?? (await gitCaution(request));
+    const caution = homeCaution(request) ?? programCaution(request) ?? (await gitCaution(request));
     return caution === undefined ? { requirement } : this.#permitCautiously(request, requirement, caution, hooks);
   }
 

@@ -47,6 +47,16 @@ describe('a command that a rule lets out of the sandbox', () => {
     expect([place(), structured?.exit_code, alone.structured?.output]).toEqual(['inside', 0, 'Linux\n']);
   });
 
+  it('is no file that commands can write, named by a relative path', async () => {
+    writeFileSync(join(desk.home, 'mine.rules'), 'prefix_rule(pattern = ["./run.sh"], decision = "allow")\n');
+    plant(join(desk.work, 'run.sh'));
+    await using user = await open({});
+
+    await user.exec('./run.sh');
+
+    expect(place()).toBe('inside');
+  });
+
   it('is run by no shell that commands can put there', async () => {
     plant(join(desk.work, 'bin/zsh'));
     await using user = await open({ PATH: `${join(desk.work, 'bin')}:/usr/bin:/bin` });
