@@ -15,7 +15,7 @@ import { isNetworkOff, sandboxFor, withAdditional } from './permissions.ts';
 import type { Session } from './session.ts';
 import { endItem } from './session-end.ts';
 import { ToolError } from './tool-result.ts';
-import { trustedPath } from './trusted-path.ts';
+import { trustedPath, withPath } from './trusted-path.ts';
 
 export interface AttemptRequest {
   readonly sessionId: number;
@@ -112,6 +112,7 @@ export class Attempt implements Disposable {
 
   async #start(signal: AbortSignal | undefined): Promise<CommandProcess> {
     const { backend, argv, cwd, tty, wishes } = this.#plan;
+    const path = this.#trustedPath();
     const settings = withAdditional(this.#plan.settings, wishes.additionalPermissions);
     const { callId, sandboxed, directory } = this.#request;
     const { threadId, sessionId, version, envPolicy = defaultEnvPolicy } = this.#conversation;
@@ -120,14 +121,14 @@ export class Attempt implements Disposable {
       {
         processId: `${this.#request.sessionId}-${crypto.randomUUID()}`,
         metadata: { ...(isUuid(threadId) && { threadId }), toolCallId: callId },
-        argv,
+        argv: path === undefined ? argv : withPath(argv, path),
         cwd: pathUri(cwd),
         // The view of a sandbox has directories that are none of the host's; there the sandbox holds what is inside.
         ...(directory !== undefined && !sandboxed && canPin(this.#plan) && { cwdIdentity: directory }),
         envPolicy,
         env: {
           ...environmentOverlay({ threadId, sessionId, callId, version }, isNetworkOff(settings)),
-          ...this.#path(),
+          ...(path !== undefined && { PATH: path }),
         },
         tty,
         pipeStdin: false,
@@ -142,11 +143,10 @@ export class Attempt implements Disposable {
   }
 
   /** A rule for a name speaks for no program that commands can put where the name is looked up. */
-  #path(): { PATH?: string } {
+  #trustedPath(): string | undefined {
     const { backend, settings } = this.#plan;
-    const path = this.#conversation.envPolicy.set.PATH ?? process.env.PATH;
-    if (!this.#request.byRule || !backend.isLocal || path === undefined) return {};
-    return { PATH: trustedPath(path, settings) };
+    if (!this.#request.byRule || !backend.isLocal) return undefined;
+    return trustedPath(this.#conversation.envPolicy?.set.PATH ?? process.env.PATH ?? '', settings);
   }
 
   #network(): object {

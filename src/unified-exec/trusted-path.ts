@@ -10,3 +10,10 @@ export function trustedDirectories(path: string, settings: EnvironmentSettings):
 export function trustedPath(path: string, settings: EnvironmentSettings): string {
   return trustedDirectories(path, settings).join(':') || '/usr/bin:/bin';
 }
+
+/** The command line of a shell with this PATH, also after its login files have set another one. */
+export function withPath(argv: readonly string[], path: string): string[] {
+  const [shell = '', flag, script] = argv;
+  if (flag !== '-lc') return [...argv];
+  return [shell, flag, `PATH='${path.replaceAll("'", `'\\''`)}'; ${script}`];
+}

@@ -47,6 +47,18 @@ describe('a command that a rule lets out of the sandbox', () => {
     expect([place(), structured?.exit_code, alone.structured?.output]).toEqual(['inside', 0, 'Linux\n']);
   });
 
+  it('is none in a directory that login files add to the PATH', async () => {
+    plant(join(desk.work, 'bin/uname'));
+    const HOME = join(desk.outside, 'own');
+    mkdirSync(HOME);
+    writeFileSync(join(HOME, '.profile'), `PATH='${desk.work}/bin':$PATH\n`);
+    await using user = await open({ HOME, PATH: '/usr/bin:/bin' });
+
+    const { structured } = await user.exec('uname', { login: true });
+
+    expect([place(), structured?.output]).toEqual(['never ran', 'Linux\n']);
+  });
+
   it('is no file that commands can write, named by a relative path', async () => {
     writeFileSync(join(desk.home, 'mine.rules'), 'prefix_rule(pattern = ["./run.sh"], decision = "allow")\n');
     plant(join(desk.work, 'run.sh'));
