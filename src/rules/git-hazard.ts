@@ -11,10 +11,10 @@ import {
   realpathSync,
   statSync,
 } from 'node:fs';
-import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { isFarRemote, readGitConfig } from './git-config.ts';
+import { writableUserConfig } from './git-user-config.ts';
 
 /** Git commands that run nothing but what hooks and configuration name. */
 const PLAIN = new Set(
@@ -98,7 +98,7 @@ export async function gitHazard(
     if (command === 'config' && !isReading(words)) return 'git config writes';
     const local = REACHING.has(command) ? words.find((word) => isLocal(word, folder)) : undefined;
     if (local !== undefined) return `git ${command} reaches the repository ${local}`;
-    const own = ownConfigs().find((file) => isWritable(exists(file) ? ledTo('/', file) : file));
+    const own = writableUserConfig({ isWritable, read: (file) => (exists(file) ? readSmall(file) : undefined) });
     if (own !== undefined) return `commands can write ${own}`;
     const inspection = new Inspection(isWritable);
     await inspection.inspect(folder);
@@ -116,12 +116,6 @@ function namesProgram(command: string, word: string): boolean {
   const name = word.slice(2).split('=')[0]!;
   if (name === '') return false;
   return NAMING.some((option) => option.startsWith(name));
-}
-
-/** Where git looks for the configuration of the user. */
-function ownConfigs(): string[] {
-  const folder = process.env.XDG_CONFIG_HOME || join(homedir(), '.config');
-  return [join(homedir(), '.gitconfig'), join(folder, 'git/config')];
 }
 
 /** What is written to the user's own configuration would be run by the next git. */

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { gitCallHazard, gitHazard } from '../../src/rules/index.ts';
 import { type Answer, interceptions, Site } from './escalation-fixture.ts';
 
@@ -346,6 +346,27 @@ describe('a repository is a hazard', () => {
     expect(await at(join(folder, 'deep'), join(folder, 'deep/.git'))).toContain('commands can write');
     expect(await at(join(folder, 'deep'), join(folder, 'deep/HEAD'))).toContain('commands can write');
     expect(await at(folder, join(folder, 'file'))).toBeUndefined();
+  });
+
+  it.each([
+    ['includes', '[include]\n\tpath = PLACE'],
+    ['includes by way of another', '[includeIf "gitdir:~/"]\n\tpath = other'],
+    ['names for its hooks', '[core]\n\thooksPath = "PLACE"'],
+    ['names as a program', '[credential]\n\thelper = "!PLACE get"'],
+  ])('when the configuration of the user is writable in what it %s', async (_, text) => {
+    const place = join(folder, 'place');
+    const config = join(folder, 'user-config');
+    writeFileSync(config, text.replace('PLACE', place));
+    writeFileSync(join(folder, 'other'), `[include]\n\tpath = ${place}\n`);
+    vi.stubEnv('GIT_CONFIG_GLOBAL', config);
+    onTestFinished(() => void vi.unstubAllEnvs());
+
+    expect(await gitHazard(['status'], { cwd: folder, isWritable: (path) => path === place })).toBe(
+      `commands can write ${place}`,
+    );
+    expect(await gitHazard(['status'], { cwd: folder, isWritable: () => false })).toBeUndefined();
+    writeFileSync(config, `[safe]\n\tdirectory = ${place}\n`);
+    expect(await gitHazard(['status'], { cwd: folder, isWritable: (path) => path === place })).toBeUndefined();
   });
 
   it('not as git makes it, clones it and adds worktrees to it', async () => {

@@ -1,0 +1,53 @@
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+
+export interface UserConfigOptions {
+  readonly isWritable: (path: string) => boolean;
+  /** The text of a file; undefined when there is none. */
+  readonly read: (file: string) => string | undefined;
+}
+
+/** What commands can write of the user's own configuration: a file of it, one that it includes, or a program or directory it names. */
+export function writableUserConfig({ isWritable, read }: UserConfigOptions): string | undefined {
+  const known = new Set(userConfigs());
+  for (const file of known) {
+    if (isWritable(realPath(file))) return file;
+    const { included, named } = pathsIn(read(file) ?? '', dirname(realPath(file)));
+    const writable = named.find((path) => isWritable(realPath(path)));
+    if (writable !== undefined) return writable;
+    for (const path of included) known.add(path);
+    if (known.size > MOST_FILES) throw new Error(`${file} includes too many files`);
+  }
+  return undefined;
+}
+
+/** Where git looks for it. */
+function userConfigs(): string[] {
+  const { GIT_CONFIG_GLOBAL, XDG_CONFIG_HOME } = process.env;
+  const folder = XDG_CONFIG_HOME || join(homedir(), '.config');
+  return [join(homedir(), '.gitconfig'), join(folder, 'git/config'), ...(GIT_CONFIG_GLOBAL ? [GIT_CONFIG_GLOBAL] : [])];
+}
+
+const MOST_FILES = 64;
+
+/** Every word that could be a path, but for keys that are known to run and include nothing. */
+function pathsIn(text: string, folder: string): { included: readonly string[]; named: readonly string[] } {
+  const native = (word: string): string => resolve(folder, word.replace(/^~(?=\/)/, homedir()));
+  const included = [...text.matchAll(/^.*\bpath\s*=\s*"?([^"\n]+?)"?\s*$/gim)].map(([, word]) => native(word!));
+  const lines = text.split('\n').filter((line) => !HARMLESS.test(line));
+  const words = lines.flatMap((line) => line.split(/[\s"'=!;]+/)).filter((word) => word.includes('/'));
+  return { included, named: words.map(native) };
+}
+
+/** Keys of safe, maintenance, gui, core, commit, blame and mailmap. */
+const HARMLESS = /^\s*(?:directory|repo|recentrepo|excludesfile|template|ignorerevsfile|file)\s*=/i;
+
+/** Where a path leads; the path itself if nothing is there. */
+function realPath(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return path;
+  }
+}
