@@ -20,27 +20,39 @@ export const identityOf = ({ dev, ino, birthtimeMs }: Stats): string => `${dev}:
  * kernel would unmount it in the sandbox. Gives the descriptor that does, to be closed afterwards; none where nothing can be
  * made or opened, which bubblewrap will complain about.
  */
-export function keepMountPoint(path: string, kind: 'directory' | 'file'): number | undefined {
+export function keepMountPoint(path: string, kind: 'directory' | 'file', isMissing: boolean): number | undefined {
+  let missing = isMissing;
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-    if (look(path) === undefined) make(path, kind);
+    if (missing) make(path, kind);
     const held = open(path);
     if (held === undefined) return undefined;
     if (lock(held, 'shared') && isAt(path, held)) return held;
     closeSync(held); // another server is taking it away
+    missing = look(path) === undefined;
   }
   return undefined;
 }
 
 function isAt(path: string, fd: number): boolean {
   const found = look(path);
-  return found !== undefined && identityOf(found) === identityOf(fstatSync(fd));
+  return found !== undefined && isOpen(found, fd);
 }
 
-/** Removes what is empty and keeps no other server's sandbox; false when that is not possible now. Anything else belongs to others. */
-export function isRemoved(path: string, found: Stats): boolean {
+const isOpen = (found: Stats, fd: number): boolean => identityOf(found) === identityOf(fstatSync(fd));
+
+/** Lets other servers take a mount point away again. */
+export function releaseMountPoint(kept: number | undefined): void {
+  if (kept !== undefined) closeSync(kept);
+}
+
+/**
+ * Removes what is empty and keeps no other server's sandbox; false when that is not possible now. Anything else belongs to others.
+ * Releases the descriptor by which we kept it ourselves, if there is one.
+ */
+export function isRemoved(path: string, found: Stats, kept?: number): boolean {
   // On a disk, freeing what a directory occupied takes thirty times as long as removing its name. While it is open that is put
   // off; closing it is left to another thread.
-  const held = open(path);
+  const held = kept !== undefined && isOpen(found, kept) ? kept : open(path);
   try {
     if (held !== undefined && !lock(held, 'alone')) return false;
     if (found.isDirectory()) rmdirSync(pathBytes(path));
@@ -49,6 +61,7 @@ export function isRemoved(path: string, found: Stats): boolean {
     return !isRefusal(error);
   } finally {
     if (held !== undefined) close(held, () => {}); // nothing was written
+    if (held !== kept) releaseMountPoint(kept);
   }
   return true;
 }

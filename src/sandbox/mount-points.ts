@@ -1,8 +1,7 @@
-import { closeSync } from 'node:fs';
 import { look } from './disk.ts';
 import type { MountJournal } from './mount-journal.ts';
 import { isProtectedName } from './mount-plan.ts';
-import { identityOf, isRemoved, keepMountPoint } from './mount-point.ts';
+import { identityOf, isRemoved, keepMountPoint, releaseMountPoint } from './mount-point.ts';
 
 interface Use {
   count: number;
@@ -36,7 +35,8 @@ export class MountPoints {
     const missing = fresh.filter((path) => this.#uses.get(path)!.before === undefined);
     if (missing.length > 0) this.#journal?.add(missing);
     for (const path of fresh) {
-      this.#uses.get(path)!.kept = keepMountPoint(path, isProtectedName(path) ? 'directory' : 'file');
+      const kind = isProtectedName(path) ? 'directory' : 'file';
+      this.#uses.get(path)!.kept = keepMountPoint(path, kind, missing.includes(path));
     }
     let held = true;
     return {
@@ -79,11 +79,10 @@ export class MountPoints {
     use.count--;
     if (use.count > 0) return;
     this.#uses.delete(path);
-    if (use.kept !== undefined) closeSync(use.kept);
     const found = look(path);
     const identity = found && identityOf(found);
-    if (identity === undefined || use.before === identity) return;
-    if (!isRemoved(path, found!)) this.#stuck.set(path, identity);
+    if (identity === undefined || use.before === identity) releaseMountPoint(use.kept);
+    else if (!isRemoved(path, found!, use.kept)) this.#stuck.set(path, identity);
   }
 }
 
