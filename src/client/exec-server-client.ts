@@ -18,7 +18,7 @@ import { Demand } from './demand.ts';
 import { RemoteProcess } from './remote-process.ts';
 import { isRepeatable } from './repeatable.ts';
 import { RequestSlots } from './request-slots.ts';
-import { Session } from './session.ts';
+import { type CallOptions, Session } from './session.ts';
 import { type StartOptions, startParams } from './start-options.ts';
 
 export interface ExecServerClientConnectOptions {
@@ -101,12 +101,16 @@ export class ExecServerClient implements AsyncDisposable {
     return this.#processes.get(processId);
   }
 
-  async request<M extends MethodName>(method: M, params: Params<M>, signal?: AbortSignal): Promise<Result<M>> {
+  request<M extends MethodName>(method: M, params: Params<M>, signal?: AbortSignal): Promise<Result<M>> {
+    return this.#request(method, params, { signal });
+  }
+
+  async #request<M extends MethodName>(method: M, params: Params<M>, options: CallOptions): Promise<Result<M>> {
     const wire = encode(methods[method].params, params as never);
     refuseOversize(method, wire);
-    using _slot = await this.#slots.take(method, signal);
+    using _slot = await this.#slots.take(method, options.signal);
     const repeatable = isRepeatable(method, params);
-    const answer = await this.#demand.during(this.#session.call(method, wire, { repeatable, signal }));
+    const answer = await this.#demand.during(this.#session.call(method, wire, { ...options, repeatable }));
     return decodeResult(method, answer);
   }
 
@@ -141,8 +145,9 @@ export class ExecServerClient implements AsyncDisposable {
 
   async #start(params: Params<'process/start'>, signal: AbortSignal | undefined): Promise<string | undefined> {
     const startId = this.supports('processStartId') ? { startId: crypto.randomUUID() } : {};
+    const onLate = (): void => void this.#terminateQuietly(params.processId);
     try {
-      const { sandboxType } = await this.request('process/start', { ...params, ...startId }, signal);
+      const { sandboxType } = await this.#request('process/start', { ...params, ...startId }, { signal, onLate });
       return sandboxType;
     } catch (error) {
       if (!(error instanceof ConnectionLost) || this.state.phase === 'closed') throw error;

@@ -19,6 +19,12 @@ export interface SessionOptions {
   readonly onResumed: () => void;
 }
 
+export interface CallOptions {
+  readonly signal: AbortSignal | undefined;
+  /** Called when the request is carried out after its caller has given up. */
+  readonly onLate?: () => void;
+}
+
 /** One conversation with a server, over as many connections as it takes. */
 export class Session {
   readonly #connector: Connector;
@@ -72,12 +78,12 @@ export class Session {
    * Sends a request and gives the wire form of its result. A call that may be repeated survives the loss of the
    * connection; others reject with `ConnectionLost`, for nobody can tell whether they were carried out.
    */
-  async call(method: string, params: unknown, options: { repeatable: boolean; signal: AbortSignal | undefined }) {
-    const { repeatable, signal } = options;
+  async call(method: string, params: unknown, options: CallOptions & { readonly repeatable: boolean }) {
+    const { repeatable, signal, onLate } = options;
     for (let attempt = 1; ; attempt++) {
       const connection = await this.#opened(signal);
       try {
-        return await abortable(connection.peer.call(method, params), signal);
+        return await abortable(connection.peer.call(method, params), signal, onLate);
       } catch (error) {
         if (!(error instanceof ConnectionLost) || !repeatable || attempt === ATTEMPTS) throw error;
         this.#lose(connection);
@@ -194,10 +200,13 @@ function closedError(reason: Error): Error {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined, onLate: () => void = () => {}): Promise<T> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {
-    const stopped = (): void => reject(signal.reason);
+    const stopped = (): void => {
+      reject(signal.reason);
+      work.then(onLate, () => {}); // what has failed needs nothing more
+    };
     if (signal.aborted) stopped();
     signal.addEventListener('abort', stopped);
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stopped));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Changes } from '../../src/base/index.ts';
+import { Changes, deferred } from '../../src/base/index.ts';
 import { ConnectionLost, ExecServerClient, type ExecServerClientConnectOptions } from '../../src/client/index.ts';
 import { memoryLinkPair } from '../../src/link/index.ts';
 import { ExecError } from '../../src/protocol/index.ts';
@@ -245,6 +245,31 @@ describe('a client', () => {
       'process/read',
       'process/terminate',
     ]);
+  });
+
+  it('ends a process whose start it has given up once it is there, however long its preparations take', async () => {
+    const prepared = deferred<void>();
+    const running = new Set<unknown>();
+    const server = new ScriptedServer({
+      'process/start': async ({ processId }) => {
+        await prepared.promise;
+        running.add(processId);
+        return { processId };
+      },
+      'process/terminate': ({ processId }) => ({ running: running.delete(processId) }),
+    });
+    await using client = await server.client();
+    const stop = new AbortController();
+
+    const started = client.start(start, stop.signal);
+    await expect.poll(() => server.received).toContain('process/start');
+    stop.abort(new Error('given up'));
+    await expect(started).rejects.toThrow('given up');
+    await expect.poll(() => server.received).toContain('process/terminate');
+    prepared.resolve();
+
+    await expect.poll(() => server.received.filter((method) => method === 'process/terminate').length).toBe(2);
+    expect([...running]).toEqual([]);
   });
 
   it('cannot resume without a session', async () => {
