@@ -40,6 +40,13 @@ export interface Preparations {
 }
 type Command = Omit<SpawnOptions, 'mark'>;
 
+/** A start that takes time first. */
+export interface Preparing extends Disposable {
+  readonly processId: string;
+  /** Whether its process was ended before it was there: it is not to be started any more. */
+  isCancelled: boolean;
+}
+
 interface Closed {
   readonly processId: string;
   forgetAt: number;
@@ -66,6 +73,8 @@ export class ProcessTable implements AsyncDisposable {
   #started = false;
   #ending = false;
   readonly #inputBudget = new InputBudget();
+  /** Those whose processes are not there yet. */
+  readonly #preparing = new Set<Preparing>();
   #forgetTimer: NodeJS.Timeout | undefined;
 
   constructor(options: ProcessTableOptions) {
@@ -125,6 +134,23 @@ export class ProcessTable implements AsyncDisposable {
     if (params.startId != null)
       this.#repeatable.set(processId, { startId: params.startId, request: requestText(params) });
     return true;
+  }
+
+  /** To be disposed when the process is there, or will not be. */
+  prepare(processId: string): Preparing {
+    const preparing: Preparing = {
+      processId,
+      isCancelled: false,
+      [Symbol.dispose]: () => void this.#preparing.delete(preparing),
+    };
+    this.#preparing.add(preparing);
+    return preparing;
+  }
+
+  /** Ends a process, or keeps it from being started. Returns whether it was running. */
+  terminate({ processId, mode }: Params<'process/terminate'>): boolean {
+    for (const preparing of this.#preparing) preparing.isCancelled ||= preparing.processId === processId;
+    return this.get(processId)?.terminate(mode) ?? false;
   }
 
   /** Whether anything was ever started, a shell for a snapshot included. */

@@ -32,9 +32,7 @@ export const processHandlers: Handlers = {
     return {};
   },
 
-  'process/terminate': ({ processId, mode }, { session }) => ({
-    running: session.processes.get(processId)?.terminate(mode) ?? false,
-  }),
+  'process/terminate': (params, { session }) => ({ running: session.processes.terminate(params) }),
 
   'process/resize': ({ processId, rows, cols }, { session }) => {
     known(session, processId).resize(rows, cols);
@@ -78,11 +76,13 @@ function start(
 async function startPrepared(params: StartParams, context: RequestContext): Promise<Result<'process/start'>> {
   const { session, signal } = context;
   const { processId, networkProxy } = params;
+  using preparing = session.processes.prepare(processId);
   const network = networkProxy ? await launchNetwork(session, processId, networkProxy) : undefined;
   try {
     const restored = params.shellSnapshot ? await session.processes.restoreShell(params, network) : undefined;
     const deniedMatches = deniesByPattern(params) ? await session.processes.findDenied(params, network) : undefined;
-    if (signal.aborted) throw new ExecError('invalidRequest', `process ${processId} start was cancelled`);
+    if (signal.aborted || preparing.isCancelled)
+      throw new ExecError('invalidRequest', `process ${processId} start was cancelled`);
     return start(params, context, { network, restored, deniedMatches });
   } catch (error) {
     await network?.[Symbol.asyncDispose]();

@@ -188,6 +188,17 @@ describe('a shell snapshot', () => {
     await client[Symbol.asyncDispose]();
   });
 
+  it('is the end of a command that is terminated meanwhile: it never runs', async () => {
+    await using client = await connect(server.url);
+    await startUp('.bash_profile', 'sleep 1\n');
+    const started = run(client, 'echo command >> runs', { processId: 'early' });
+    await expect.poll(() => runs().catch(() => [])).toEqual(['.bash_profile']);
+    await client.call('process/terminate', { processId: 'early' });
+
+    await expect(started).rejects.toThrow('process early start was cancelled');
+    expect(await runs()).not.toContain('command');
+  });
+
   it.each(['session', 'server'])('is not begun again when the %s ends in the middle of it', async (what) => {
     const seconds = uniqueSeconds();
     await startUp('.bash_profile', `setsid sleep ${seconds} </dev/null >/dev/null 2>&1 &\nsleep 1\n`);
