@@ -90,7 +90,7 @@ export class ExecShell implements AsyncDisposable {
     const policy = policyOf(sandbox, script.workdir, environment.TMPDIR);
     const gate = await this.#gate(policy);
     const launch = launchShell({ ...programs, ...script, ownFiles: rulesFrom, policy, environment, watch: denials });
-    using _ = launch.confined.claim;
+    using _ = launch.claim;
     const mark = nextOwnMark('shellCalls');
     using stop = new Deadline(undefined, signal, this.#stop.signal);
     return await ShellCall.run({ launch, gate, mark, timeoutMs, ask, signal: stop.signal, log });

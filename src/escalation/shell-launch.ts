@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { Holdings } from '../base/index.ts';
 import { nativeFile } from '../os/index.ts';
 import { ExecError, type PathUri, type Sandbox } from '../protocol/index.ts';
 import { type Confined, confine, type Policy, resolvePolicy } from '../sandbox/index.ts';
@@ -32,6 +33,8 @@ export interface ShellLaunch {
   readonly start: ShellStart;
   /** The argument of the exec that tells when the text of the call begins. */
   readonly beginning: string | undefined;
+  /** To be disposed when the shell has ended, or could not be started. */
+  readonly claim: Disposable;
 }
 
 /** The number of the wrappers' socket in the shell: above all that is inherited, and below the usual limit of 256. */
@@ -48,6 +51,8 @@ export function launchShell(options: LaunchOptions): ShellLaunch {
     withPrograms(policy, options),
     { watch, ...(intercept === 'bash' ? { kept: SOCKET } : { supervisor: SOCKET }) },
   );
+  using holdings = new Holdings(); // there may be no descriptor for what is inherited
+  holdings.hold(confined.claim);
   // A task has one listener: for execs and refusals together, or for execs alone.
   const watched = intercept === 'all' && confined.record !== undefined;
   const { argv, arg0, cwd, env, inherit = [] } = confined.command;
@@ -64,6 +69,7 @@ export function launchShell(options: LaunchOptions): ShellLaunch {
       inherited: inherit.length,
     },
     beginning: login ? BEGINNING : undefined,
+    claim: holdings.move(),
   };
 }
 

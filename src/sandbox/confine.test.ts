@@ -1,6 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { closeSync, fstatSync, openSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { attempt, openDescriptors, Scarcity } from '../../test/support/scarcity.ts';
 import { confine } from './confine.ts';
 import type { Policy } from './policy.ts';
 
@@ -34,38 +33,3 @@ it('a command for which descriptors are missing leaves none open', () => {
   expect(outcomes.map(([, left]) => left)).toEqual([0, 0, 0, 0, 0]);
   expect(outcomes.at(-1)).toEqual(['done', 0]);
 });
-
-function attempt(act: () => void): string {
-  try {
-    act();
-    return 'done';
-  } catch (error) {
-    return String(error);
-  }
-}
-
-const LIMIT = 256;
-
-/** So many descriptors are free, and no more, until this is disposed. */
-class Scarcity implements Disposable {
-  readonly #taken: number[] = [];
-
-  constructor(free: number) {
-    limitTo(LIMIT);
-    while (attempt(() => this.#taken.push(openSync('/dev/null', 'r'))) === 'done');
-    for (let i = 0; i < free; i++) closeSync(this.#taken.pop()!);
-  }
-
-  [Symbol.dispose](): void {
-    for (const fd of this.#taken) closeSync(fd);
-    limitTo(MORE);
-  }
-}
-
-const MORE = 1024;
-const limitTo = (soft: number) => execFileSync('prlimit', ['--pid', String(process.pid), `--nofile=${soft}:`]);
-
-function openDescriptors(): number {
-  const numbers = Array.from({ length: LIMIT }, (_, fd) => fd);
-  return numbers.filter((fd) => attempt(() => fstatSync(fd)) === 'done').length;
-}
