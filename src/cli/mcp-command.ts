@@ -13,6 +13,7 @@ import { chosenConnector, readToken, remoteServerOptions, tokenOption } from './
 import { handleFaults } from './faults.ts';
 import { secretFiles } from './secret-files.ts';
 import { stderrLogger } from './stderr-logger.ts';
+import { stopWhenTold } from './stop-deadline.ts';
 import { UsageError } from './usage-error.ts';
 
 const options = {
@@ -86,7 +87,7 @@ Exit codes: 0 stopped as asked, 1 failed (the reason is on stderr), 2 wrong usag
 
 type McpValues = Values<typeof options>;
 
-/** Serves until the input ends, or with HTTP until SIGTERM or SIGINT. */
+/** Serves until the input ends, or a signal comes. */
 export async function mcpCommand(argv: readonly string[]): Promise<number> {
   const rest = afterShell(argv);
   if (rest) return await shellTool(rest);
@@ -105,7 +106,7 @@ export async function mcpCommand(argv: readonly string[]): Promise<number> {
   reportJournalFaults((error) => log.warn('mount_points.journal_kept', { error: String(error) }));
   const stop = new AbortController();
   using faults = handleFaults(log, stop);
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
+  stopWhenTold(stop, { exitCode: () => (faults.isFatal ? 1 : 0), log });
   await using scope = new Scope();
   const openToolSet = await chooseToolSet(values, log, scope);
   if (http) {

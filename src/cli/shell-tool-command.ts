@@ -11,6 +11,7 @@ import { handleFaults } from './faults.ts';
 import { secretFiles } from './secret-files.ts';
 import { chooseShellPrograms } from './shell-tool-programs.ts';
 import { stderrLogger } from './stderr-logger.ts';
+import { stopWhenTold } from './stop-deadline.ts';
 import { UsageError } from './usage-error.ts';
 
 const options = {
@@ -71,7 +72,7 @@ ${describeOptions(options)}
 Exit codes: 0 stopped as asked, 1 failed (the reason is on stderr), 2 wrong usage.
 `;
 
-/** Serves until the input ends. */
+/** Serves until the input ends, or a signal comes. */
 export async function shellToolCommand(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions(argv, options);
   if (values.help) return print(help());
@@ -86,7 +87,7 @@ export async function shellToolCommand(argv: readonly string[]): Promise<number>
   const log = stderrLogger(process.env);
   const stop = new AbortController();
   using faults = handleFaults(log, stop);
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
+  stopWhenTold(stop, { exitCode: () => (faults.isFatal ? 1 : 0), log });
   const folders = [userRulesFolder()];
   const files = (values.rules ?? []).map((path) => resolve(path));
   await using scope = new Scope();
