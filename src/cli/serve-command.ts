@@ -18,7 +18,7 @@ import {
 import { describeOptions, parseOptions } from './arguments.ts';
 import { type AuthValues, authOptions, readAuth } from './auth-options.ts';
 import { handleFaults } from './faults.ts';
-import { reloadOnHangup } from './hangup.ts';
+import { reloadOnHangup, stopBySignals } from './hangup.ts';
 import { optimizeSooner } from './optimizer.ts';
 import type { RemoteCommandOptions } from './remote-command.ts';
 import { checkRemoteValues, type RemoteValues, remoteOptions } from './remote-options.ts';
@@ -91,7 +91,7 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   if (process.geteuid?.() === 0) log.info('server.runs_as_root', { advice: 'run it as an ordinary user' });
   const stop = new AbortController();
   using faults = handleFaults(log, stop);
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
+  stopBySignals(stop);
   let { shutdownGracePeriodMs } = settings;
   const graceMs = (): number => shutdownGracePeriodMs ?? defaultConfig.shutdownGracePeriodMs;
   endBy(stop.signal, { graceMs, exitCode: () => (faults.isFatal ? 1 : 0), log });

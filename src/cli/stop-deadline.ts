@@ -1,6 +1,7 @@
 import type { Logger } from '../base/index.ts';
 import { exitNow } from '../os/index.ts';
 import { defaultConfig, stopTimes } from '../server/index.ts';
+import { stopOnHangup } from './hangup.ts';
 
 /**
  * Ends this process when an orderly stop takes longer than the grace: a copy on a thread, or a child that a tracer holds, may never
@@ -24,6 +25,7 @@ export function endBy(
 
 /** Stops a program that serves on pipes, also with its terminal, and ends it when a client that does not read keeps it from stopping. */
 export function stopWhenTold(stop: AbortController, options: { exitCode: () => number; log: Logger }): void {
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
+  stopOnHangup(stop);
   endBy(stop.signal, { ...options, graceMs: () => defaultConfig.shutdownGracePeriodMs });
 }

@@ -16,6 +16,7 @@ export function runUnderInit(): void {
 
 /** Ends this process at once; guardians end what it leaves behind. `process.exit` waits for threads that work. */
 export function exitNow(code: number): never {
+  if (!nativeStatus().ready) return process.exit(code); // a client of other servers, with neither threads nor guardians
   wakeGuardians();
   return addon().exitNow(code);
 }

@@ -132,18 +132,18 @@ describe('SIGHUP', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('ends a server that has a terminal', async () => {
+  it('stops a server that has a terminal, in order', async () => {
     await using outer = await startServer();
     await using client = await connect(outer.url);
     const command = `echo $$; exec ${process.execPath} ${serverProgram} --listen ws://127.0.0.1:0`;
     const inner = await client.start({ argv: ['sh', '-c', command], tty: true });
     await inner.printed('ws://');
     const [, pid, url] = /^(\d+)\s+(ws:\S+)/.exec(await inner.printed('\n'))!;
-    await using _connected = await connectBare(url!);
+    await using connected = await connectBare(url!);
 
     process.kill(Number(pid), 'SIGHUP');
 
-    expect(await inner.exited()).toBeGreaterThan(0);
+    expect([await connected.closed, await inner.exited()]).toEqual([1001, 0]);
   });
 
   it('ends a rendezvous that has a terminal', async () => {
