@@ -7,7 +7,9 @@
  * what comes from outside.
  *
  * The leash is a socket whose other end the server holds and nobody else. It closes with the server, however that ends, and
- * when the process is over for the server. At the start the inode of the pid namespace is written to it as eight bytes: the
+ * when the process is over for the server. Each byte that comes on it is the number of a signal for the process group of the
+ * command: those that the server sends to the group of its own child meet bubblewrap, which would end without a word to the
+ * command. At the start the inode of the pid namespace is written to it as eight bytes: the
  * server then finds the sandbox even when its processes have changed their family marks. A descriptor of the namespace comes
  * with it and stays in the socket: the kernel gives the number of a namespace that is gone to the next one, a stranger's perhaps.
  * In the pid namespace of the host it is no pid 1 and writes nothing; it then takes the command with it by a signal, and what
@@ -95,13 +97,18 @@ static void answer(struct reaper *reaper)
     denials_serve(&reaper->denials);
 }
 
-static void end(struct reaper *reaper)
+static void obey(struct reaper *reaper)
 {
-    kill(reaper->command, SIGKILL); /* pid 1 takes everything with it anyway */
+    unsigned char signals[64];
+    ssize_t count = recv(reaper->leash, signals, sizeof signals, MSG_DONTWAIT);
+    for (ssize_t i = 0; i < count; i++)
+        kill(-reaper->command, signals[i]);
+    if (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR)))
+        return;
+    kill(-reaper->command, SIGKILL); /* pid 1 takes everything with it anyway */
     _exit(LOST_SERVER);
 }
 
-/* Polls for the hang-up of the leash alone: what is to read on it is for the server. */
 static void run(struct reaper *reaper)
 {
     enum { COUNT = 4 };
@@ -110,7 +117,7 @@ static void run(struct reaper *reaper)
         const struct source sources[COUNT] = {
             {{.fd = reaper->denials.listener, .events = POLLIN}, answer},
             {{.fd = reaper->signals, .events = POLLIN}, collect},
-            {{.fd = reaper->leash}, end},
+            {{.fd = reaper->leash, .events = POLLIN}, obey},
             {{.fd = reaper->requests, .events = POLLIN}, take_request},
         };
         for (int i = 0; i < COUNT; i++)
@@ -155,6 +162,7 @@ int reaper_fork(int leash, int *supervisor)
     reaper.command = fork();
     if (reaper.command < 0)
         return -1;
+    setpgid(reaper.command, reaper.command); /* both do: neither knows whether the other has */
     if (reaper.command == 0 && !first && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         _exit(LOST_SERVER);
     if (reaper.command == 0)

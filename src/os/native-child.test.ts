@@ -8,7 +8,7 @@ const { ESRCH, EPERM, EACCES, EMFILE, ENFILE, ENOMEM, EINTR, EAGAIN } = constant
 /** What a child says that gets a family from a kernel which answers so. */
 function joined(errno: number): string {
   const reactor = { addon: { join: () => errno }, add: () => {} } as unknown as Reactor;
-  return new NativeChild(reactor, 1, 1, { type: 'pipe', stdin: 'closed' }, 0n).join(1n);
+  return new NativeChild(reactor, 1, 1, { io: { type: 'pipe', stdin: 'closed' }, mark: 0n }).join(1n);
 }
 
 describe('a child that is to get a family', () => {

@@ -11,6 +11,8 @@ import { noteOwnFamily } from './own-families.ts';
 import type { Reactor, Receiver } from './reactor.ts';
 import type { SpawnOptions } from './spawn.ts';
 
+type ChildOptions = Pick<SpawnOptions, 'io' | 'mark' | 'deliverSignal'>;
+
 /** A child of the native addon. */
 export class NativeChild implements Child, Receiver {
   readonly pid: number;
@@ -19,16 +21,19 @@ export class NativeChild implements Child, Receiver {
   readonly #reactor: Reactor;
   readonly #id: number;
   #mark: bigint;
+  readonly #deliverSignal: SpawnOptions['deliverSignal'];
   readonly #streams: readonly OutputStream[];
   readonly #exited: Deferred<ExitStatus> = deferred();
   #released = false;
 
-  constructor(reactor: Reactor, id: number, pid: number, io: SpawnOptions['io'], mark: bigint) {
+  constructor(reactor: Reactor, id: number, pid: number, options: ChildOptions) {
+    const { io, mark, deliverSignal } = options;
     const terminal = io.type === 'pty';
     this.pid = pid;
     this.#reactor = reactor;
     this.#id = id;
     this.#mark = mark;
+    this.#deliverSignal = deliverSignal;
     noteOwnFamily(mark);
     this.#streams = terminal ? ['pty'] : ['stdout', 'stderr'];
     this.events = new ChildEvents((event) => this.#grant(event));
@@ -41,7 +46,9 @@ export class NativeChild implements Child, Receiver {
   }
 
   signal(signal: number): boolean {
-    return !this.#released && this.#reactor.addon.signal(this.#id, signal);
+    if (this.#released) return false;
+    if (this.#deliverSignal && signal !== constants.signals.SIGKILL) return this.#deliverSignal(signal);
+    return this.#reactor.addon.signal(this.#id, signal);
   }
 
   join(mark: bigint): ReturnType<Child['join']> {

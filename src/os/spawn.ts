@@ -20,6 +20,8 @@ export interface SpawnOptions {
   readonly mark: bigint;
   /** Become the descriptors from 3 on: open ones of this process, or bytes to read from a file without a name. */
   readonly inherit?: readonly (number | Uint8Array)[];
+  /** Signals it in place of the kernel's `kill` for its process group; SIGKILL never goes this way. False if it cannot. */
+  readonly deliverSignal?: ((signal: number) => boolean) | undefined;
 }
 
 /** Why a child could not be started: the kernel's error and the step that met it. */
@@ -79,7 +81,7 @@ function start(options: SpawnOptions, leashed: boolean): NativeChild {
   );
   if (typeof child === 'string')
     throw new SpawnError(report[1]!, child, child === 'chdir' || child === 'workdir' ? String(cwd) : program);
-  return new NativeChild(reactor(), child, report[0]!, io, mark);
+  return new NativeChild(reactor(), child, report[0]!, options);
 }
 
 /** Where libc looks when the environment has no PATH. */

@@ -150,6 +150,7 @@ function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
       arg0: 'bwrap',
       // The request's variables are set inside: LD_PRELOAD and its kin would act on the launcher.
       env: {},
+      deliverSignal: (signal) => leash.signal(signal),
       // Asked for only where no launcher waits, which has a leash already.
       get inherit() {
         return [
@@ -184,7 +185,9 @@ export interface LeashedLauncher {
 /** A launcher for commands that are in no network and keep no descriptor, waiting to be ordered to start one. */
 export function waitForOrder(launcher: Launcher, io: Command['io'], emptyFiles: number): LeashedLauncher {
   return leashed(emptyFiles, (inherit, leash) => {
-    const waiting = new WaitingLauncher({ launcher, program: firstProcess(USUAL_PLACE), io, mark: 0n, inherit });
+    const program = firstProcess(USUAL_PLACE);
+    const deliverSignal = (signal: number): boolean => leash.signal(signal);
+    const waiting = new WaitingLauncher({ launcher, program, io, mark: 0n, inherit, deliverSignal });
     return { waiting, leash, child: waiting.child };
   });
 }
@@ -192,7 +195,7 @@ export function waitForOrder(launcher: Launcher, io: Command['io'], emptyFiles: 
 /** Another launcher for the order of one that has ended without taking it. */
 export function replaceLauncher(waiting: WaitingLauncher, mark: bigint, emptyFiles: number): Child {
   const { child } = leashed(emptyFiles, (inherit, leash) => {
-    const child = waiting.spawnAnother({ mark, inherit });
+    const child = waiting.spawnAnother({ mark, inherit, deliverSignal: (signal) => leash.signal(signal) });
     leash.holds(mark);
     return { child };
   });

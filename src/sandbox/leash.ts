@@ -1,5 +1,5 @@
 import { closeSync } from 'node:fs';
-import { hangUp, receivedNumber, rememberSandbox, streamPair } from '../os/index.ts';
+import { hangUp, receivedNumber, rememberSandbox, sendToSocket, streamPair } from '../os/index.ts';
 
 /**
  * A socket whose far end the first process of a sandbox holds (native/reaper.c): when the near end closes, with this process
@@ -39,6 +39,15 @@ export class Leash implements Disposable {
       },
       () => closeSync(near),
     );
+  }
+
+  /** Has the first process signal the process group of the command; false if the sandbox is over, or takes no more for now. */
+  signal(signal: number): boolean {
+    try {
+      return this.#open.near && sendToSocket(this.#ends!.near, Buffer.of(signal)) > 0;
+    } catch {
+      return false; // the first process has ended
+    }
   }
 
   /** Ends the sandbox. */

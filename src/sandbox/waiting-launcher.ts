@@ -11,6 +11,7 @@ export interface WaitingOptions {
   readonly mark: bigint;
   /** Descriptors from `FIRST_FREE` on. */
   readonly inherit: readonly (number | Uint8Array)[];
+  readonly deliverSignal?: SpawnOptions['deliverSignal'];
 }
 
 /** The descriptors every launcher finds open: a socket for the program, and one from which the arguments come. */
@@ -66,8 +67,8 @@ export class WaitingLauncher implements AsyncDisposable {
   }
 
   /** Starts another launcher that finds the order of this one, which must have ended without taking it. */
-  spawnAnother({ mark, inherit }: Pick<WaitingOptions, 'mark' | 'inherit'>): Child {
-    return this.#spawn({ ...this.#options, mark, inherit });
+  spawnAnother(options: Pick<WaitingOptions, 'mark' | 'inherit' | 'deliverSignal'>): Child {
+    return this.#spawn({ ...this.#options, ...options });
   }
 
   /** From now on no other can have the order. */
@@ -84,7 +85,7 @@ export class WaitingLauncher implements AsyncDisposable {
     await this.child[Symbol.asyncDispose]();
   }
 
-  #spawn({ launcher, program, io, mark, inherit }: WaitingOptions): Child {
+  #spawn({ launcher, program, io, mark, inherit, deliverSignal }: WaitingOptions): Child {
     return spawn({
       argv: [launcher.path, '--args', String(ARGUMENTS), '--', ...program],
       arg0: 'bwrap',
@@ -93,6 +94,7 @@ export class WaitingLauncher implements AsyncDisposable {
       io,
       mark,
       inherit: [this.#farEnds.socket, this.#farEnds.args, ...inherit],
+      deliverSignal,
     });
   }
 

@@ -1,8 +1,49 @@
 import { readdirSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { nativeFile } from '../../src/os/index.ts';
 import { childrenOf, gone, processesWith, uniqueSeconds } from '../support/proc.ts';
 import { accounts, Yard } from './sandbox-fixture.ts';
+
+describe.each(accounts)('a sandboxed command of $name', (account) => {
+  const trapping = 'trap "echo bye; exit 3" INT TERM; echo ready; while :; do sleep 0.05; done';
+  const wirings = [
+    { wiring: 'behind pipes', options: {} },
+    { wiring: 'in a terminal', options: { tty: true } },
+    { wiring: 'in the network of the host', options: { network: 'enabled' as const } },
+  ];
+
+  it.each(wirings)(
+    'is told of signals, says its last words and chooses its exit code, $wiring',
+    async ({ options }) => {
+      await using yard = await Yard.open(account);
+      for (const signal of ['interrupt', 'terminate']) {
+        const command = await yard.start(trapping, options);
+        await command.printed('ready');
+        await yard.client.call('process/signal', { processId: command.id, signal });
+        await command.closed();
+        expect([await command.exited(), command.output()]).toEqual([3, expect.stringContaining('bye')]);
+      }
+    },
+  );
+
+  it('is asked to end before it is killed when it is terminated gracefully, and when its server stops', async () => {
+    await using yard = await Yard.open(account);
+    const [ended, stopped] = [await yard.start(trapping), await yard.start(trapping)];
+    await Promise.all([ended.printed('ready'), stopped.printed('ready')]);
+    await yard.client.call('process/terminate', {
+      processId: ended.id,
+      mode: { type: 'graceful', timeoutMs: 30_000 },
+    });
+    await ended.closed();
+    process.kill(yard.server.pid, 'SIGTERM');
+    await stopped.closed();
+    expect(await Promise.all([ended.exited(), stopped.exited()])).toEqual([3, 3]);
+    expect([ended.output(), stopped.output()]).toEqual([
+      expect.stringContaining('bye'),
+      expect.stringContaining('bye'),
+    ]);
+  });
+});
 
 // How far the sandbox is built when the signal comes is left to chance: many tries meet every step.
 it.each(accounts)(
