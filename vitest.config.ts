@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /** One project per kind of test; `npm test` runs unit, conformance and system. */
@@ -14,7 +15,7 @@ const project = (name: string, include: string | string[], testTimeout: number) 
 
 export default defineConfig({
   test: {
-    maxWorkers: '100%', // most of the time a test waits for somebody else
+    maxWorkers: availableParallelism() + 1, // much of the time a test waits: for a process, a timeout, a lost connection
     projects: [
       project('unit', ['src/**/*.test.ts', 'test/*.test.ts'], 20_000),
       project('conformance', 'test/conformance/**/*.test.ts', 60_000),

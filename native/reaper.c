@@ -43,6 +43,7 @@
 
 struct reaper {
     pid_t command;
+    pid_t group; /* for kill: our own, whose signals a pid 1 does not get, or the command's */
     int signals, leash, requests; /* the last: to be the supervisor */
     struct denials denials;
 };
@@ -102,10 +103,10 @@ static void obey(struct reaper *reaper)
     unsigned char signals[64];
     ssize_t count = recv(reaper->leash, signals, sizeof signals, MSG_DONTWAIT);
     for (ssize_t i = 0; i < count; i++)
-        kill(-reaper->command, signals[i]);
+        kill(reaper->group, signals[i]);
     if (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR)))
         return;
-    kill(-reaper->command, SIGKILL); /* pid 1 takes everything with it anyway */
+    kill(reaper->command, SIGKILL); /* pid 1 takes everything with it anyway */
     _exit(LOST_SERVER);
 }
 
@@ -162,7 +163,9 @@ int reaper_fork(int leash, int *supervisor)
     reaper.command = fork();
     if (reaper.command < 0)
         return -1;
-    setpgid(reaper.command, reaper.command); /* both do: neither knows whether the other has */
+    if (!first)
+        setpgid(reaper.command, reaper.command); /* both do: neither knows whether the other has */
+    reaper.group = first ? 0 : -reaper.command;
     if (reaper.command == 0 && !first && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         _exit(LOST_SERVER);
     if (reaper.command == 0)

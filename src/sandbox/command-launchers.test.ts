@@ -128,7 +128,7 @@ describe('launchers of sandboxed commands', () => {
       await stopWaiting(launchers);
       const child = start(launchers, script('sleep 1000'));
       child.signal(constants.signals.SIGTERM);
-      expect(await outcomeOf(child)).toEqual({ text: '', status: { signal: constants.signals.SIGTERM } });
+      expect(await outcomeOf(child)).toEqual({ text: '', status: { code: 128 + constants.signals.SIGTERM } });
     });
 
     it('and run the command once, also when it goes on', async () => {
