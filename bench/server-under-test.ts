@@ -2,7 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { nativeFile } from '../src/os/index.ts';
+import { nativeFile } from '../src/host/os/index.ts';
 import { ProcessTree, runsWorkload } from './process-tree.ts';
 
 const announceTimeoutMs = 20_000;

@@ -1,5 +1,5 @@
 /*
- * The JavaScript surface of the addon: src/os/addon.ts says what each function takes and gives. Functions about a child
+ * The JavaScript surface of the addon: src/host/os/addon.ts says what each function takes and gives. Functions about a child
  * take its id first and hold the lock while they look at it.
  */
 #define _GNU_SOURCE

@@ -18,7 +18,7 @@
 #define LONGEST_PROGRAM 255
 
 /*
- * A fact on its way to the server (src/sandbox/denial-frames.ts): this header, the subject, the program's name. Numbers are those
+ * A fact on its way to the server (src/host/sandbox/denial-frames.ts): this header, the subject, the program's name. Numbers are those
  * of the machine.
  */
 struct fact_header {

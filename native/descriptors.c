@@ -1,4 +1,4 @@
-/* Descriptors that come from another process, or say something to one: see src/os/addon.ts. */
+/* Descriptors that come from another process, or say something to one: see src/host/os/addon.ts. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdbool.h>

@@ -66,7 +66,7 @@ void fs_canonicalize(const struct fs_request *request, struct fs_answer *answer)
     free(path);
 }
 
-/* What tells a thing from another that took its place, laid out for comparison and for src/sandbox/survey.ts. */
+/* What tells a thing from another that took its place, laid out for comparison and for src/host/sandbox/view/survey.ts. */
 struct sight {
     uint32_t seen; /* 0: missing, or out of our sight */
     uint32_t mode, uid, gid;

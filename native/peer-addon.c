@@ -1,4 +1,4 @@
-/* tcpPeer, unixPeer and searchHolders: see src/os/addon.ts. */
+/* tcpPeer, unixPeer and searchHolders: see src/host/os/addon.ts. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

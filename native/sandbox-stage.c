@@ -35,7 +35,7 @@
 #include "reaper.h"
 #include "say.h"
 
-/* Our own words on stderr start so; src/sandbox/denial.ts knows them from a command's. */
+/* Our own words on stderr start so; src/host/sandbox/denial.ts knows them from a command's. */
 #define PREFIX "exec-server: "
 
 struct reader {

@@ -89,7 +89,7 @@ function addBash(vendor, platform, file) {
 
 /** As the program itself will name it. */
 async function ownPlatform() {
-  const { platformName } = await import(pathToFileURL(join(root, 'dist', 'os', 'platform.js')).href);
+  const { platformName } = await import(pathToFileURL(join(root, 'dist', 'host', 'os', 'platform.js')).href);
   return platformName();
 }
 

@@ -1,75 +1,97 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createContext, runInContext } from 'node:vm';
+import { rolldown } from 'rolldown';
 import { describe, expect, it } from 'vitest';
 import { version } from '../src/base/index.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Which folders a folder may import, in the order of the picture: arrows point up only. */
+/** Which rooms a room may import, in the order of the picture: arrows point up only. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   base: [],
   protocol: ['base'],
   rpc: ['base', 'protocol'],
   link: ['base', 'protocol', 'rpc'], // protocol for its limits; rpc for types alone
-  os: ['base'],
-  sandbox: ['base', 'protocol', 'os'],
-  process: ['base', 'protocol', 'os', 'sandbox'],
-  files: ['base', 'protocol', 'os', 'sandbox'],
-  network: ['base', 'protocol', 'os', 'sandbox'],
-  environment: ['base', 'protocol', 'os', 'files'],
-  server: ['base', 'protocol', 'rpc', 'link', 'os', 'sandbox', 'process', 'files', 'network', 'environment'],
+  'host/os': ['base'],
+  'host/own': ['base', 'host/os'],
+  'host/peers': ['base', 'host/os'],
+  'host/http': ['base', 'host/os', 'host/peers'],
+  'host/sandbox': ['base', 'protocol', 'host/os', 'host/own', 'host/peers'],
+  'host/process': ['base', 'protocol', 'host/os', 'host/own', 'host/sandbox'],
+  'host/files': ['base', 'protocol', 'host/os', 'host/own', 'host/sandbox'],
+  'host/network': ['base', 'protocol', 'host/os', 'host/own', 'host/peers', 'host/http', 'host/sandbox'],
+  'host/environment': ['base', 'protocol', 'host/os', 'host/files'],
+  server: [
+    ...[
+      'base',
+      'protocol',
+      'rpc',
+      'link',
+      'host/os',
+      'host/own',
+      'host/peers',
+      'host/http',
+      'host/sandbox',
+      'host/process',
+    ],
+    ...['host/files', 'host/network', 'host/environment'],
+  ],
   client: ['base', 'protocol', 'rpc'],
   relay: ['base', 'rpc'],
-  remote: ['base', 'protocol', 'rpc', 'link', 'os', 'relay', 'server', 'client'],
-  rendezvous: ['base', 'link', 'os', 'relay'],
+  remote: ['base', 'protocol', 'rpc', 'link', 'host/os', 'host/own', 'host/http', 'server', 'client', 'relay'],
+  rendezvous: ['base', 'link', 'host/os', 'host/peers', 'host/http', 'relay'],
   rules: ['base'],
   approval: ['base', 'protocol', 'rules'],
-  patch: ['base', 'protocol', 'files'], // files for the interface its changes go through
+  patch: ['base', 'protocol', 'host/files'], // files for the interface its changes go through
   // link and server: running commands on this machine is a server in the same process.
   'unified-exec': [
-    'base',
-    'protocol',
-    'link',
-    'process',
-    'files',
-    'network',
-    'server',
-    'client',
-    'rules',
-    'approval',
-    'patch',
+    ...['base', 'protocol', 'link', 'host/process', 'host/files', 'host/network', 'server', 'client'],
+    ...['rules', 'approval', 'patch'],
   ],
-  escalation: ['base', 'protocol', 'os', 'sandbox', 'rules', 'approval'],
-  mcp: ['base', 'protocol', 'os', 'files', 'client', 'rules', 'approval', 'unified-exec', 'escalation'],
+  escalation: ['base', 'protocol', 'host/os', 'host/own', 'host/sandbox', 'rules', 'approval'],
+  mcp: [
+    ...['base', 'protocol', 'host/os', 'host/peers', 'host/http', 'host/files', 'client'],
+    ...['rules', 'approval', 'unified-exec', 'escalation'],
+  ],
 };
 
-/** Packages a folder may import besides what Node brings along. */
+/** Packages a room may import besides what Node brings along. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   protocol: ['zod/mini'],
   link: ['ws'],
-  network: ['undici'],
+  'host/network': ['undici'],
   server: ['ws', 'jose'],
-  environment: ['smol-toml'],
+  'host/environment': ['smol-toml'],
   relay: ['@noble/post-quantum/ml-kem.js'],
   remote: ['ws', 'undici'],
   rendezvous: ['ws', 'jose', '@nats-io/transport-node', '@nats-io/jetstream', '@nats-io/kv'],
-  mcp: ['@modelcontextprotocol/server', '@modelcontextprotocol/server/stdio', '@modelcontextprotocol/node', 'zod/mini'],
+  mcp: [
+    ...['@modelcontextprotocol/server', '@modelcontextprotocol/server/stdio', '@modelcontextprotocol/node', 'zod/mini'],
+  ],
   cli: ['smol-toml'],
 };
 
-/** Folders that run in a browser. */
+/** Rooms that run in a browser. */
 const portable = ['base', 'protocol', 'rpc', 'client'];
 
 /** The limits without the schemas, for what starts before them. */
 const numbersFile = 'protocol/limits.ts';
+
+/** The globals that browsers have as well. */
+const BROWSER_GLOBALS = [
+  ...['AbortController', 'AbortSignal', 'DOMException', 'Event', 'EventTarget', 'TextDecoder', 'TextEncoder', 'URL'],
+  ...['WebSocket', 'clearInterval', 'clearTimeout', 'console', 'crypto', 'performance', 'queueMicrotask'],
+  ...['setInterval', 'setTimeout', 'structuredClone'],
+];
 
 /** The one file there that knows of `Buffer`, as a fast path. */
 const bufferFile = 'base/bytes.ts';
 
 interface Import {
   readonly file: string;
-  readonly folder: string;
+  readonly room: string;
   readonly specifier: string;
   readonly typeOnly: boolean;
   /** Loaded when it is needed, not with the file that names it. */
@@ -83,7 +105,11 @@ const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf
   .sort();
 
 const textOf = (file: string): string => readFileSync(join(root, 'src', file), 'utf8');
-const folderOf = (file: string): string => file.split('/')[0]!;
+/** The innermost room that a file lies in; a room is entered through its `index.ts`, whatever folders it has inside. */
+const roomOf = (file: string): string =>
+  [...Object.keys(mayImport), 'cli']
+    .filter((room) => file.startsWith(`${room}/`))
+    .sort((a, b) => b.length - a.length)[0] ?? file;
 
 const statement = /(?:^|\n)\s*(?:import|export)\s+(type\s)?(?:[^'";]*?\sfrom\s+)?'([^']+)'/g;
 const dynamic = /\bimport\('([^']+)'\)/g;
@@ -100,7 +126,7 @@ function importsOf(file: string): Import[] {
   ];
   return found.map(({ specifier, typeOnly, onDemand }) => ({
     file,
-    folder: folderOf(file),
+    room: roomOf(file),
     specifier,
     typeOnly,
     onDemand,
@@ -109,10 +135,10 @@ function importsOf(file: string): Import[] {
 }
 
 const imports = sources.flatMap(importsOf);
-const crossing = imports.filter(({ target, folder }) => target !== undefined && folderOf(target) !== folder);
+const crossing = imports.filter(({ target, room }) => target !== undefined && roomOf(target) !== room);
 const shown = ({ file, specifier }: Import): string => `${file} imports ${specifier}`;
 
-describe('the folders of src', () => {
+describe('the rooms of src', () => {
   it('are read: every file with an import has been seen', () => {
     const mentioning = sources.filter((file) => /^import\b/m.test(textOf(file)));
 
@@ -122,37 +148,36 @@ describe('the folders of src', () => {
     expect(mentioning.filter((file) => !imports.some((found) => found.file === file))).toEqual([]);
   });
 
-  it('are in the picture, or nothing but the command line', () => {
-    const folders = new Set(sources.map(folderOf));
+  it('hold every file', () => {
+    const rooms = [...Object.keys(mayImport), 'cli'];
 
-    expect([...folders].filter((folder) => !(folder in mayImport) && folder !== 'cli')).toEqual([]);
+    expect(sources.filter((file) => !rooms.includes(roomOf(file)))).toEqual([]);
+    expect(rooms.filter((room) => room !== 'cli' && !sources.includes(`${room}/index.ts`))).toEqual([]);
   });
 
   it('import only what the picture allows', () => {
-    const wrong = crossing.filter(
-      ({ folder, target }) => folder !== 'cli' && !mayImport[folder]?.includes(folderOf(target!)),
-    );
+    const wrong = crossing.filter(({ room, target }) => room !== 'cli' && !mayImport[room]?.includes(roomOf(target!)));
 
     expect(wrong.map(shown)).toEqual([]);
   });
 
   it('import each other through index.ts alone, but for single files on demand', () => {
-    const deep = crossing.filter(({ target, onDemand }) => !/^[^/]+\/index\.ts$/.test(target!) && !onDemand);
+    const deep = crossing.filter(({ target, onDemand }) => target !== `${roomOf(target!)}/index.ts` && !onDemand);
 
     expect(deep.filter(({ target }) => target !== numbersFile).map(shown)).toEqual([]);
   });
 
   it('are drawn without cycles', () => {
     const drawn = Object.keys(mayImport);
-    const upwards = drawn.every((folder, index) => mayImport[folder]!.every((other) => drawn.indexOf(other) < index));
+    const upwards = drawn.every((room, index) => mayImport[room]!.every((other) => drawn.indexOf(other) < index));
 
     expect(upwards).toBe(true);
   });
 
   it('form no cycles', () => {
     const edges = new Map<string, Set<string>>();
-    for (const { folder, target } of crossing) {
-      edges.set(folder, (edges.get(folder) ?? new Set()).add(folderOf(target!)));
+    for (const { room, target } of crossing) {
+      edges.set(room, (edges.get(room) ?? new Set()).add(roomOf(target!)));
     }
     const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
       [...(edges.get(from) ?? [])].some((next) => {
@@ -162,38 +187,51 @@ describe('the folders of src', () => {
         return reaches(next, to, seen);
       });
 
-    expect([...edges.keys()].filter((folder) => reaches(folder, folder))).toEqual([]);
+    expect([...edges.keys()].filter((room) => reaches(room, room))).toEqual([]);
   });
 
   it('are not imported from the command line’s side', () => {
-    expect(crossing.filter(({ target }) => folderOf(target!) === 'cli').map(shown)).toEqual([]);
+    expect(crossing.filter(({ target }) => roomOf(target!) === 'cli').map(shown)).toEqual([]);
   });
 
   it('take only types from rpc where they are links', () => {
-    const fromRpc = crossing.filter(({ folder, target }) => folder === 'link' && folderOf(target!) === 'rpc');
+    const fromRpc = crossing.filter(({ room, target }) => room === 'link' && roomOf(target!) === 'rpc');
 
     expect(fromRpc.filter(({ typeOnly }) => !typeOnly).map(shown)).toEqual([]);
   });
 
   it('use the packages they are meant to', () => {
     const wrong = imports.filter(
-      ({ folder, specifier, target }) =>
-        target === undefined && !specifier.startsWith('node:') && !packages[folder]?.includes(specifier),
+      ({ room, specifier, target }) =>
+        target === undefined && !specifier.startsWith('node:') && !packages[room]?.includes(specifier),
     );
 
     expect(wrong.map(shown)).toEqual([]);
   });
 });
 
-describe('folders that run in a browser', () => {
-  it('import nothing of Node', () => {
-    const wrong = imports.filter(({ folder, specifier }) => portable.includes(folder) && specifier.startsWith('node:'));
+describe('rooms that run in a browser', () => {
+  it.each(portable)('%s can be bundled for one, and runs where there is nothing of Node', async (room) => {
+    const bundle = await rolldown({
+      input: join(root, 'src', room, 'index.ts'),
+      platform: 'browser',
+      transform: { target: 'es2022' }, // `using` is younger than browsers
+      onLog: (_, log) => {
+        throw new Error(log.message); // an import that a browser cannot resolve is only a warning
+      },
+    });
+    const { output } = await bundle.generate({ format: 'iife', name: 'room' });
+    const page = createContext(
+      Object.fromEntries(BROWSER_GLOBALS.map((name) => [name, Reflect.get(globalThis, name)])),
+    );
 
-    expect(wrong.map(shown)).toEqual([]);
+    runInContext(output[0].code, page);
+
+    expect(Object.keys(runInContext('room', page) as object)).not.toEqual([]);
   });
 
-  it('use nothing that only Node has', () => {
-    const files = sources.filter((file) => portable.includes(folderOf(file)) && file !== bufferFile);
+  it('use nothing that only Node has, also where loading them does not show it', () => {
+    const files = sources.filter((file) => portable.includes(roomOf(file)) && file !== bufferFile);
     const wrong = files.filter((file) => {
       const code = textOf(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*|'[^'\n]*'/g, '');
       return /\bBuffer\b|\bNodeJS\.|(?<![.\w])(?:process|global)\.(?:env|argv|pid|platform|nextTick|cwd|on)\b|\bsetImmediate\b|\brequire\(/.test(
@@ -229,14 +267,18 @@ describe('the package', () => {
     dependencies: Record<string, string>;
   };
 
-  it('has these entrances, each the public face of a folder', () => {
-    const entrances = ['protocol', 'client', 'link', 'server', 'unified-exec', 'approval', 'rules', 'remote'];
+  it('has these entrances, each the public face of a room', () => {
+    const entrances = {
+      ...{ './protocol': 'protocol', './client': 'client', './link': 'link', './server': 'server' },
+      ...{ './unified-exec': 'unified-exec', './approval': 'approval', './rules': 'rules' },
+      './remote': 'remote',
+    };
 
-    expect(Object.keys(manifest.exports)).toEqual(entrances.map((folder) => `./${folder}`));
-    for (const [name, target] of Object.entries(manifest.exports)) {
-      const folder = name.slice(2);
-      expect(target).toEqual({ types: `./dist/${folder}/index.d.ts`, default: `./dist/${folder}/index.js` });
-      expect(sources).toContain(`${folder}/index.ts`);
+    expect(Object.keys(manifest.exports)).toEqual(Object.keys(entrances));
+    for (const [name, room] of Object.entries(entrances)) {
+      const target = { types: `./dist/${room}/index.d.ts`, default: `./dist/${room}/index.js` };
+      expect(manifest.exports[name]).toEqual(target);
+      expect(sources).toContain(`${room}/index.ts`);
     }
   });
 
@@ -244,7 +286,7 @@ describe('the package', () => {
     expect(version).toBe(manifest.version);
   });
 
-  it('depends on exact versions, and on nothing that no folder may use', () => {
+  it('depends on exact versions, and on nothing that no room may use', () => {
     const imported = new Set(
       Object.values(packages)
         .flat()

@@ -7,8 +7,8 @@ const folder = new URL('../src/', import.meta.url);
 const timesOfDay: readonly string[] = [
   'approval/input-review.ts',
   'approval/question-head.ts',
-  'network/service-cookies.ts',
-  'process/managed-process.ts',
+  'host/network/service-cookies.ts',
+  'host/process/managed-process.ts',
   'remote/executor-credential.ts',
   'remote/registry-error.ts',
   'rendezvous/rendezvous-service.ts',

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { nativeFile } from '../../src/os/index.ts';
+import { nativeFile } from '../../src/host/os/index.ts';
 import { useOwnHome } from '../../test/support/own-home.ts';
 import { packageRoot } from '../../test/support/package-root.ts';
 import { UsageError } from '../arguments.ts';

@@ -1,5 +1,5 @@
 import { Broker, type BrokerEvent, type Passage } from '../../src/escalation/index.ts';
-import { type Child, decodeBase64Part, familyMark, spawn } from '../../src/os/index.ts';
+import { type Child, decodeBase64Part, familyMark, spawn } from '../../src/host/os/index.ts';
 
 /** One way to start programs from a shell. */
 export interface Way {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { osErrorText, ownCredential, ownCredentialDigest } from '../os/index.ts';
+import { osErrorText } from '../host/os/index.ts';
+import { ownCredential, ownCredentialDigest } from '../host/own/index.ts';
 import { sha256, type WebSocketAuth } from '../server/index.ts';
 import type { Values } from './arguments.ts';
 import { UsageError } from './usage-error.ts';

@@ -9,8 +9,8 @@ import {
   ownServerNumber,
   PROCESS_MASK,
   spawn,
-} from '../os/index.ts';
-import { bubblewrap, confine, type Policy } from '../sandbox/index.ts';
+} from '../host/os/index.ts';
+import { bubblewrap, confine, type Policy } from '../host/sandbox/index.ts';
 import { BASH, builtBash } from './shell-tool-programs.ts';
 
 export interface Check {

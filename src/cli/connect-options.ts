@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Connector } from '../client/index.ts';
+import { trustedRoots } from '../host/http/index.ts';
+import { ownCredential } from '../host/own/index.ts';
 import { ConnectionRefused, splitTokenUrl, webSocket } from '../link/index.ts';
-import { ownCredential, trustedRoots } from '../os/index.ts';
 import type { OptionTable, Values } from './arguments.ts';
 import { readFlag, UsageError } from './usage-error.ts';
 

@@ -1,4 +1,4 @@
-import { hardenProcess, nativeStatus, runUnderInit } from '../os/index.ts';
+import { hardenProcess, nativeStatus, runUnderInit } from '../host/os/index.ts';
 import { describeOptions, parseOptions } from './arguments.ts';
 import { serverAt, tokenOption } from './connect-options.ts';
 import { handleFaults } from './faults.ts';

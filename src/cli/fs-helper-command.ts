@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import { FileService } from '../files/index.ts';
+import { FileService } from '../host/files/index.ts';
 import { decodeParams, ExecError, isMethodName } from '../protocol/index.ts';
 
 interface Order {

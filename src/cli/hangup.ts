@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from '../base/index.ts';
-import { exitNow } from '../os/index.ts';
+import { exitNow } from '../host/os/index.ts';
 
 /**
  * Has SIGHUP reload what can change while serving, as daemons do. With a controlling terminal the signal keeps its first

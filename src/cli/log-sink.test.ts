@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
-import { streamPair } from '../os/index.ts';
+import { streamPair } from '../host/os/index.ts';
 import { LogSink, writerOf } from './log-sink.ts';
 
 /** A reader that takes a number of bytes and then no more. */

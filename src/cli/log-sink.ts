@@ -1,5 +1,5 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs';
-import { nativeStatus, sendToSocket } from '../os/index.ts';
+import { nativeStatus, sendToSocket } from '../host/os/index.ts';
 
 /** Takes as many of the bytes as it can without waiting; all of them where the reader is gone. */
 type Writer = (bytes: Buffer) => number;

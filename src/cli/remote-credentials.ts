@@ -1,4 +1,4 @@
-import { ownCredential, takeCredential } from '../os/index.ts';
+import { ownCredential, takeCredential } from '../host/own/index.ts';
 import {
   type AwsAccess,
   agentIdentity,

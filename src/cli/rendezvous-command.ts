@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { Logger } from '../base/index.ts';
-import { hardenProcess, nativeStatus, runUnderInit } from '../os/index.ts';
+import { hardenProcess, nativeStatus, runUnderInit } from '../host/os/index.ts';
 import {
   AccessTokens,
   AuditLog,

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { stateFolder } from '../os/index.ts';
+import { stateFolder } from '../host/own/index.ts';
 
 /** Options whose value is a file that holds a token or a key. */
 const SECRET_OPTIONS = [

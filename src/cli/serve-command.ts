@@ -1,12 +1,6 @@
-import {
-  hardenProcess,
-  nativeStatus,
-  ownCredentialDigest,
-  runUnderInit,
-  secretPaths,
-  statePlace,
-} from '../os/index.ts';
-import { inheritPidNamespace, reportJournalFaults } from '../sandbox/index.ts';
+import { hardenProcess, nativeStatus, runUnderInit } from '../host/os/index.ts';
+import { ownCredentialDigest, secretPaths, statePlace } from '../host/own/index.ts';
+import { inheritPidNamespace, reportJournalFaults } from '../host/sandbox/index.ts';
 import {
   DEFAULT_LISTEN_URL,
   defaultConfig,

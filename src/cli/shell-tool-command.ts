@@ -1,9 +1,10 @@
 import { resolve } from 'node:path';
 import { Scope, version } from '../base/index.ts';
 import { ExecShell } from '../escalation/index.ts';
+import { hardenProcess, nativeStatus, runUnderInit } from '../host/os/index.ts';
+import { secretPaths } from '../host/own/index.ts';
+import { inheritable } from '../host/process/index.ts';
 import { serveShellTool } from '../mcp/index.ts';
-import { hardenProcess, nativeStatus, runUnderInit, secretPaths } from '../os/index.ts';
-import { inheritable } from '../process/index.ts';
 import { RulesStore, userRulesFolder } from '../rules/index.ts';
 import { type SandboxMode, sandboxModes } from '../unified-exec/index.ts';
 import { describeOptions, parseOptions } from './arguments.ts';

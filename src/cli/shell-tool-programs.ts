@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type Interception, type ShellPrograms, tryInterception } from '../escalation/index.ts';
-import { nativeFile } from '../os/index.ts';
+import { nativeFile } from '../host/os/index.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface ProgramValues {

@@ -1,5 +1,5 @@
 import type { Logger } from '../base/index.ts';
-import { exitNow } from '../os/index.ts';
+import { exitNow } from '../host/os/index.ts';
 import { defaultConfig, stopTimes } from '../server/index.ts';
 import { stopOnHangup } from './hangup.ts';
 

@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { type Deferred, deferred, type Logger, silentLogger } from '../base/index.ts';
-import { type Child, decodeBase64Part, nativeFile, spawn, streamPair } from '../os/index.ts';
+import { type Child, decodeBase64Part, nativeFile, spawn, streamPair } from '../host/os/index.ts';
 import { BrokerChannel } from './broker-channel.ts';
 import {
   commandBlock,

@@ -1,8 +1,8 @@
 import { Deadline, type Logger, Scope } from '../base/index.ts';
-import { nextOwnMark, ownServerNumber, startGuardian } from '../os/index.ts';
+import { nextOwnMark, ownServerNumber, startGuardian } from '../host/os/index.ts';
+import { hasFullRead, isNarrower, type Policy } from '../host/sandbox/index.ts';
 import { ExecError, type Sandbox } from '../protocol/index.ts';
 import type { Policy as Judge, Rules } from '../rules/index.ts';
-import { hasFullRead, isNarrower, type Policy } from '../sandbox/index.ts';
 import type { Gate } from './gatekeeper.ts';
 import { placesOn } from './path-trace.ts';
 import type { Ask } from './question.ts';

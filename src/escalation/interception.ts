@@ -1,5 +1,5 @@
 import { silentLogger } from '../base/index.ts';
-import { killFamily, nextOwnMark, PROCESS_MASK } from '../os/index.ts';
+import { killFamily, nextOwnMark, PROCESS_MASK } from '../host/os/index.ts';
 import { Broker } from './broker.ts';
 import { type ShellPrograms, SOCKET, wrapperVariables } from './shell-launch.ts';
 

@@ -1,7 +1,7 @@
 import { deferred, type Logger } from '../base/index.ts';
-import { killFamily, osErrorText, PROCESS_MASK } from '../os/index.ts';
+import { killFamily, osErrorText, PROCESS_MASK } from '../host/os/index.ts';
+import { looksDenied } from '../host/sandbox/index.ts';
 import { type Denial, ExecError } from '../protocol/index.ts';
-import { looksDenied } from '../sandbox/index.ts';
 import { Broker, type BrokerEvent } from './broker.ts';
 import type { Ending } from './broker-protocol.ts';
 import { CallOutput } from './call-output.ts';

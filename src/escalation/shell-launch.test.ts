@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { attempt, openDescriptors, Scarcity } from '../../test/support/scarcity.ts';
-import type { Policy } from '../sandbox/index.ts';
+import type { Policy } from '../host/sandbox/index.ts';
 import { launchShell } from './shell-launch.ts';
 
 const policy: Policy = {

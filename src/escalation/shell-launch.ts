@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import { Holdings } from '../base/index.ts';
-import { nativeFile } from '../os/index.ts';
+import { nativeFile } from '../host/os/index.ts';
+import { type Confined, confine, type Policy, resolvePolicy } from '../host/sandbox/index.ts';
 import { ExecError, type PathUri, type Sandbox } from '../protocol/index.ts';
-import { type Confined, confine, type Policy, resolvePolicy } from '../sandbox/index.ts';
 import type { ShellStart } from './broker-protocol.ts';
 
 /** How the execs of a call come to be asked about. */

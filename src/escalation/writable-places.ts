@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { posix } from 'node:path';
-import type { Policy } from '../sandbox/index.ts';
+import type { Policy } from '../host/sandbox/index.ts';
 
 type Access = Policy['rules'][number]['access'];
 

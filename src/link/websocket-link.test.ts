@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { byteHandling } from '../../test/support/unmask.ts';
 import { deferred, Scope } from '../base/index.ts';
-import { sendNow } from '../os/index.ts';
+import { sendNow } from '../host/os/index.ts';
 import { Vigil } from './vigil.ts';
 import { WebSocketLink } from './websocket-link.ts';
 

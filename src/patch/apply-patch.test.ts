@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Turnstile } from '../base/index.ts';
-import { LocalFileSystem } from '../files/index.ts';
+import { LocalFileSystem } from '../host/files/index.ts';
 import { applyPatch } from './apply-patch.ts';
 import { applyPatchCommand, type PlannedChange } from './index.ts';
 

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import type { Response } from 'undici';
 import { Deadline } from '../base/index.ts';
-import { CertificateFileError } from '../os/index.ts';
+import { CertificateFileError } from '../host/http/index.ts';
 import type { Credentials } from './credentials.ts';
 import { RegistryError } from './registry-error.ts';
 import { registryFetch } from './registry-fetch.ts';

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { Changes, deferred } from '../base/index.ts';
-import { ownCredential } from '../os/index.ts';
+import { ownCredential } from '../host/own/index.ts';
 import { bearer, type Credentials } from './credentials.ts';
 import { requireEncryption } from './registry-url.ts';
 

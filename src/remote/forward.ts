@@ -1,6 +1,6 @@
 import type { Logger } from '../base/index.ts';
+import { trustedRoots } from '../host/http/index.ts';
 import { webSocket } from '../link/index.ts';
-import { trustedRoots } from '../os/index.ts';
 import { ExecError, limits } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
 

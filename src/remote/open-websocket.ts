@@ -2,7 +2,7 @@ import { isIP, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { WebSocket } from 'ws';
 import { Deadline } from '../base/index.ts';
-import { environmentProxy, trustedRoots, tunnelTo } from '../os/index.ts';
+import { environmentProxy, trustedRoots, tunnelTo } from '../host/http/index.ts';
 
 export interface OpenWebSocketOptions {
   readonly headers?: Readonly<Record<string, string>>;

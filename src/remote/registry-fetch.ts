@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { SecureContext } from 'node:tls';
 import type { Dispatcher, RequestInit, Response } from 'undici';
-import { checkCertificateFile, trustedRoots } from '../os/index.ts';
+import { checkCertificateFile, trustedRoots } from '../host/http/index.ts';
 
 const load = createRequire(import.meta.url);
 

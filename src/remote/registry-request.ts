@@ -1,6 +1,6 @@
 import type { Response } from 'undici';
 import { Deadline } from '../base/index.ts';
-import { CertificateFileError } from '../os/index.ts';
+import { CertificateFileError } from '../host/http/index.ts';
 import { RegistryError, refusal, retryAfterMs, shownUrl } from './registry-error.ts';
 import { registryFetch } from './registry-fetch.ts';
 

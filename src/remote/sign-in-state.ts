@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { ownCredential } from '../os/index.ts';
+import { ownCredential } from '../host/own/index.ts';
 import { apiKey, bearer, type Credentials } from './credentials.ts';
 import { requireEncryption } from './registry-url.ts';
 

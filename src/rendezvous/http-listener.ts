@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '../base/index.ts';
-import { HttpPort, refusePeer, refuseUpgrade } from '../os/index.ts';
+import { HttpPort, refuseUpgrade } from '../host/http/index.ts';
+import { refusePeer } from '../host/peers/index.ts';
 import type { HttpAnswer } from './http-api.ts';
 import { Refusal } from './refusal.ts';
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
+import { hasCoreToSpare, mask, release, sendNow } from '../host/os/index.ts';
 import { Vigil, WebSocketLink } from '../link/index.ts';
-import { hasCoreToSpare, mask, release, sendNow } from '../os/index.ts';
 import { limits } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
 

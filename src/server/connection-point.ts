@@ -1,7 +1,7 @@
 import type { Logger } from '../base/index.ts';
-import { environmentInfo } from '../environment/index.ts';
+import { environmentInfo } from '../host/environment/index.ts';
+import { HelperLaunchers } from '../host/sandbox/index.ts';
 import type { Link } from '../rpc/index.ts';
-import { HelperLaunchers } from '../sandbox/index.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
 import { Connection } from './connection.ts';
 import { Rehearsal } from './rehearsal.ts';

@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/index.ts';
-import { FileService } from '../files/index.ts';
-import { HttpClient, isUnsendable } from '../network/index.ts';
-import { decodeBase64Part, release } from '../os/index.ts';
+import { FileService } from '../host/files/index.ts';
+import { HttpClient, isUnsendable } from '../host/network/index.ts';
+import { decodeBase64Part, release } from '../host/os/index.ts';
+import type { HelperLaunchers } from '../host/sandbox/index.ts';
 import {
   decodeParams,
   type EnvironmentInfo,
@@ -23,7 +24,6 @@ import {
   type Service,
   type Violation,
 } from '../rpc/index.ts';
-import type { HelperLaunchers } from '../sandbox/index.ts';
 import type { ExecServerConfig } from './config.ts';
 import { discoveryHandlers } from './discovery-handlers.ts';
 import { environmentHandlers } from './environment-handlers.ts';

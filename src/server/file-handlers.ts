@@ -1,4 +1,4 @@
-import { type FileService, isLarge, type ResultText, releaseResult } from '../files/index.ts';
+import { type FileService, isLarge, type ResultText, releaseResult } from '../host/files/index.ts';
 import type { FileMethod, Params } from '../protocol/index.ts';
 import { EncodedResult } from '../rpc/index.ts';
 import type { Handlers } from './handlers.ts';

@@ -1,4 +1,4 @@
-import type { HttpClient } from '../network/index.ts';
+import type { HttpClient } from '../host/network/index.ts';
 import type { Handlers } from './handlers.ts';
 
 export function httpHandlers(client: HttpClient): Handlers {

@@ -1,5 +1,5 @@
 import { Deadline } from '../base/index.ts';
-import { type Attempt, type Decision, ManagedNetwork, type Opinion } from '../network/index.ts';
+import { type Attempt, type Decision, ManagedNetwork, type Opinion } from '../host/network/index.ts';
 import { clientMethods, decode, ExecError, encode, limits, type Params } from '../protocol/index.ts';
 import type { Session } from './session.ts';
 

@@ -1,4 +1,4 @@
-import { release } from '../os/index.ts';
+import { release } from '../host/os/index.ts';
 
 /** What was to be written has been decoded for this alone: its memory goes back when it is done. */
 export function using<T>(payload: Uint8Array, result: T | Promise<T>): T | Promise<T> {

@@ -1,4 +1,4 @@
-import type { ManagedProcess, Preparations } from '../process/index.ts';
+import type { ManagedProcess, Preparations } from '../host/process/index.ts';
 import { ExecError, type Params, type Result } from '../protocol/index.ts';
 import { DeferredResult, EncodedResult } from '../rpc/index.ts';
 import type { Handlers, RequestContext } from './handlers.ts';

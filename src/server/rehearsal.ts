@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from '../base/index.ts';
-import { FileService } from '../files/index.ts';
-import { nativeFile } from '../os/index.ts';
+import { FileService } from '../host/files/index.ts';
+import { nativeFile } from '../host/os/index.ts';
+import { confirmBubblewrap, type HelperLaunchers, resolveFilePolicy } from '../host/sandbox/index.ts';
 import type { Params } from '../protocol/index.ts';
-import { confirmBubblewrap, type HelperLaunchers, resolveFilePolicy } from '../sandbox/index.ts';
 import { FileParams } from './file-params.ts';
 
 /**

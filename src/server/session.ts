@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../base/index.ts';
-import { familyMark, killFamily, processMarks, SESSION_MASK } from '../os/index.ts';
-import { type ProcessAudience, ProcessTable } from '../process/index.ts';
+import { familyMark, killFamily, processMarks, SESSION_MASK } from '../host/os/index.ts';
+import { type ProcessAudience, ProcessTable } from '../host/process/index.ts';
+import type { CommandLaunchers } from '../host/sandbox/index.ts';
 import { limits } from '../protocol/index.ts';
 import { ConnectionLost, type Link } from '../rpc/index.ts';
-import type { CommandLaunchers } from '../sandbox/index.ts';
 import type { ExecServerConfig } from './config.ts';
 
 /** How a session reaches its client. */

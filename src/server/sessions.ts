@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/index.ts';
-import { claimServerNumber, ownSessions, processMarks, sessionNumbers, startGuardian } from '../os/index.ts';
+import { claimServerNumber, ownSessions, processMarks, sessionNumbers, startGuardian } from '../host/os/index.ts';
+import { CommandLaunchers } from '../host/sandbox/index.ts';
 import { ExecError, limits, SERVER_STOPPING } from '../protocol/index.ts';
-import { CommandLaunchers } from '../sandbox/index.ts';
 import type { ExecServerConfig } from './config.ts';
 import { type Attachment, type ClientWishes, Session } from './session.ts';
 import { stopTimes } from './stop-times.ts';

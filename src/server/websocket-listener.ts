@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '../base/index.ts';
-import { HttpPort, refusePeer, refuseUpgrade } from '../os/index.ts';
+import { HttpPort, refuseUpgrade } from '../host/http/index.ts';
+import { refusePeer } from '../host/peers/index.ts';
 import type { Link } from '../rpc/index.ts';
 import { refusal, type WebSocketAuth } from './websocket-auth.ts';
 

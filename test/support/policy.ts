@@ -1,4 +1,4 @@
-import type { Access, Policy } from '../../src/sandbox/policy.ts';
+import type { Access, Policy } from '../../src/host/sandbox/policy/resolution.ts';
 
 /** A policy with these rules, without a network. */
 export function policyOf(

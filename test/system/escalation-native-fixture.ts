@@ -11,7 +11,7 @@ import {
   type ExecRequest,
   type ShellStart,
 } from '../../src/escalation/index.ts';
-import { type Confined, confine, type Policy } from '../../src/sandbox/index.ts';
+import { type Confined, confine, type Policy } from '../../src/host/sandbox/index.ts';
 import { policyOf } from '../support/policy.ts';
 import { freshMark } from './native-fixture.ts';
 

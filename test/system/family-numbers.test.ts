@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { PROCESSES, SESSIONS } from '../../src/os/family-mark.ts';
-import { claimServerNumber, processMarks, sessionNumbers } from '../../src/os/family-numbers.ts';
-import { familyMark, killFamily, ownSessions, PROCESS_MASK, SESSION_MASK } from '../../src/os/index.ts';
+import { PROCESSES, SESSIONS } from '../../src/host/os/family-mark.ts';
+import { claimServerNumber, processMarks, sessionNumbers } from '../../src/host/os/family-numbers.ts';
+import { familyMark, killFamily, ownSessions, PROCESS_MASK, SESSION_MASK } from '../../src/host/os/index.ts';
 import { appeared, isAlive, uniqueSeconds } from '../support/proc.ts';
 import { startServer } from '../support/server.ts';
 import { connect } from '../support/wire-client.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ExecServerClient, RemoteFileSystem } from '../../src/client/index.ts';
-import { LocalFileSystem } from '../../src/files/index.ts';
+import { LocalFileSystem } from '../../src/host/files/index.ts';
 import { webSocket } from '../../src/link/index.ts';
 import { type ExecutorFileSystem, PathUri, type Sandbox } from '../../src/protocol/index.ts';
 import { Shelf } from './files-fixture.ts';

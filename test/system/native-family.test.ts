@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { familyMark, killFamily, PROCESS_MASK, SERVER_MASK, SESSION_MASK } from '../../src/os/index.ts';
+import { familyMark, killFamily, PROCESS_MASK, SERVER_MASK, SESSION_MASK } from '../../src/host/os/index.ts';
 import { freshMark, isAlive, outputMatching, start } from './native-fixture.ts';
 
 // A descendant in a session of its own whose parents are gone: no process group and no parent leads to it.

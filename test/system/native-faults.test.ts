@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { WaitingLauncher } from '../../src/sandbox/waiting-launcher.ts';
+import { WaitingLauncher } from '../../src/host/sandbox/launch/waiting-launcher.ts';
 
 const native = join(import.meta.dirname, '..', '..', 'native');
 

@@ -8,7 +8,7 @@ import {
   familyMark,
   type SpawnOptions,
   spawn,
-} from '../../src/os/index.ts';
+} from '../../src/host/os/index.ts';
 
 const server = Math.floor(Math.random() * 2 ** 22);
 let count = 0;
@@ -73,11 +73,11 @@ export async function outputMatching(child: Child, pattern: RegExp): Promise<Reg
   throw new Error(`the output ended without ${pattern}: ${text}`);
 }
 
-/** src/os as one file a plain node process can import. */
+/** src/host/os as one file a plain node process can import. */
 export async function bundledOs(): Promise<string> {
   const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
   const file = join(root, 'build', 'test', `os-${process.pid}.mjs`);
-  const bundle = await rolldown({ input: join(root, 'src', 'os', 'index.ts'), platform: 'node' });
+  const bundle = await rolldown({ input: join(root, 'src', 'host', 'os', 'index.ts'), platform: 'node' });
   await bundle.write({ file, format: 'esm' });
   await bundle.close();
   return file;

@@ -2,9 +2,9 @@ import { readlinkSync } from 'node:fs';
 import { constants } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { addon } from '../../src/os/addon.ts';
-import type { Child } from '../../src/os/index.ts';
-import { searchedMarks } from '../../src/os/own-families.ts';
+import { addon } from '../../src/host/os/addon.ts';
+import type { Child } from '../../src/host/os/index.ts';
+import { searchedMarks } from '../../src/host/os/own-families.ts';
 import { eventually } from '../support/proc.ts';
 import { start } from './native-fixture.ts';
 

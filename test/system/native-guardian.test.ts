@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { claimServerNumber, familyMark, startGuardian } from '../../src/os/index.ts';
+import { claimServerNumber, familyMark, startGuardian } from '../../src/host/os/index.ts';
 import { bundledOs, gone, isAlive, outputMatching, run, start } from './native-fixture.ts';
 
 let os = '';

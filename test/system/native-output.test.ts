@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Child, type ChildEvent, HEADROOM, releaseChunk, TAILROOM } from '../../src/os/index.ts';
+import { type Child, type ChildEvent, HEADROOM, releaseChunk, TAILROOM } from '../../src/host/os/index.ts';
 import { bytesOf, finish, outputMatching, run, start, terminal } from './native-fixture.ts';
 
 const size = 5 * 1024 * 1024;

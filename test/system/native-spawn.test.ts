@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { nativeStatus, SpawnError, type SpawnOptions } from '../../src/os/index.ts';
+import { nativeStatus, SpawnError, type SpawnOptions } from '../../src/host/os/index.ts';
 import { finish, run, start, terminal } from './native-fixture.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'native-spawn-')));

@@ -2,7 +2,12 @@ import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { type Attempt, type Decision, ManagedNetwork, type ManagedNetworkOptions } from '../../src/network/index.ts';
+import {
+  type Attempt,
+  type Decision,
+  ManagedNetwork,
+  type ManagedNetworkOptions,
+} from '../../src/host/network/index.ts';
 import type { NetworkProxyRules } from '../../src/protocol/index.ts';
 import { HttpUpstream } from '../support/http-upstream.ts';
 import { networkRules } from '../support/network-rules.ts';

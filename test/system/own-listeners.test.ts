@@ -4,7 +4,7 @@ import { connect as connectTcp, createServer } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { ManagedNetwork } from '../../src/network/index.ts';
+import { ManagedNetwork } from '../../src/host/network/index.ts';
 import { HttpUpstream } from '../support/http-upstream.ts';
 import { networkRules } from '../support/network-rules.ts';
 import { portOf } from '../support/peer-probe.ts';

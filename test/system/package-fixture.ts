@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { platformName } from '../../src/os/index.ts';
+import { platformName } from '../../src/host/os/index.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const { EXEC_SERVER_PACKAGE: given } = process.env;

@@ -1,7 +1,7 @@
 import { spawn as spawnPlain } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { spawn } from '../../src/os/index.ts';
+import { spawn } from '../../src/host/os/index.ts';
 import { runCommand } from '../support/command.ts';
 import { serverProgram, startServer } from '../support/server.ts';
 

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { nativeFile } from '../../src/os/index.ts';
+import { nativeFile } from '../../src/host/os/index.ts';
 import { childrenOf, gone, processesWith, uniqueSeconds } from '../support/proc.ts';
 import { accounts, Yard } from './sandbox-fixture.ts';
 

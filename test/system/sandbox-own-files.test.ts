@@ -12,7 +12,7 @@ import {
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { platformName } from '../../src/os/platform.ts';
+import { platformName } from '../../src/host/os/platform.ts';
 import { base64 } from '../support/wire-client.ts';
 import { refusal } from './files-fixture.ts';
 import { type Account, accounts, type Started, uri, Yard } from './sandbox-fixture.ts';

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApprovalRequest } from '../../src/approval/index.ts';
-import type { Child, ChildEvent } from '../../src/os/index.ts';
+import type { Child, ChildEvent } from '../../src/host/os/index.ts';
 import { bytesOf, start } from './native-fixture.ts';
 
 const approval = fileURLToPath(new URL('../../src/approval/index.ts', import.meta.url));

@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { homedir, hostname, userInfo } from 'node:os';
+import { basename, resolve } from 'node:path';
+import { version } from '../../base/index.ts';
+import { type EnvironmentInfo, PathUri } from '../../protocol/index.ts';
+
+/** What this server can do beyond the methods every exec-server has. */
+const capabilities: Readonly<Record<string, boolean>> = {
+  networkProxyLaunch: true,
+  networkProxyReviewDomains: true,
+  credentialMasking: false,
+  credentialMaskingCustomProviders: false,
+  capabilityDiscoverySandbox: true,
+  fsWatchMissing: true,
+  capabilityDiscoveryV2: true,
+  environmentConfigRead: true,
+  httpHeaderEnvVars: true,
+  sandboxedFileStreaming: true,
+  fileWriteStreaming: true,
+  shellSnapshotV2: true,
+  windowsMxc: false,
+  linuxRootWritePreservesDevices: false,
+  linuxApprovedRootWritePreservesRestrictions: false,
+  processCloseStdin: true,
+  processResize: true,
+  processWait: true,
+  processSnapshot: true,
+  processList: true,
+  processStartId: true,
+  cwdIdentity: true,
+  sandboxDenials: true,
+};
+
+/** Facts about this machine for a client. */
+export function environmentInfo(env: NodeJS.ProcessEnv = process.env): EnvironmentInfo {
+  const temporary = env.TMPDIR ? [PathUri.fromNative(resolve(env.TMPDIR))] : [];
+  return {
+    shell: loginShell(env),
+    executorVersion: version,
+    providerId: providerId(),
+    cwd: PathUri.fromNative(process.cwd()),
+    userHomeDir: PathUri.fromNative(resolve(env.HOME || (ofAccount(homedir) ?? '/'))),
+    platformOs: process.platform === 'darwin' ? 'macos' : process.platform,
+    prependPathDirs: [],
+    temporaryDirectories: temporary,
+    tempDir: temporary[0] ?? PathUri.fromNative('/tmp'),
+    capabilities: { ...capabilities },
+  };
+}
+
+const knownShells = ['bash', 'zsh', 'sh'];
+
+/** The account's shell where clients know how to use it, otherwise the best one there is. */
+function loginShell(env: NodeJS.ProcessEnv): EnvironmentInfo['shell'] {
+  const choices = [ofAccount(() => userInfo().shell), env.SHELL, '/bin/bash', '/usr/bin/bash', '/bin/zsh', '/bin/sh'];
+  for (const path of choices) {
+    if (path && knownShells.includes(basename(path)) && isExecutable(path)) return { name: basename(path), path };
+  }
+  return { name: 'sh', path: '/bin/sh' };
+}
+
+/** A fact about the account of the server; containers often run under a number without one. */
+function ofAccount<T>(lookUp: () => T): T | undefined {
+  try {
+    return lookUp();
+  } catch {
+    return undefined; // no such account
+  }
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false; // missing or not for us: not a choice
+  }
+}
+
+/** Stable for one installation on one machine, and says nothing about either. */
+function providerId(): string {
+  const digest = createHash('sha256')
+    .update(`${machineId()}\0${process.argv[1] ?? ''}`)
+    .digest('hex');
+  return `sha256:${digest}`;
+}
+
+function machineId(): string {
+  try {
+    return readFileSync('/etc/machine-id', 'utf8').trim();
+  } catch {
+    return hostname(); // containers often have no machine id
+  }
+}

@@ -1,0 +1,120 @@
+import type { NativePath, PathUri } from '../../protocol/index.ts';
+import { pathBytes } from '../os/index.ts';
+
+/** What the filesystem engine can do; the numbers are the engine's (native/fs-engine.h). */
+export const operations = {
+  readFile: 0,
+  writeFile: 1,
+  createDirectory: 2,
+  getMetadata: 3,
+  canonicalize: 4,
+  readDirectory: 5,
+  walk: 6,
+  remove: 7,
+  copy: 8,
+  open: 9,
+  readBlock: 10,
+  writeBlock: 11,
+  close: 12,
+  /** Sends a request to another engine and takes its answer: by descriptor and microseconds to wait. */
+  exchange: 14,
+  /** Tells a helper what it must refuse to create or change: paths, each ended by NUL. There is no answer. */
+  protect: 15,
+  /** Tells the engine of this process what guarded requests may not reach: paths, each ended by NUL. */
+  hide: 16,
+  /** Tells a helper what must be mounted where; it ends if that is not so. There is no answer. */
+  mounted: 17,
+} as const;
+
+export type FileOperation = keyof typeof operations;
+
+export const fileFlags = {
+  noFollow: 1,
+  recursive: 2,
+  force: 4,
+  /** Nothing in procfs. */
+  guarded: 8,
+  /** Refuse rather than wait. */
+  atOnce: 16,
+  replace: 32,
+  followDirectories: 64,
+  pruneHidden: 128,
+  /** Tell which file it is. */
+  identity: 256,
+} as const;
+
+/** One request for the engine. */
+export interface FileRequest {
+  readonly operation: FileOperation;
+  readonly flags?: number;
+  readonly paths?: readonly PathUri[];
+  /** Three at most; what they mean depends on the operation. */
+  readonly numbers?: readonly number[];
+  readonly payload?: Uint8Array | undefined;
+}
+
+/** The request as the engine takes it, but for its payload. */
+export function encodeFileRequest(request: FileRequest, id = 0): Buffer {
+  const { operation, flags = 0, paths, numbers, payload } = request;
+  const path = simplified(paths?.[0]?.toNative());
+  const target = simplified(paths?.[1]?.toNative());
+  const pathBytes = lengthInC(path);
+  const targetBytes = lengthInC(target);
+  const message = Buffer.allocUnsafe(HEAD_BYTES + pathBytes + targetBytes);
+  head[0] = pathBytes + targetBytes + (payload?.length ?? 0);
+  head[1] = id;
+  head[2] = operations[operation] | (flags << 16);
+  head[3] = pathBytes;
+  setNumber(4, numbers?.[0]);
+  setNumber(6, numbers?.[1]);
+  setNumber(8, numbers?.[2]);
+  head[10] = targetBytes;
+  message.set(headBytes);
+  put(message, path, HEAD_BYTES);
+  put(message, target, HEAD_BYTES + pathBytes);
+  return message;
+}
+
+/** Paths as the engine takes a list of them. */
+export const pathList = (paths: readonly string[]): Buffer => pathBytes(paths.map((path) => `${path}\0`).join(''));
+
+export function setFlags(message: Buffer, flags: number): void {
+  message[10] = flags & 0xff;
+  message[11] = flags >> 8;
+}
+
+const HEAD_BYTES = 48;
+
+/** The head being written, as words and as bytes: faster than a call for each number, above all in the first thousand requests. */
+const head = new Uint32Array(HEAD_BYTES / 4);
+const headBytes = new Uint8Array(head.buffer);
+
+function setNumber(at: number, number = 0): void {
+  head[at] = number; // what fits into 32 bits
+  head[at + 1] = Math.floor(number / 2 ** 32);
+}
+
+/** Without slashes that say nothing: at the end, or after another. The text is part of some answers. */
+function simplified(path: NativePath | undefined): NativePath | undefined {
+  if (path === undefined) return undefined;
+  if (typeof path !== 'string') return Buffer.from(withSingleSlashes(Buffer.from(path).toString('latin1')), 'latin1');
+  return withSingleSlashes(path);
+}
+
+function withSingleSlashes(path: string): string {
+  if (!path.includes('//') && !path.endsWith('/')) return path;
+  return path.replaceAll(/\/{2,}/g, '/').replace(/(?!^)\/$/, '');
+}
+
+/** With the NUL at its end. */
+function lengthInC(path: NativePath | undefined): number {
+  if (path === undefined) return 0;
+  return (typeof path === 'string' ? Buffer.byteLength(path) : path.length) + 1;
+}
+
+function put(message: Buffer, path: NativePath | undefined, at: number): void {
+  if (path === undefined) return;
+  if (typeof path === 'string') message.write(path, at);
+  else message.set(path, at);
+  message[at + lengthInC(path) - 1] = 0;
+}

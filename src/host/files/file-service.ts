@@ -1,0 +1,118 @@
+import type { FileMethod, Params, PathUri } from '../../protocol/index.ts';
+import { requireCwd } from '../sandbox/index.ts';
+import { AnswerPlaces } from './answer-places.ts';
+import { FileAccess, type FileAccessOptions } from './file-access.ts';
+import { type ResultText, resultText } from './file-answer.ts';
+import { fileFlags } from './file-request.ts';
+import { MissingWatch } from './missing-watch.ts';
+import { OpenFiles } from './open-files.ts';
+import { PathOrder } from './path-order.ts';
+import { isPlainFileMethod, type PlainFileMethod, wireRequests } from './wire-requests.ts';
+
+export interface FileServiceOptions extends FileAccessOptions {
+  /** Called when a watch of `fs/watchMissing` has fired. */
+  readonly onMissingChanged: (watchId: number) => void;
+  /** Whether what `answer` gives is sent to a client, and `onSent` of it called then: bounds how much waits to be sent. */
+  readonly sendsAnswers?: boolean;
+}
+
+type Handlers = { readonly [M in FileMethod]?: (params: Params<M>) => ResultText | Promise<ResultText> };
+
+/** The filesystem for one client: its requests in order where that matters, its open files, its watch. */
+export class FileService implements AsyncDisposable {
+  readonly #order = new PathOrder();
+  readonly #files: OpenFiles;
+  readonly #contents: AnswerPlaces | undefined;
+  /** Apart, because a directory with many entries takes a while, and an answer of contents does not. */
+  readonly #listings: AnswerPlaces | undefined;
+  readonly #access: FileAccess;
+  readonly #watch: MissingWatch;
+  readonly #handlers: Handlers = {
+    'fs/open': (params) => this.open(params),
+    'fs/readBlock': (params) => this.readBlock(params),
+    'fs/writeBlock': (params) => this.writeBlock(params),
+    'fs/close': (params) => this.close(params),
+    'fs/watchMissing': (params) => this.watchMissing(params),
+  };
+
+  constructor({ onMissingChanged, sendsAnswers, ...access }: FileServiceOptions) {
+    if (sendsAnswers) {
+      this.#contents = new AnswerPlaces();
+      this.#listings = new AnswerPlaces();
+    }
+    this.#files = new OpenFiles(this.#contents);
+    this.#access = new FileAccess(access);
+    this.#watch = new MissingWatch(onMissingChanged);
+  }
+
+  /** Answers any method of the filesystem. */
+  answer<M extends FileMethod>(method: M, params: Params<M>): ResultText | Promise<ResultText> {
+    const handler = this.#handlers[method];
+    if (handler) return handler(params);
+    return this.#call(method as PlainFileMethod, params as never, this.#placesFor(method));
+  }
+
+  answers(method: string): method is FileMethod {
+    return isPlainFileMethod(method) || Object.hasOwn(this.#handlers, method);
+  }
+
+  /** Answers a method whose result is used here and not sent. */
+  call<M extends PlainFileMethod>(method: M, params: Params<M>): ResultText | Promise<ResultText> {
+    return this.#call(method, params, undefined);
+  }
+
+  open({ handleId, path, mode, sandbox }: Params<'fs/open'>): ResultText | Promise<ResultText> {
+    const replace = mode === 'replace';
+    const request = { operation: 'open', paths: [path], flags: replace ? fileFlags.replace : 0 } as const;
+    return this.#order.run([path.href], replace, () => {
+      if (sandbox) requireCwd(sandbox); // before the handle is looked at, as in the reference
+      const engine = () => this.#access.engine(sandbox, replace ? 'write' : 'read', request.paths);
+      return this.#files.open(handleId, engine, request);
+    });
+  }
+
+  readBlock({ handleId, offset, len }: Params<'fs/readBlock'>): Promise<ResultText> {
+    return this.#files.readBlock(handleId, offset, len);
+  }
+
+  writeBlock({ handleId, offset, chunk }: Params<'fs/writeBlock'>): Promise<ResultText> {
+    return this.#files.writeBlock(handleId, offset, chunk);
+  }
+
+  async close({ handleId }: Params<'fs/close'>): Promise<ResultText> {
+    await this.#files.close(handleId);
+    return resultText({});
+  }
+
+  watchMissing({ watchId, missing, present }: Params<'fs/watchMissing'>): ResultText {
+    return resultText({ watching: this.#watch.replace(watchId, missing, present ?? undefined) });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#contents?.[Symbol.dispose]();
+    this.#listings?.[Symbol.dispose]();
+    this.#watch[Symbol.dispose]();
+    await this.#files[Symbol.asyncDispose]();
+    await this.#access[Symbol.asyncDispose]();
+  }
+
+  /** What may have a large answer needs a place. */
+  #placesFor(method: FileMethod): AnswerPlaces | undefined {
+    if (method === 'fs/readFile') return this.#contents;
+    return method === 'fs/readDirectory' || method === 'fs/walk' ? this.#listings : undefined;
+  }
+
+  /** A request waits for its place in order: what changes the same path later waits for it. */
+  #call<M extends PlainFileMethod>(
+    method: M,
+    params: Params<M>,
+    places: AnswerPlaces | undefined,
+  ): ResultText | Promise<ResultText> {
+    const request = wireRequests[method](params);
+    const { paths, mode, sandbox } = request;
+    const execute = () => this.#access.engine(sandbox, mode, paths).execute(request);
+    return this.#order.run(paths.map(hrefOf), mode === 'write', places ? () => places.run(execute) : execute);
+  }
+}
+
+const hrefOf = (path: PathUri): string => path.href;

@@ -1,0 +1,36 @@
+import { closeSync, writeSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { PathUri } from '../../protocol/index.ts';
+import { ANSWER_ROOM_BEFORE, streamPair } from '../os/index.ts';
+import { readAnswerHead } from './file-answer.ts';
+import { HelperChannel } from './helper-channel.ts';
+
+const request = { operation: 'readFile', paths: [PathUri.fromNative('/file')] } as const;
+
+/** An answer with so many bytes of content. */
+function answerOf(id: number, length: number): Buffer {
+  const answer = Buffer.alloc(ANSWER_ROOM_BEFORE + length, 'x');
+  answer.fill(0, 0, ANSWER_ROOM_BEFORE);
+  answer.writeUInt32LE(length, 0);
+  answer.writeUInt32LE(id, 4);
+  return answer;
+}
+
+describe('a channel to a helper', () => {
+  it('gives the whole answer of one that is stopped in the middle of it, and waits for it aside', async () => {
+    const [own, other] = streamPair();
+    const channel = new HelperChannel(own);
+    const answer = answerOf(7, 1000);
+    writeSync(other, answer.subarray(0, 500));
+
+    const late = channel.exchange(request, 7);
+    expect(late).toBeInstanceOf(Promise);
+    await delay(1500); // the stop itself
+    writeSync(other, answer.subarray(500));
+
+    expect(readAnswerHead(await late)).toMatchObject({ id: 7, payloadBytes: 1000 });
+    await channel[Symbol.asyncDispose]();
+    closeSync(other);
+  });
+});

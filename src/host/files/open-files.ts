@@ -1,0 +1,139 @@
+import { ExecError } from '../../protocol/index.ts';
+import type { AnswerPlaces } from './answer-places.ts';
+import { parseResult, type ResultText, resultText } from './file-answer.ts';
+import type { FileEngine } from './file-engine.ts';
+import type { FileRequest } from './file-request.ts';
+
+/** The files a client has open, by the ids it chose. */
+export class OpenFiles implements AsyncDisposable {
+  readonly #files = new Map<string, OpenFile>();
+  readonly #places: AnswerPlaces | undefined;
+  #disposed = false;
+
+  constructor(places: AnswerPlaces | undefined) {
+    this.#places = places;
+  }
+
+  /** The id is checked first, and taken before the file is open, so that two openings cannot both win. */
+  async open(handleId: string, engine: () => FileEngine, request: FileRequest): Promise<ResultText> {
+    checkHandleId(handleId);
+    // One that waited for its turn may get it after the connection is gone.
+    if (this.#disposed) throw new ExecError('invalidRequest', 'the connection is closed');
+    if (this.#files.has(handleId)) {
+      throw new ExecError('invalidRequest', `file handle \`${handleId}\` already exists`);
+    }
+    if (this.#files.size >= MAX_HANDLES) {
+      throw new ExecError('invalidRequest', `at most ${MAX_HANDLES} file handles may be open per connection`);
+    }
+    const file = new OpenFile(engine(), request);
+    this.#files.set(handleId, file);
+    try {
+      await file.opened;
+    } catch (error) {
+      if (this.#files.get(handleId) === file) this.#files.delete(handleId);
+      throw error;
+    }
+    return resultText({ handleId });
+  }
+
+  /** After an error the place in the file is nobody's, and the file is closed. */
+  async readBlock(handleId: string, offset: number, length: number): Promise<ResultText> {
+    checkHandleId(handleId);
+    if (length < 1 || length > MAX_BLOCK_BYTES) throw blockLength('read');
+    const file = this.#known(handleId);
+    try {
+      return await file.execute({ operation: 'readBlock', numbers: [offset, length] }, this.#places);
+    } catch (error) {
+      void this.close(handleId);
+      throw error;
+    }
+  }
+
+  async writeBlock(handleId: string, offset: number, chunk: Uint8Array): Promise<ResultText> {
+    checkHandleId(handleId);
+    if (chunk.length < 1 || chunk.length > MAX_BLOCK_BYTES) throw blockLength('write');
+    if (offset + chunk.length >= OFFSET_LIMIT) {
+      throw new ExecError('invalidRequest', 'file write range exceeds the signed 64-bit file offset limit');
+    }
+    return this.#known(handleId).executeInOrder({ operation: 'writeBlock', numbers: [offset], payload: chunk });
+  }
+
+  /** Closes after what is under way; closing what is not open is no mistake. */
+  async close(handleId: string): Promise<void> {
+    checkHandleId(handleId);
+    const file = this.#files.get(handleId);
+    this.#files.delete(handleId);
+    await file?.[Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed = true;
+    await Promise.all([...this.#files.keys()].map((handleId) => this.close(handleId)));
+  }
+
+  #known(handleId: string): OpenFile {
+    const file = this.#files.get(handleId);
+    if (!file) throw new ExecError('notFound', `unknown file handle \`${handleId}\``);
+    return file;
+  }
+}
+
+/** A descriptor in an engine, closed once nothing uses it any more. */
+class OpenFile implements AsyncDisposable {
+  readonly opened: Promise<void>;
+  readonly #engine: FileEngine;
+  readonly #pending = new Set<Promise<unknown>>();
+  #descriptor = -1;
+  #lastWrite: Promise<unknown> = Promise.resolve();
+
+  constructor(engine: FileEngine, request: FileRequest) {
+    this.#engine = engine;
+    this.opened = Promise.resolve(engine.execute(request)).then((result) => {
+      this.#descriptor = (parseResult(result) as { fd: number }).fd;
+    });
+    this.opened.catch(() => {}); // whoever asked for it is told
+  }
+
+  async execute(request: FileRequest, places?: AnswerPlaces): Promise<ResultText> {
+    if (this.#descriptor < 0) await this.opened;
+    const numbers = [this.#descriptor, ...(request.numbers ?? [])];
+    const execute = () => this.#engine.execute({ ...request, numbers });
+    const outcome = Promise.resolve(places ? places.run(execute) : execute());
+    this.#pending.add(outcome);
+    try {
+      return await outcome;
+    } finally {
+      this.#pending.delete(outcome);
+    }
+  }
+
+  /** Blocks that overlap must not race each other. */
+  executeInOrder(request: FileRequest): Promise<ResultText> {
+    const outcome = this.#lastWrite.then(() => this.execute(request));
+    this.#lastWrite = outcome.catch(() => {}); // told to its own caller
+    return outcome;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.opened.catch(() => {}); // then there is nothing to close
+    if (this.#descriptor < 0) return;
+    await this.#lastWrite;
+    await Promise.allSettled(this.#pending);
+    await Promise.resolve(this.#engine.execute({ operation: 'close', numbers: [this.#descriptor] })).catch(() => {}); // gone with its helper
+  }
+}
+
+function checkHandleId(handleId: string): void {
+  if (Buffer.byteLength(handleId) > MAX_HANDLE_ID_BYTES) {
+    throw new ExecError('invalidRequest', `file handle ID must not exceed ${MAX_HANDLE_ID_BYTES} bytes`);
+  }
+}
+
+function blockLength(direction: 'read' | 'write'): ExecError {
+  return new ExecError('invalidRequest', `file ${direction} block length must be between 1 and ${MAX_BLOCK_BYTES}`);
+}
+
+const MAX_HANDLES = 128;
+const MAX_HANDLE_ID_BYTES = 32;
+const MAX_BLOCK_BYTES = 1_048_576;
+const OFFSET_LIMIT = 2 ** 63;

@@ -1,0 +1,88 @@
+import type { Params, PathUri, Sandbox } from '../../protocol/index.ts';
+import { type FileRequest, fileFlags } from './file-request.ts';
+
+/** Methods that are one request to the engine. */
+export type PlainFileMethod =
+  | 'fs/readFile'
+  | 'fs/writeFile'
+  | 'fs/createDirectory'
+  | 'fs/getMetadata'
+  | 'fs/canonicalize'
+  | 'fs/readDirectory'
+  | 'fs/walk'
+  | 'fs/remove'
+  | 'fs/copy';
+
+interface WireRequest extends FileRequest {
+  readonly paths: readonly PathUri[];
+  readonly mode: 'read' | 'write';
+  readonly sandbox: Sandbox | null | undefined;
+}
+
+type Translations = { readonly [M in PlainFileMethod]: (params: Params<M>) => WireRequest };
+
+const flag = (name: keyof typeof fileFlags, set: boolean): number => (set ? fileFlags[name] : 0);
+const noFollow = (followSymlinks: boolean | null | undefined): number => flag('noFollow', followSymlinks === false);
+
+/** What each method asks of the engine. Absent options have the value they would have on the wire. */
+export const wireRequests: Translations = {
+  'fs/readFile': ({ path, followSymlinks, sandbox }) => ({
+    operation: 'readFile',
+    mode: 'read',
+    paths: [path],
+    flags: noFollow(followSymlinks),
+    sandbox,
+  }),
+  'fs/writeFile': ({ path, dataBase64, followSymlinks, sandbox }) => ({
+    operation: 'writeFile',
+    mode: 'write',
+    paths: [path],
+    flags: noFollow(followSymlinks),
+    payload: dataBase64,
+    sandbox,
+  }),
+  'fs/createDirectory': ({ path, recursive, followSymlinks, sandbox }) => ({
+    operation: 'createDirectory',
+    mode: 'write',
+    paths: [path],
+    flags: flag('recursive', recursive ?? true) | noFollow(followSymlinks),
+    sandbox,
+  }),
+  'fs/getMetadata': ({ path, followSymlinks, identity, sandbox }) => ({
+    operation: 'getMetadata',
+    mode: 'read',
+    paths: [path],
+    flags: noFollow(followSymlinks) | flag('identity', identity ?? false),
+    sandbox,
+  }),
+  'fs/canonicalize': ({ path, sandbox }) => ({ operation: 'canonicalize', mode: 'read', paths: [path], sandbox }),
+  'fs/readDirectory': ({ path, sandbox }) => ({ operation: 'readDirectory', mode: 'read', paths: [path], sandbox }),
+  'fs/walk': ({ path, options, sandbox }) => ({
+    operation: 'walk',
+    mode: 'read',
+    paths: [path],
+    flags:
+      flag('followDirectories', options.followDirectorySymlinks) |
+      flag('pruneHidden', options.pruneHiddenDirectories ?? false),
+    numbers: [options.maxDepth, options.maxDirectories, options.maxEntries],
+    sandbox,
+  }),
+  'fs/remove': ({ path, recursive, force, followSymlinks, sandbox }) => ({
+    operation: 'remove',
+    mode: 'write',
+    paths: [path],
+    flags: flag('recursive', recursive ?? true) | flag('force', force ?? true) | noFollow(followSymlinks),
+    sandbox,
+  }),
+  'fs/copy': ({ sourcePath, destinationPath, recursive, sandbox }) => ({
+    operation: 'copy',
+    mode: 'write',
+    paths: [sourcePath, destinationPath],
+    flags: flag('recursive', recursive),
+    sandbox,
+  }),
+};
+
+export function isPlainFileMethod(method: string): method is PlainFileMethod {
+  return Object.hasOwn(wireRequests, method);
+}

@@ -1,0 +1,103 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import type { SecureContext } from 'node:tls';
+import { osErrorText } from '../os/index.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Each names a PEM file with certificates to trust beside the system's; the first that is not empty counts. */
+const variables = ['CODEX_CA_CERTIFICATE', 'SSL_CERT_FILE'] as const;
+
+/** A file that a variable names and that cannot be used. */
+export class CertificateFileError extends Error {
+  override readonly name = 'CertificateFileError';
+
+  constructor(variable: string, path: string, reason: string) {
+    super(
+      `cannot use the certificate file ${path}, which ${variable} names: ${reason}; ` +
+        `set ${variable} to a PEM file with at least one certificate, or unset it to trust the system's roots alone`,
+    );
+  }
+}
+
+/** Where distributions keep the roots of the system. */
+const systemFiles = [
+  '/etc/ssl/certs/ca-certificates.crt',
+  '/etc/pki/tls/certs/ca-bundle.crt',
+  '/etc/ssl/ca-bundle.pem',
+  '/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem',
+  '/etc/ssl/cert.pem',
+];
+
+/** Throws a `CertificateFileError` where a variable names a file that cannot be used. */
+export function checkCertificateFile(env: Environment = process.env): void {
+  extraRoots(env);
+}
+
+/**
+ * What outgoing TLS connections trust: the roots that Node brings along, those of the system, and those that a variable names.
+ * Made when it is first needed, and again when the file has changed.
+ */
+export function trustedRoots(env: Environment = process.env): SecureContext {
+  const extra = extraRoots(env);
+  const key = extra.join('\n');
+  if (made?.key === key) return made.context;
+  const { createSecureContext, rootCertificates } = process.getBuiltinModule('node:tls');
+  const all = [...rootCertificates, ...ordinaryRoots(env), ...extra];
+  const once = new Map(all.map((certificate) => [certificate.replace(/\s/g, ''), certificate]));
+  made = { key, context: createSecureContext({ ca: [...once.values()] }) };
+  return made.context;
+}
+
+let made: { readonly key: string; readonly context: SecureContext } | undefined;
+
+/** Roots that need no checking: one that cannot be read is not trusted. */
+function ordinaryRoots({ NODE_EXTRA_CA_CERTS: more }: Environment): string[] {
+  const system = systemFiles.find((path) => existsSync(path));
+  return [system, more].flatMap((path) => {
+    if (!path) return [];
+    try {
+      return blocksOf(readFileSync(path, 'latin1'));
+    } catch {
+      return []; // as Node does
+    }
+  });
+}
+
+function extraRoots(env: Environment): readonly string[] {
+  const variable = variables.find((name) => env[name]);
+  if (variable === undefined) return [];
+  const path = env[variable]!;
+  const refuse = (reason: string) => new CertificateFileError(variable, path, reason);
+  const blocks = blocksOf(readCertificates(path, refuse));
+  if (blocks.length === 0) throw refuse('it contains no certificate');
+  const { X509Certificate } = process.getBuiltinModule('node:crypto');
+  return blocks.map((block, at) => {
+    try {
+      return new X509Certificate(block).toString();
+    } catch {
+      throw refuse(`certificate ${at + 1} in it is damaged`);
+    }
+  });
+}
+
+/** More than any bundle has. */
+const LARGEST_FILE_BYTES = 16 * 1024 * 1024;
+
+function readCertificates(path: string, refuse: (reason: string) => Error): string {
+  let text: string;
+  try {
+    const found = statSync(path);
+    if (!found.isFile()) throw refuse('it is not a file'); // a pipe would block
+    if (found.size > LARGEST_FILE_BYTES) throw refuse(`it is larger than ${LARGEST_FILE_BYTES} bytes`);
+    text = readFileSync(path, 'latin1');
+  } catch (error) {
+    throw error instanceof CertificateFileError
+      ? error
+      : refuse(osErrorText(-((error as NodeJS.ErrnoException).errno ?? 0)));
+  }
+  return text;
+}
+
+function blocksOf(text: string): string[] {
+  return text.match(/-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[^-]*-----END [A-Z0-9 ]*CERTIFICATE-----/g) ?? [];
+}

@@ -1,0 +1,67 @@
+import { type Deferred, deferred } from '../../base/index.ts';
+import type { ChildEvent } from './child.ts';
+
+/** The events of one child, in order, once. Taking an event returns the room of the chunk taken before it. */
+export class ChildEvents implements AsyncIterable<ChildEvent>, AsyncIterator<ChildEvent> {
+  readonly #grant: (event: ChildEvent) => void;
+  readonly #waiting: Deferred<IteratorResult<ChildEvent>>[] = [];
+  #queue: ChildEvent[] = [];
+  #head = 0;
+  #taken: ChildEvent | undefined;
+  #complete = false;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(grant: (event: ChildEvent) => void) {
+    this.#grant = grant;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<ChildEvent> {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<ChildEvent>> {
+    if (this.#taken?.type === 'output') this.#grant(this.#taken);
+    this.#taken = undefined;
+    const event = this.#shift();
+    if (event !== undefined) return Promise.resolve({ done: false, value: this.#take(event) });
+    if (this.#failure) return Promise.reject(this.#failure.error);
+    if (this.#complete) return Promise.resolve({ done: true, value: undefined });
+    const next = deferred<IteratorResult<ChildEvent>>();
+    this.#waiting.push(next);
+    return next.promise;
+  }
+
+  push(event: ChildEvent): void {
+    const waiting = this.#waiting.shift();
+    if (waiting === undefined) this.#queue.push(event);
+    else waiting.resolve({ done: false, value: this.#take(event) });
+  }
+
+  /** No event follows. */
+  complete(): void {
+    this.#complete = true;
+    for (const { resolve } of this.#waiting.splice(0)) resolve({ done: true, value: undefined });
+  }
+
+  /** An event could not be taken through a fault of ours: the iteration fails after what came before. */
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
+  }
+
+  #take(event: ChildEvent): ChildEvent {
+    this.#taken = event;
+    return event;
+  }
+
+  #shift(): ChildEvent | undefined {
+    const event = this.#queue[this.#head];
+    if (event === undefined) return undefined;
+    this.#head += 1;
+    if (this.#head === this.#queue.length) {
+      this.#queue = [];
+      this.#head = 0;
+    }
+    return event;
+  }
+}

@@ -1,0 +1,29 @@
+export { nativeStatus } from './addon.ts';
+export { decodeBase64Part } from './base64.ts';
+export { pathBytes, pathText } from './byte-path.ts';
+export type { Child, ChildEvent, ChildInput, ExitStatus, OutputChunk, OutputStream } from './child.ts';
+export { HEADROOM, releaseChunk, TAILROOM } from './chunk.ts';
+export { hasCoreToSpare } from './cores.ts';
+export { DescriptorChannel, hangUp, lock, receivedNumber, receiveNow, streamPair, unreadBytes } from './descriptors.ts';
+export { osErrorText } from './error-text.ts';
+export { killFamily, rememberSandbox } from './family.ts';
+export { familyMark, ownSessions, PROCESS_MASK, SERVER_MASK, SESSION_MASK } from './family-mark.ts';
+export {
+  claimServerNumber,
+  nextOwnMark,
+  ownServerNumber,
+  processMarks,
+  serverNumbersInUse,
+  sessionNumbers,
+} from './family-numbers.ts';
+export { ANSWER_ROOM_AFTER, ANSWER_ROOM_BEFORE, fileAnswer, fileAnswerLater } from './files.ts';
+export { startGuardian } from './guardian.ts';
+export { hardenProcess } from './harden.ts';
+export { exitNow, runUnderInit } from './init.ts';
+export { isWorthReleasing, release } from './memory.ts';
+export { foldersAbove, isReleasedPackage, nativeFile } from './native-file.ts';
+export { type PeerSocket, peerSockets, type TcpEnd } from './peer-sockets.ts';
+export { platformName } from './platform.ts';
+export { sendNow, sendToSocket } from './send-now.ts';
+export { candidates, SpawnError, type SpawnOptions, spawn } from './spawn.ts';
+export { mask } from './websocket-masks.ts';

@@ -1,0 +1,31 @@
+import { addon, nativeStatus } from './addon.ts';
+import { searchedMarks } from './own-families.ts';
+
+/** The user and the inode of a socket; the inode is 0 if its process has closed it. */
+export type PeerSocket = readonly [uid: number, inode: number];
+
+/** One end of a TCP connection, its address as 4 or 16 bytes. */
+export interface TcpEnd {
+  readonly address: Uint8Array;
+  readonly port: number;
+}
+
+/** What the kernel knows of the sockets at the other ends of connections; nothing of the three can be had without the addon. */
+export const peerSockets = {
+  isAvailable: (): boolean => nativeStatus().ready,
+
+  ofTcp(peer: TcpEnd, local: TcpEnd): PeerSocket | undefined {
+    const found = addon().tcpPeer(peer.address, peer.port, local.address, local.port);
+    return Array.isArray(found) ? found : undefined;
+  },
+
+  ofUnix(descriptor: number): PeerSocket | undefined {
+    const found = addon().unixPeer(descriptor);
+    return Array.isArray(found) ? found : undefined;
+  },
+
+  /** Searches for the processes that hold sockets; resolves with the bits of native/peers.h for each inode. */
+  holders(inodes: readonly bigint[], everyone: boolean): Promise<Uint32Array> {
+    return addon().searchHolders(BigUint64Array.from(inodes), searchedMarks(), everyone);
+  },
+};

@@ -1,0 +1,124 @@
+import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { foldersAbove, isReleasedPackage, nativeFile } from '../os/index.ts';
+
+interface Known {
+  readonly program: readonly string[];
+  /** Directories in one of which every dependency lies; undefined if some lie elsewhere. */
+  readonly modules: readonly string[] | undefined;
+  dependencies?: readonly string[];
+}
+
+let known: Known | undefined;
+
+/**
+ * Every file and directory from which this program loads code or executes a program, without links: its own package or
+ * the built parts of a checkout, the dependencies it runs with, Node, and the directories of the links it is started by.
+ * Of dependencies only those that could lie in or around one of the roots: finding them takes a while.
+ */
+export function ownFiles(roots: readonly string[]): readonly string[] {
+  known ??= {
+    program: [...codeFiles(), realpathSync.native(process.execPath), ...startingLinks()],
+    modules: moduleFolders(),
+  };
+  const { program, modules } = known;
+  const isNear = (root: string) => modules?.some((folder) => isWithin(folder, root) || isWithin(root, folder)) ?? true;
+  if (!roots.some(isNear)) return outermost(program);
+  known.dependencies ??= dependencies();
+  return outermost([...program, ...known.dependencies]);
+}
+
+/** The folders in which Node looks for packages, unless a dependency is a link that leads out of them. */
+function moduleFolders(): readonly string[] | undefined {
+  const root = packageFolder();
+  const folders = foldersAbove(root).map((folder) => join(folder, 'node_modules'));
+  const real = folders.filter((folder) => existsSync(folder)).map((folder) => realpathSync.native(folder));
+  const direct = dependencyNames(root).map((name) => installed(name, root));
+  const isInside = (path: string | undefined) => path === undefined || real.some((folder) => isWithin(path, folder));
+  return direct.every(isInside) ? real : undefined;
+}
+
+const isWithin = (path: string, folder: string): boolean =>
+  path === folder || folder === '/' || path.startsWith(`${folder}/`);
+
+/** Where this code lies: `dist` of a package or checkout, `src` when it runs from its source. */
+function codeFolder(): string {
+  const folders = foldersAbove(dirname(realpathSync.native(fileURLToPath(import.meta.url))));
+  return folders.find((folder) => ['dist', 'src'].includes(basename(folder))) ?? folders[1]!;
+}
+
+const packageFolder = (): string => dirname(codeFolder());
+
+/** All of a package is ours. Of a checkout only what is built: the rest is what its developers work on. */
+function codeFiles(): readonly string[] {
+  const root = packageFolder();
+  if (isReleasedPackage(root)) return [root];
+  const native = nativeFolder();
+  const built = native === undefined ? [] : [native, join(dirname(native), 'bash')];
+  return [codeFolder(), ...built.filter((path) => existsSync(path))];
+}
+
+function nativeFolder(): string | undefined {
+  try {
+    return dirname(realpathSync.native(nativeFile('fs-helper')));
+  } catch {
+    return undefined; // not built
+  }
+}
+
+/** The packages that the package needs to run, and those that they need, as Node finds them. */
+function dependencies(): readonly string[] {
+  const found = new Set<string>();
+  const waiting = [packageFolder()];
+  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+    for (const name of dependencyNames(folder)) {
+      const path = installed(name, folder);
+      if (path === undefined || found.has(path)) continue;
+      found.add(path);
+      waiting.push(path);
+    }
+  }
+  return [...found];
+}
+
+function dependencyNames(folder: string): readonly string[] {
+  try {
+    const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+      dependencies?: object;
+      optionalDependencies?: object;
+    };
+    return Object.keys({ ...dependencies, ...optionalDependencies });
+  } catch {
+    return []; // a copy without a description of itself
+  }
+}
+
+function installed(name: string, from: string): string | undefined {
+  const places = foldersAbove(from).map((folder) => join(folder, 'node_modules', name));
+  const path = places.find((place) => existsSync(place));
+  return path === undefined ? undefined : realpathSync.native(path);
+}
+
+/** A link like `node_modules/.bin/exec-server` decides what runs at the next start: its directory must stay as it is. */
+function startingLinks(): readonly string[] {
+  const folders: string[] = [];
+  let path = process.argv[1];
+  for (let links = 0; path !== undefined && links < MOST_LINKS && isLink(path); links++) {
+    folders.push(realpathSync.native(dirname(path)));
+    path = resolve(dirname(path), readlinkSync(path));
+  }
+  return folders;
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+}
+
+/** What lies in none of the others. */
+function outermost(paths: readonly string[]): readonly string[] {
+  return [...new Set(paths)].filter((path, _, all) => !all.some((other) => other !== path && isWithin(path, other)));
+}
+
+/** More than the kernel follows. */
+const MOST_LINKS = 40;

@@ -1,0 +1,10 @@
+export { ownFiles } from './code-files.ts';
+export {
+  isOwnCredential,
+  isOwnVariable,
+  ownCredential,
+  ownCredentialDigest,
+  takeCredential,
+} from './credentials.ts';
+export { SecretPaths, secretPaths } from './secret-paths.ts';
+export { stateFolder, statePlace } from './state-folder.ts';

@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { addressBytes, findPeer } from './lookup.ts';
+
+/** Accepts one connection made by a program and says who made it. */
+async function peerOn(server: Server, connecting: () => { end(): void }, before?: (socket: Socket) => Promise<void>) {
+  await once(server, 'listening');
+  const accepted = once(server, 'connection') as Promise<[Socket]>;
+  const client = connecting();
+  const [socket] = await accepted;
+  await before?.(socket);
+  try {
+    return await findPeer(socket, 'none');
+  } finally {
+    socket.destroy();
+    client.end();
+    server.close();
+  }
+}
+
+const own = process.geteuid!();
+
+describe('the peer of a connection', () => {
+  it.each([
+    ['127.0.0.1', '127.0.0.1'],
+    ['::1', '::1'],
+    ['::', '127.0.0.1'],
+  ])('on %s from %s is found with its user', async (address, from) => {
+    const server = createServer().listen(0, address);
+    const connecting = () => connect({ host: from, port: (server.address() as { port: number }).port });
+
+    expect(await peerOn(server, connecting)).toEqual({ at: 'this host', uid: own, holder: 'outside' });
+  });
+
+  it('is unknown once it has hung up', async () => {
+    const server = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1');
+    const connecting = () => {
+      const client = connect({ host: '127.0.0.1', port: (server.address() as { port: number }).port });
+      return client.once('connect', () => client.destroy());
+    };
+    const ended = async (socket: Socket) => void (await once(socket.resume(), 'end'));
+
+    expect(await peerOn(server, connecting, ended)).toEqual({ at: 'unknown' });
+  });
+
+  it.each([
+    [[], 'outside'],
+    [['unshare', '--user', '--map-root-user', '--pid', '--fork'], 'elsewhere'],
+  ])('on a Unix socket, within %j, is %s', async (within, holder) => {
+    const folder = mkdtempSync(join(tmpdir(), 'peer-'));
+    const path = join(folder, 'socket');
+    const server = createServer().listen(path);
+    const script = `require('net').connect(process.argv[1]).on('close', () => process.exit())`;
+    const [file = '', ...args] = [...within, process.execPath, '-e', script, path];
+    const connecting = () => ({ end: spawn(file, args, { stdio: 'ignore' }).ref });
+    try {
+      expect(await peerOn(server, connecting)).toEqual({ at: 'this host', uid: own, holder });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+describe('the bytes of an address', () => {
+  it.each([
+    ['127.0.0.1', '7f000001'],
+    ['::ffff:127.0.0.1', '7f000001'],
+    ['::ffff:7f00:1', '7f000001'],
+    ['::1', '00000000000000000000000000000001'],
+    ['fe80::1:2%eth0', 'fe800000000000000000000000010002'],
+    ['2001:db8:0:1:2:3:4:5', '20010db8000000010002000300040005'],
+  ])('%s', (text, bytes) => {
+    expect(Buffer.from(addressBytes(text)!).toString('hex')).toBe(bytes);
+  });
+
+  it('are none for a name', () => {
+    expect(addressBytes('localhost')).toBeUndefined();
+  });
+});

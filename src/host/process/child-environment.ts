@@ -1,0 +1,106 @@
+import type { EnvPolicy } from '../../protocol/index.ts';
+import { isOwnCredential, isOwnVariable } from '../own/index.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+const core = new Set([
+  'PATH',
+  'SHELL',
+  'TMPDIR',
+  'TEMP',
+  'TMP',
+  'HOME',
+  'LANG',
+  'LC_ALL',
+  'LC_CTYPE',
+  'LOGNAME',
+  'USER',
+]);
+
+const defaultExcludes = ['*KEY*', '*SECRET*', '*TOKEN*'];
+
+/** No child gets these, not even from a request that sends them. */
+const neverPassed = new Set([
+  'CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN',
+  'NODE_REPL_AUTH_TOKEN',
+  'OPENAI_FEDERATION_RULE_ID',
+  'OPENAI_IDENTITY_TOKEN_FILE',
+  'OPENAI_WORKLOAD_IDENTITY_CONTEXT',
+  'CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE',
+]);
+
+/** The environment of a child: `env` alone, or laid over what the policy takes from the server's own. */
+export function childEnvironment(
+  own: Environment,
+  policy: EnvPolicy | null | undefined,
+  env: Environment,
+): Record<string, string> {
+  const merged = policy ? { ...inherited(own, policy), ...env } : env;
+  return select(merged, (name, value) => !neverPassed.has(name.toUpperCase()) && !isOwnCredential(value));
+}
+
+/** An environment without the credentials and switches of this program, which no policy lets a command inherit. */
+export function inheritable(own: Environment): Record<string, string> {
+  return select(own, (name, value) => !neverPassed.has(name.toUpperCase()) && !isOwnVariable(name, value));
+}
+
+/** Whether there are names that a policy keeps from a command. */
+export function excludesAny(policy: EnvPolicy | null | undefined): boolean {
+  if (!policy) return false;
+  return !policy.ignoreDefaultExcludes || policy.exclude.length > 0 || policy.includeOnly.length > 0;
+}
+
+function inherited(own: Environment, policy: EnvPolicy): Environment {
+  const { inherit, ignoreDefaultExcludes, exclude, set, includeOnly } = policy;
+  if (inherit === 'none') return filterIncluded(set, includeOnly);
+  const excluded = matcher(ignoreDefaultExcludes ? exclude : [...defaultExcludes, ...exclude]);
+  const wanted = (name: string) => (inherit === 'all' || core.has(name.toUpperCase())) && !isLoaderVariable(name);
+  const taken = select(inheritable(own), (name) => wanted(name) && !excluded(name));
+  return filterIncluded({ ...taken, ...set }, includeOnly);
+}
+
+/** What makes every program load somebody's code is meant for the server alone, unless a request sends it. */
+function isLoaderVariable(name: string): boolean {
+  return /^(LD_|DYLD_)/.test(name) || name === 'NODE_OPTIONS';
+}
+
+function filterIncluded(environment: Environment, includeOnly: readonly string[]): Environment {
+  return includeOnly.length === 0 ? environment : select(environment, matcher(includeOnly));
+}
+
+function select(environment: Environment, keep: (name: string, value: string) => boolean): Record<string, string> {
+  return Object.fromEntries(Object.entries(environment).filter(([name, value]) => keep(name, value)));
+}
+
+/** Whole-name globs without case: `*` is any run, `?` one character, nothing else is special. */
+function matcher(globs: readonly string[]): (name: string) => boolean {
+  const patterns = globs.map(characters);
+  return (name) => {
+    const text = characters(name);
+    return patterns.some((pattern) => matches(pattern, text));
+  };
+}
+
+const characters = (text: string): string[] => [...text.toLowerCase()];
+
+/** Goes back to the last star only, so that no glob takes longer than the product of both lengths. */
+function matches(pattern: readonly string[], text: readonly string[]): boolean {
+  let at = 0;
+  let star = -1;
+  let starTook = 0;
+  for (let read = 0; read < text.length; ) {
+    if (pattern[at] === '*') {
+      star = at++;
+      starTook = read;
+    } else if (pattern[at] === '?' || pattern[at] === text[read]) {
+      at++;
+      read++;
+    } else if (star >= 0) {
+      at = star + 1;
+      read = ++starTook;
+    } else {
+      return false;
+    }
+  }
+  return pattern.slice(at).every((rest) => rest === '*');
+}

@@ -1,0 +1,4 @@
+export type { ProcessAudience } from './audience.ts';
+export { inheritable } from './child-environment.ts';
+export { ManagedProcess } from './managed-process.ts';
+export { type Preparations, ProcessTable } from './table.ts';

@@ -1,0 +1,117 @@
+import { constants } from 'node:os';
+import { decodeBase64, decodeLatin1, decodeUtf8 } from '../../base/index.ts';
+import type { Params } from '../../protocol/index.ts';
+import { type Child, type SpawnOptions, spawn } from '../os/index.ts';
+import { BEGIN, CAPTURE_VARIABLE, END, NEXT, type ShellDialect } from './shell-state.ts';
+import { confineStart, findDenied } from './start-request.ts';
+
+/** What the start-up files of a shell have made of it: all of them, or those of a login alone. */
+export type ShellState = Captured & ({ readonly whole: true } | { readonly whole: false; readonly cause: unknown });
+
+interface Captured {
+  /** Commands that restore options; they run before anything is redefined. */
+  readonly settings: string;
+  /** Definitions of functions and aliases. */
+  readonly definitions: string;
+  /** What they exported that the shell was not given. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface CaptureOptions {
+  /** The command the state is wanted for; the shell is started as that would be. */
+  readonly command: Omit<SpawnOptions, 'mark'>;
+  readonly params: Params<'process/start'>;
+  readonly dialect: ShellDialect;
+  readonly mark: () => bigint;
+}
+
+const CAPTURE_MS = 10_000;
+const STATE_BYTES = 512 * 1024;
+
+/**
+ * Lets a shell start up and takes down its state. Where the start-up file of terminals ends the shell, or never ends, the state
+ * is that of a plain login.
+ */
+export async function captureShell(options: CaptureOptions): Promise<ShellState> {
+  const { startUp, print } = options.dialect;
+  try {
+    return { ...(await captureBy(`${startUp}${print}`, options)), whole: true };
+  } catch (cause) {
+    return { ...(await captureBy(print, options)), whole: false, cause };
+  }
+}
+
+/** Start-up files are commands too: the sandbox holds for them. */
+async function captureBy(script: string, { command, params, dialect, mark }: CaptureOptions): Promise<Captured> {
+  const argv = [command.argv[0]!, '-lc', script];
+  const plain = { ...command, argv, io: { type: 'pipe', stdin: 'closed' } } as const;
+  const { sandbox } = params;
+  const deniedMatches = sandbox ? await findDenied(plain, sandbox) : undefined;
+  const confined = sandbox && confineStart(plain, sandbox, params, { deniedMatches, watch: false });
+  using _claim = confined?.claim;
+  const child = spawn({ ...(confined?.command ?? plain), mark: mark() });
+  confined?.started();
+  const late = setTimeout(() => giveUp(child), CAPTURE_MS);
+  try {
+    const printed = await readState(child);
+    // What start-up files leave running, an agent for keys perhaps, lives as long as the session.
+    child.closeOutputs();
+    await child.exited;
+    return parseState(printed, dialect, command.env);
+  } catch (error) {
+    await child[Symbol.asyncDispose]();
+    throw error;
+  } finally {
+    clearTimeout(late);
+  }
+}
+
+function giveUp(child: Child): void {
+  child.signal(constants.signals.SIGKILL);
+  child.closeOutputs();
+}
+
+/** Reads up to the end of the state; a process that inherited the output may keep it open for long. */
+async function readState(child: Child): Promise<string> {
+  let printed = Buffer.alloc(0);
+  for await (const event of child.events) {
+    if (event.type !== 'output' || event.stream !== 'stdout') continue;
+    const { buffer, start, end } = event.chunk;
+    printed = Buffer.concat([printed, decodeBase64(decodeLatin1(buffer, start, end))]);
+    const state = stateIn(printed);
+    if (state) return decodeUtf8(state);
+    printed = Buffer.from(unfinished(printed));
+    if (printed.length > STATE_BYTES) throw new Error(`the state exceeds ${STATE_BYTES} bytes`);
+  }
+  throw new Error('the shell ended before it had printed its state');
+}
+
+/** The first whole state. */
+function stateIn(printed: Buffer): Buffer | undefined {
+  for (let end = printed.indexOf(END, 0, 'latin1'); end >= 0; end = printed.indexOf(END, end + 1, 'latin1')) {
+    const begin = printed.lastIndexOf(BEGIN, end, 'latin1');
+    if (begin >= 0) return printed.subarray(begin + BEGIN.length, end);
+  }
+  return undefined;
+}
+
+/** What may still become a state; all that start-up files print before it is dropped. */
+function unfinished(printed: Buffer): Buffer {
+  const begin = printed.lastIndexOf(BEGIN, undefined, 'latin1');
+  return printed.subarray(begin >= 0 ? begin : Math.max(0, printed.length - BEGIN.length));
+}
+
+function parseState(printed: string, { restore }: ShellDialect, given: Readonly<Record<string, string>>): Captured {
+  const { settings, definitions, variables } = restore(printed.split(NEXT));
+  const entries = variables.split('\0').flatMap((entry) => {
+    const [, name, value] = /^([^=]+)=(.*)$/s.exec(entry) ?? [];
+    return name === undefined || !isLasting(name) || given[name] === value ? [] : [[name, value!]];
+  });
+  return { settings, definitions, environment: Object.fromEntries(entries) };
+}
+
+/** Variables about one run of a shell say nothing about the next; functions are among the definitions. */
+const isLasting = (name: string): boolean =>
+  !['PWD', 'OLDPWD', 'SHLVL', '_'].includes(name) &&
+  !name.startsWith('BASH_FUNC_') &&
+  !name.startsWith(CAPTURE_VARIABLE);

@@ -1,0 +1,133 @@
+import type { Logger } from '../../base/index.ts';
+import type { Params } from '../../protocol/index.ts';
+import type { SpawnOptions } from '../os/index.ts';
+import { childEnvironment, excludesAny, inheritable } from './child-environment.ts';
+import { captureShell, type ShellState } from './shell-capture.ts';
+import type { ShellDialect } from './shell-state.ts';
+import { rewritableIn } from './snapshot-request.ts';
+
+type StartParams = Params<'process/start'>;
+type Command = Omit<SpawnOptions, 'mark'>;
+type Environment = Readonly<Record<string, string>>;
+
+export interface ShellSnapshotsOptions {
+  readonly mark: () => bigint;
+  readonly log: Logger;
+}
+
+interface Snapshot {
+  readonly state: Promise<ShellState | undefined>;
+  readonly attempts: number;
+  failed: boolean;
+}
+
+const SNAPSHOTS = 16;
+const ATTEMPTS = 3;
+/** The kernel takes 128 KiB for one variable, and a character has up to four bytes. */
+const VARIABLE_LENGTH = 30 * 1024;
+
+/** Shells of one session as they are after start-up, so that commands need not go through it again and again. */
+export class ShellSnapshots {
+  readonly #options: ShellSnapshotsOptions;
+  /** The one used last is the last. */
+  readonly #snapshots = new Map<string, Snapshot>();
+
+  constructor(options: ShellSnapshotsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The command for a shell that is already as its start-up files make it. Where that cannot be: the command itself, or,
+   * where its policy excludes variables, which the start-up files may export, for a shell that reads none of them.
+   * What is managed is part of the environment of one process only.
+   */
+  async restore(params: StartParams, command: Command, managed: Environment = {}): Promise<Command> {
+    const dialect = rewritableIn(params.shellSnapshot, command.argv);
+    if (!dialect) return command;
+    const state = await this.#snapshot(params, command, dialect).state;
+    if (!state) return excludesAny(policyOf(params)) ? restored(command, dialect, nothing) : command;
+    const { env } = params.mode === 'prepared' ? params.request : params;
+    const lasting = filtered(state.environment, params);
+    const kept = Object.entries(command.env).filter(([name]) => name in env || name in managed || !(name in lasting));
+    return restored({ ...command, env: { ...lasting, ...Object.fromEntries(kept) } }, dialect, state);
+  }
+
+  /** One capture for all that ask for the same; a failed one is tried again by a later command. */
+  #snapshot(params: StartParams, command: Command, dialect: ShellDialect): Snapshot {
+    const policy = policyOf(params);
+    const key = JSON.stringify([params.shellSnapshot, String(command.cwd), policy, params.sandbox]);
+    const known = this.#snapshots.get(key);
+    const usable = known && (!known.failed || known.attempts >= ATTEMPTS);
+    const snapshot = usable ? known : this.#capture(params, command, dialect, (known?.attempts ?? 0) + 1);
+    this.#snapshots.delete(key);
+    this.#snapshots.set(key, snapshot);
+    if (this.#snapshots.size > SNAPSHOTS) this.#snapshots.delete(this.#snapshots.keys().next().value!);
+    return snapshot;
+  }
+
+  #capture(params: StartParams, command: Command, dialect: ShellDialect, attempts: number): Snapshot {
+    const { mark, log } = this.#options;
+    const failed = (event: string, error: unknown) => {
+      snapshot.failed = true;
+      log.warn(event, { shell: params.shellSnapshot?.shell.name, attempts, error: String(error) });
+    };
+    const captured = captureShell({ command, params, dialect, mark }).then(
+      (state) => {
+        if (!state.whole) failed('shell_snapshot.login_only', state.cause);
+        return state;
+      },
+      (error) => void failed('shell_snapshot.failed', error),
+    );
+    const snapshot: Snapshot = { state: captured.then((state) => state ?? undefined), attempts, failed: false };
+    return snapshot;
+  }
+}
+
+const policyOf = (params: StartParams) => (params.mode === 'prepared' ? null : params.envPolicy);
+
+/** The state of a shell that has read no start-up file. */
+const nothing = { settings: '', definitions: '' };
+
+/** What the start-up files exported and the policy of the command lets through. */
+function filtered(exported: Environment, params: StartParams): Environment {
+  const policy = policyOf(params);
+  if (!policy) return inheritable(exported);
+  return childEnvironment(exported, { ...policy, inherit: 'all' }, {});
+}
+
+/**
+ * The state travels in the environment: a file could be rewritten by a sandboxed command that may write where it lies,
+ * or be out of its sight. The shell drops the variables before anything else sees them.
+ */
+function restored(
+  command: Command,
+  { flag, undo }: ShellDialect,
+  state: Pick<ShellState, keyof typeof nothing>,
+): Command {
+  const [program, , script, ...rest] = command.argv;
+  const settings = inVariables('SETTINGS', state.settings);
+  const definitions = inVariables('DEFINITIONS', state.definitions);
+  const variables = { ...settings, ...definitions };
+  // One eval: its text is complete before the definitions in it can replace a command that it needs.
+  const restore = `eval "unset ${Object.keys(variables).join(' ')}
+{ :
+${expanded(settings)}
+} || printf 'failed to restore the shell snapshot\\n' >&2
+${expanded(definitions)}" >/dev/null
+`;
+  return {
+    ...command,
+    argv: [program!, flag, `${undo}${Object.keys(variables).length > 0 ? restore : ''}${script}`, ...rest],
+    env: { ...command.env, ...variables },
+  };
+}
+
+function inVariables(kind: string, text: string): Environment {
+  const parts = text.match(new RegExp(`.{1,${VARIABLE_LENGTH}}`, 'gsu')) ?? [];
+  return Object.fromEntries(parts.map((part, index) => [`EXEC_SERVER_SHELL_${kind}_${index}`, part]));
+}
+
+const expanded = (variables: Environment): string =>
+  Object.keys(variables)
+    .map((name) => `\${${name}}`)
+    .join('');

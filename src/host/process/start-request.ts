@@ -1,0 +1,214 @@
+import { userInfo } from 'node:os';
+import { ExecError, type Params, type PathUri, type ProcessIo, type Sandbox } from '../../protocol/index.ts';
+import type { SpawnOptions } from '../os/index.ts';
+import {
+  type Confined,
+  confine,
+  expandGlobsLater,
+  type Policy,
+  Refusal,
+  resolvePolicy,
+  workspaceRootsOf,
+} from '../sandbox/index.ts';
+import { childEnvironment } from './child-environment.ts';
+import { explainSearch } from './program-search.ts';
+import { rewritableIn } from './snapshot-request.ts';
+
+type StartParams = Params<'process/start'>;
+
+export interface StartGates {
+  readonly allowDirectExec: boolean;
+  readonly allowPreparedExec: boolean;
+}
+
+/** A network made for one process. */
+export interface ProcessNetwork extends AsyncDisposable {
+  /** What the process must have in its environment to find it. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** What exactly to spawn, worked out from what the client asked for. Of several mistakes the reference names the same one. */
+export function resolveStart(
+  params: StartParams,
+  ownEnvironment: Readonly<Record<string, string>>,
+  gates: StartGates,
+  network?: ProcessNetwork,
+): Omit<SpawnOptions, 'mark'> {
+  checkGate(params.mode === 'prepared' ? 'prepared' : 'direct', gates);
+  const request = params.mode === 'prepared' ? params.request : params;
+  const isSandboxed = params.sandbox != null;
+  if (params.sandbox) {
+    checkPlaces(params.sandbox, request.cwd);
+    checkArgv(request.argv);
+  }
+  const cwd = nativeCwd(request.cwd, isSandboxed);
+  rewritableIn(params.shellSnapshot, request.argv);
+  checkArgv(request.argv);
+  if (params.networkProxy && !network) {
+    throw new ExecError('invalidParams', 'sandbox intent cannot be enforced on this executor');
+  }
+  const io = resolveIo(params);
+  const policy = params.mode === 'prepared' ? undefined : params.envPolicy;
+  const env = childEnvironment(ownEnvironment, policy, { ...request.env, ...network?.environment });
+  const command = {
+    argv: request.argv,
+    ...(request.arg0 != null && { arg0: request.arg0 }),
+    cwd,
+    ...(params.cwdIdentity != null && { cwdIdentity: params.cwdIdentity }),
+    env: io.type === 'pty' && env.SHELL === undefined ? { ...env, SHELL: accountShell() } : env,
+    io,
+  };
+  // In a sandbox the program that makes it is the one to be spawned.
+  const checks = isSandboxed ? [checkSpawnable, checkProgram] : [checkProgram, checkSpawnable];
+  for (const check of checks) check(command, isSandboxed);
+  return command;
+}
+
+/** The command held by the sandbox its client asks for. */
+export function confineStart(
+  command: Omit<SpawnOptions, 'mark'>,
+  sandbox: Sandbox,
+  params: StartParams,
+  {
+    network,
+    ...options
+  }: {
+    readonly deniedMatches?: readonly string[] | undefined;
+    readonly watch: boolean;
+    readonly network?: ProcessNetwork | undefined;
+  },
+): Confined {
+  const managedNetwork = params.enforceManagedNetwork ? proxyVariables(params, network) : undefined;
+  return confine(command, policyOf(command, sandbox), { managedNetwork, ...options });
+}
+
+/** Variables that name managed proxies: those of a network made for the process, else those that the client sends. */
+function proxyVariables(params: StartParams, network: ProcessNetwork | undefined): Readonly<Record<string, string>> {
+  if (network) return network.environment;
+  if (params.mode === 'prepared') return params.request.env;
+  return { ...params.envPolicy?.set, ...params.env };
+}
+
+/** What the patterns of a sandbox match; nothing when they cannot be used, which the start itself will say. */
+export async function findDenied(
+  command: Omit<SpawnOptions, 'mark'>,
+  sandbox: Sandbox,
+): Promise<readonly string[] | undefined> {
+  const { deniedGlobs, globDepth } = policyOf(command, sandbox);
+  try {
+    return await expandGlobsLater(deniedGlobs, globDepth);
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}
+
+function policyOf(command: Omit<SpawnOptions, 'mark'>, sandbox: Sandbox): Policy {
+  const cwd = cwdOf(sandbox);
+  return resolvePolicy(sandbox, {
+    cwd: () => (cwd ? nativePolicyPath(cwd) : String(command.cwd)),
+    tmpdir: command.env.TMPDIR,
+    toNative: nativePolicyPath,
+  });
+}
+
+const cwdOf = (sandbox: Sandbox): PathUri | null | undefined => sandbox.cwd ?? sandbox.policyContext?.cwd;
+
+/** Every place that a sandbox names must be of this host, whether its entries ask for it or not; so must the one it is given. */
+function checkPlaces(sandbox: Sandbox, commandCwd: PathUri): void {
+  const { permissions } = sandbox;
+  if (permissions.type === 'managed' && permissions.file_system.type === 'restricted') {
+    for (const { path } of permissions.file_system.entries) if (path.type === 'path') nativePolicyPath(path.path);
+  }
+  checkPlace('cwd', cwdOf(sandbox) ?? commandCwd);
+  for (const root of workspaceRootsOf(sandbox)) checkPlace('workspace root', root);
+}
+
+function checkPlace(name: string, uri: PathUri): void {
+  try {
+    uri.toNative();
+  } catch (error) {
+    const reason = (error as Error).message;
+    const text = `sandbox ${name} URI \`${uri}\` is not valid on this exec-server host: ${reason}`;
+    throw new ExecError('invalidParams', text);
+  }
+}
+
+function nativePolicyPath(uri: PathUri): string {
+  try {
+    const path = uri.toNative();
+    if (typeof path === 'string') return path;
+  } catch (error) {
+    throw new ExecError('invalidParams', `invalid sandbox permission path URI: ${(error as Error).message}`);
+  }
+  throw new ExecError('invalidParams', `invalid sandbox permission path URI: ${uri} is no UTF-8`);
+}
+
+/** Containers often run under a number without an account. */
+function accountShell(): string {
+  try {
+    return userInfo().shell ?? '/bin/sh';
+  } catch {
+    return '/bin/sh'; // no such account
+  }
+}
+
+function checkGate(mode: 'direct' | 'prepared', gates: StartGates): void {
+  const setting = mode === 'prepared' ? 'allowPreparedExec' : 'allowDirectExec';
+  if (gates[setting]) return;
+  throw new ExecError('invalidRequest', `${mode} process/start is switched off on this server (setting ${setting})`);
+}
+
+/** `io` says everything; without it `tty` and `pipeStdin` do. Both may be given as long as they agree. */
+function resolveIo({ io, tty, pipeStdin }: StartParams): ProcessIo {
+  if (!io) return tty ? { type: 'pty', rows: 24, cols: 80 } : { type: 'pipe', stdin: pipeStdin ? 'open' : 'closed' };
+  const contradicts =
+    (tty !== undefined && tty !== (io.type === 'pty')) ||
+    (io.type === 'pipe' && pipeStdin != null && pipeStdin !== (io.stdin === 'open'));
+  if (contradicts)
+    throw new ExecError('invalidParams', 'io contradicts tty or pipeStdin; send only one of the two forms');
+  return io;
+}
+
+function checkProgram({ argv, io }: Omit<SpawnOptions, 'mark'>): void {
+  if (argv[0] !== '') return;
+  throw new ExecError('internal', `missing program for ${io.type === 'pty' ? 'PTY' : 'pipe'} spawn`);
+}
+
+/**
+ * What the reference refuses before it spawns. At a terminal it looks for the program itself, unless a sandbox does, and never in
+ * a default PATH; where a program is looked for, be it the one that makes the sandbox, arguments and variables get the same text.
+ */
+function checkSpawnable(command: Omit<SpawnOptions, 'mark'>, isSandboxed: boolean): void {
+  const { argv, arg0 = '', env, io } = command;
+  const inArguments = [...argv, arg0].some(hasNul);
+  const inVariables = Object.entries(env).some((pair) => pair.some(hasNul));
+  const isTerminal = io.type === 'pty';
+  const isAbsolute = argv[0]!.startsWith('/');
+  const isSearched = isTerminal && !isSandboxed && !isAbsolute;
+  if (!inArguments && !inVariables && !(isSearched && env.PATH === undefined)) return;
+  const notFound = isSearched ? explainSearch(command) : undefined;
+  if (notFound !== undefined) throw new ExecError('internal', notFound);
+  const isAllTheSame = isTerminal && (isSandboxed || !isAbsolute);
+  if (inArguments || (inVariables && isAllTheSame)) throw new ExecError('internal', 'nul byte found in provided data');
+  if (inVariables) throw new ExecError('internal', 'data provided contains a nul byte');
+}
+
+const hasNul = (text: string): boolean => text.includes('\0');
+
+function checkArgv(argv: readonly string[]): void {
+  if (argv.length === 0) throw new ExecError('invalidParams', 'argv must not be empty');
+}
+
+function nativeCwd(cwd: PathUri, isSandboxed: boolean): string | Buffer {
+  try {
+    const path = cwd.toNative();
+    return typeof path === 'string' ? path : Buffer.from(path);
+  } catch (error) {
+    const reason = (error as ExecError).message;
+    const text = isSandboxed
+      ? `failed to prepare process sandbox: command cwd URI \`${cwd}\` is not valid on this host: ${reason}`
+      : `cwd URI \`${cwd}\` is not valid on this exec-server host: ${reason}`;
+    throw new ExecError('invalidParams', text);
+  }
+}

@@ -1,0 +1,329 @@
+import type { Logger } from '../../base/index.ts';
+import { ExecError, type Params, type Result, SERVER_STOPPING } from '../../protocol/index.ts';
+import { type Child, osErrorText, SpawnError, type SpawnOptions, spawn } from '../os/index.ts';
+import type { CommandLaunchers, Confined } from '../sandbox/index.ts';
+import type { ProcessAudience } from './audience.ts';
+import { InputBudget } from './input-budget.ts';
+import { ManagedProcess } from './managed-process.ts';
+import { explainSearch } from './program-search.ts';
+import { ShellSnapshots } from './shell-snapshot.ts';
+import { confineStart, findDenied, type ProcessNetwork, resolveStart, type StartGates } from './start-request.ts';
+import { exitCodeOf } from './state.ts';
+
+export interface ProcessSettings extends StartGates {
+  readonly maxProcessesPerConnection: number;
+  readonly retainedOutputBytesPerProcess: number;
+}
+
+export interface ProcessTableOptions {
+  readonly audience: ProcessAudience;
+  /** The environment that policies inherit from. */
+  readonly ownEnvironment: Readonly<Record<string, string>>;
+  readonly closedProcessMs: number;
+  readonly launchers: CommandLaunchers;
+  readonly log: Logger;
+  /** The family mark of the next process. */
+  readonly nextMark: () => bigint;
+  /** What holds now: a server reads its settings again when it is told to. */
+  readonly settings: () => ProcessSettings;
+}
+
+type StartParams = Params<'process/start'>;
+
+/** What takes time, and is done before the process is started. */
+export interface Preparations {
+  readonly network?: ProcessNetwork | undefined;
+  /** The command in its shell as start-up files make it. */
+  readonly restored?: Command | undefined;
+  /** What the patterns of its sandbox match. */
+  readonly deniedMatches?: readonly string[] | undefined;
+}
+type Command = Omit<SpawnOptions, 'mark'>;
+
+/** A start that takes time first. */
+export interface Preparing extends Disposable {
+  readonly processId: string;
+  /** Whether its process was ended before it was there: it is not to be started any more. */
+  isCancelled: boolean;
+}
+
+interface Closed {
+  readonly processId: string;
+  forgetAt: number;
+  /** Whether its client was told of the end, and has not shown since that it is there. */
+  mayBeMissed: boolean;
+}
+
+/** Closed processes kept for late readers, so that a client starting thousands cannot fill the memory. */
+const CLOSED_PROCESSES = 8192;
+const CLOSED_OUTPUT_BYTES = 64 * 1024 * 1024;
+
+/** The processes of one session, by the ids their client chose. */
+export class ProcessTable implements AsyncDisposable {
+  readonly #options: ProcessTableOptions;
+  readonly #processes = new Map<string, ManagedProcess>();
+  readonly #shells: ShellSnapshots;
+  readonly #repeatable = new Map<string, { startId: string; request: string }>();
+  /** Closed processes in the order they closed, each with the moment it may be forgotten. */
+  readonly #closed: Closed[] = [];
+  #attachedAt = 0;
+  /** While no client is attached: until when one can come back and read what ended meanwhile. */
+  #detachedUntil: number | undefined;
+  #closedBytes = 0;
+  #started = false;
+  #ending = false;
+  readonly #inputBudget = new InputBudget();
+  /** Those whose processes are not there yet. */
+  readonly #preparing = new Set<Preparing>();
+  #forgetTimer: NodeJS.Timeout | undefined;
+
+  constructor(options: ProcessTableOptions) {
+    this.#options = options;
+    this.#shells = new ShellSnapshots({ log: options.log, mark: () => this.#nextMark() });
+  }
+
+  /** What to spawn for a start that wants its shell as start-up files make it. */
+  async restoreShell(params: StartParams, network?: ProcessNetwork): Promise<Command> {
+    const request = this.#resolveNew(params, network);
+    return this.#shells.restore(params, request, network?.environment);
+  }
+
+  /** What the patterns of a start's sandbox hide, found while others are served. */
+  async findDenied(params: StartParams, network?: ProcessNetwork): Promise<readonly string[] | undefined> {
+    const request = this.#resolveNew(params, network);
+    return params.sandbox ? findDenied(request, params.sandbox) : undefined;
+  }
+
+  /** Starts a process, and with its end that of its network. Returns false for a start that was answered before. */
+  start(params: StartParams, { network, restored, deniedMatches }: Preparations = {}): boolean {
+    const { processId } = params;
+    if (this.#ending) throw new ExecError('invalidRequest', SERVER_STOPPING);
+    if (this.#isRepetition(params)) return false;
+    const options = this.#options;
+    const request = this.#resolveNew(params, network);
+    const { maxProcessesPerConnection: most, retainedOutputBytesPerProcess } = options.settings();
+    if (this.#processes.size - this.#closed.length >= most) {
+      throw new ExecError('invalidRequest', `at most ${most} processes may run per connection`);
+    }
+    const command = restored ?? request;
+    const watch = options.audience.wantsDenials;
+    const confined = params.sandbox
+      ? confineStart(command, params.sandbox, params, { deniedMatches, watch, network })
+      : undefined;
+    const mark = this.#nextMark();
+    const process = new ManagedProcess({
+      processId,
+      argv: request.argv,
+      tty: request.io.type === 'pty',
+      mark,
+      child: confined ? this.#spawnConfined(confined, mark) : orExplain(command, () => spawn({ ...command, mark })),
+      confined,
+      audience: options.audience,
+      retainedOutputBytes: retainedOutputBytesPerProcess,
+      inputBudget: this.#inputBudget,
+      onClosed: () => {
+        void network?.[Symbol.asyncDispose]();
+        this.#onClosed(process);
+      },
+      onFault: (error) => options.log.error('process.lost', { processId, error: String(error) }),
+      ...(confined?.record && {
+        onDenialsLost: () => options.log.warn('denials.lost', { processId, reason: 'their supervisor was killed' }),
+      }),
+    });
+    this.#processes.set(processId, process);
+    if (params.startId != null)
+      this.#repeatable.set(processId, { startId: params.startId, request: requestText(params) });
+    return true;
+  }
+
+  /** To be disposed when the process is there, or will not be. */
+  prepare(processId: string): Preparing {
+    const preparing: Preparing = {
+      processId,
+      isCancelled: false,
+      [Symbol.dispose]: () => void this.#preparing.delete(preparing),
+    };
+    this.#preparing.add(preparing);
+    return preparing;
+  }
+
+  /** Ends a process, or keeps it from being started. Returns whether it was running. */
+  terminate({ processId, mode }: Params<'process/terminate'>): boolean {
+    for (const preparing of this.#preparing) preparing.isCancelled ||= preparing.processId === processId;
+    return this.get(processId)?.terminate(mode) ?? false;
+  }
+
+  /** Whether anything was ever started, a shell for a snapshot included. */
+  get hasStarted(): boolean {
+    return this.#started;
+  }
+
+  /** The marks of the processes that have not closed. */
+  marks(): readonly bigint[] {
+    return [...this.#processes.values()].filter(({ state }) => state.phase !== 'closed').map(({ mark }) => mark);
+  }
+
+  /** An id in use is named before a program that cannot be started, and after a request that cannot be understood. */
+  #resolveNew(params: StartParams, network?: ProcessNetwork): Command {
+    const { processId } = params;
+    const { ownEnvironment, settings } = this.#options;
+    const taken = this.#processes.has(processId) && !this.#isRepetition(params);
+    try {
+      const request = resolveStart(params, ownEnvironment, settings(), network);
+      if (!taken) return request;
+    } catch (error) {
+      if (!taken || !(error instanceof ExecError && error.kind === 'internal')) throw error;
+    }
+    throw new ExecError('invalidRequest', `process ${processId} already exists`);
+  }
+
+  get(processId: string): ManagedProcess | undefined {
+    return this.#processes.get(processId);
+  }
+
+  list(): Result<'process/list'>['processes'] {
+    return [...this.#processes.values()].map((process) => ({
+      processId: process.processId,
+      argv: [...process.argv],
+      tty: process.tty,
+      phase: process.state.phase,
+      exitCode: exitCodeOf(process.state),
+      startedAtMs: process.startedAtMs,
+      nextSeq: process.nextSeq,
+    }));
+  }
+
+  /**
+   * Asks every process that still runs to end, and ends by force what has not closed when the signal aborts. Nothing is started
+   * any more. Tells whether there was any.
+   */
+  async endGracefully(signal: AbortSignal): Promise<boolean> {
+    this.#ending = true;
+    const running = [...this.#processes.values()].filter(({ state }) => state.phase === 'running');
+    await Promise.all(running.map((process) => process.end(signal)));
+    return running.length > 0;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ending = true;
+    clearTimeout(this.#forgetTimer);
+    await Promise.all([...this.#processes.values()].map((process) => process[Symbol.asyncDispose]()));
+    this.#processes.clear();
+  }
+
+  /** Whatever is started has a mark, a shell that is started again because its first capture was killed included. */
+  #nextMark(): bigint {
+    if (this.#ending) throw new ExecError('invalidRequest', 'the session is being ended');
+    this.#started = true;
+    return this.#options.nextMark();
+  }
+
+  #spawnConfined(confined: Confined, mark: bigint): Child {
+    try {
+      const child = orExplain(confined.command, () => this.#options.launchers.spawn(confined, mark));
+      confined.started();
+      return child;
+    } catch (error) {
+      confined.claim[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  /** A client that lost the answer to its start asks again with the same `startId`. */
+  #isRepetition(params: StartParams): boolean {
+    const earlier = this.#repeatable.get(params.processId);
+    return earlier !== undefined && params.startId === earlier.startId && requestText(params) === earlier.request;
+  }
+
+  /** No client is attached for at most so long, and one that comes back can read what it may have missed. */
+  detached(forMs: number): void {
+    const until = performance.now() + forMs;
+    this.#detachedUntil = until;
+    for (const closed of this.#closed) if (closed.mayBeMissed) closed.forgetAt = Math.max(closed.forgetAt, until);
+  }
+
+  /** A client is attached again, and has the usual time to read what was kept only because none was. */
+  attached(): void {
+    const detachedUntil = this.#detachedUntil;
+    this.#detachedUntil = undefined;
+    this.#attachedAt = performance.now();
+    for (const closed of this.#closed) {
+      if (!closed.mayBeMissed && closed.forgetAt !== detachedUntil) continue;
+      closed.mayBeMissed = true;
+      closed.forgetAt = this.#attachedAt + this.#options.closedProcessMs;
+    }
+    this.#forgetLater();
+  }
+
+  #onClosed({ processId, retainedBytes }: ManagedProcess): void {
+    const forgetAt = Math.max(performance.now() + this.#options.closedProcessMs, this.#detachedUntil ?? 0);
+    this.#closed.push({ processId, forgetAt, mayBeMissed: this.#detachedUntil === undefined });
+    this.#closedBytes += retainedBytes;
+    while (this.#hasTooManyClosed()) this.#forgetOldest();
+    if (!this.#forgetTimer) this.#forgetLater();
+  }
+
+  #forgetLater(): void {
+    clearTimeout(this.#forgetTimer);
+    const [first] = this.#closed;
+    const waitMs = (first?.forgetAt ?? 0) - performance.now();
+    this.#forgetTimer = first && setTimeout(() => void this.#forgetDue(), Math.max(0, waitMs)).unref();
+  }
+
+  async #forgetDue(): Promise<void> {
+    const now = performance.now();
+    const isDue = (): boolean => this.#closed[0] !== undefined && this.#closed[0].forgetAt <= now;
+    const isMissed = (): boolean => this.#detachedUntil === undefined && this.#closed[0]!.mayBeMissed;
+    if (isDue() && isMissed()) await this.#askClient(now);
+    while (isDue() && !isMissed()) this.#forgetOldest();
+    this.#forgetLater();
+  }
+
+  /** A client that gives no sign of life may have lost its connection without a word, and resume its session later. */
+  async #askClient(now: number): Promise<void> {
+    const announced = [...this.#closed];
+    const hasAnswered = await this.#options.audience.answers();
+    if (this.#attachedAt > now) return; // another client, which was told nothing of them
+    const forgetAt = performance.now() + this.#options.closedProcessMs;
+    for (const closed of announced) {
+      if (hasAnswered) closed.mayBeMissed = false;
+      else if (closed.forgetAt <= now) closed.forgetAt = forgetAt;
+    }
+  }
+
+  /** The one that closed last stays, however much it printed. */
+  #hasTooManyClosed(): boolean {
+    if (this.#closed.length > CLOSED_PROCESSES) return true;
+    return this.#closedBytes > CLOSED_OUTPUT_BYTES && this.#closed.length > 1;
+  }
+
+  #forgetOldest(): void {
+    const { processId } = this.#closed.shift()!;
+    this.#closedBytes -= this.#processes.get(processId)?.retainedBytes ?? 0;
+    this.#processes.delete(processId);
+    this.#repeatable.delete(processId);
+  }
+}
+
+function requestText({ startId: _, ...request }: StartParams): string {
+  return JSON.stringify(request);
+}
+
+/** Spawns, or says why not in the words of the reference. */
+function orExplain(command: Command, spawned: () => Child): Child {
+  try {
+    return spawned();
+  } catch (cause) {
+    if (!(cause instanceof SpawnError)) throw cause;
+    if (cause.step === 'workdir') {
+      const text = `the working directory ${command.cwd} is another one than ${command.cwdIdentity} (cwdIdentity)`;
+      throw new ExecError('invalidRequest', text, { cause });
+    }
+    throw new ExecError('internal', explain(command, cause), { cause });
+  }
+}
+
+function explain(command: Command, error: SpawnError): string {
+  const searched = command.io.type === 'pty' && error.step === 'exec' && !command.argv[0]!.startsWith('/');
+  return (searched ? explainSearch(command) : undefined) ?? osErrorText(error.errno);
+}

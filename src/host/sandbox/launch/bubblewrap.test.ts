@@ -1,0 +1,87 @@
+import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readOnlyPolicy } from '../../../../test/support/policy.ts';
+import { spawn } from '../../os/index.ts';
+import type { Policy } from '../policy/resolution.ts';
+import { type Bubblewrap, bubblewrap, examine } from './bubblewrap.ts';
+import { confine } from './confine.ts';
+import { launcherArgs } from './launcher.ts';
+
+const command = { argv: ['true'], cwd: '/', env: {}, io: { type: 'pipe', stdin: 'closed' } } as const;
+
+describe('what makes sandboxes', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'exec-server-bwrap-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('is found and works on this machine', () => {
+    expect(bubblewrap()).toMatchObject({ usable: true, path: expect.stringMatching(/bwrap$/) });
+  });
+
+  it('is not taken from where others than root can write', () => {
+    const planted = join(folder, 'bwrap');
+    copyFileSync('/usr/bin/bwrap', planted);
+    chmodSync(planted, 0o777);
+    expect(examine([planted])).toMatchObject({ usable: false });
+  });
+
+  it('must really be able to make one', () => {
+    const broken = join(folder, 'broken');
+    writeFileSync(broken, '#!/bin/sh\necho "bwrap: no permissions to create new namespace" >&2\nexit 1\n');
+    chmodSync(broken, 0o755);
+    const outcome = examine([broken]);
+    // Only root can make a file that is trusted.
+    const reason = process.getuid!() === 0 ? 'no permissions to create new namespace' : 'not installed';
+    expect(outcome).toMatchObject({ usable: false, reason: expect.stringContaining(reason) });
+  });
+
+  it('is named, with the remedy, when it is missing; no command runs without it', () => {
+    const launcher = examine([]);
+    expect(() => confine(command, readOnlyPolicy, { launcher })).toThrow(
+      /bubblewrap is not installed.*apt-get install/,
+    );
+  });
+
+  it('is not needed when only the network is restricted', () => {
+    const policy: Policy = { ...readOnlyPolicy, unrestricted: true, rules: [] };
+    const { command: confined } = confine(command, policy, { launcher: examine([]) });
+    expect(confined.argv[0]).toMatch(/sandbox-stage$/);
+    expect(confine(command, { ...policy, network: 'enabled' }).command).toBe(command);
+  });
+
+  it('works without a procfs of its own, where none may be mounted', async () => {
+    const launcher = { ...bubblewrap(), proc: false } as Bubblewrap;
+    const script = { ...command, argv: ['/bin/sh', '-c', 'test ! -e /proc/self/fd/3 && exit 7'] };
+    for (const policy of [readOnlyPolicy, { ...readOnlyPolicy, rules: [], minimal: true }]) {
+      for (const _ of [1, 2]) {
+        const confined = confine(script, policy, { launcher });
+        await using child = spawn({ ...confined.command, mark: 0n });
+        expect(await child.exited).toEqual({ code: 7 });
+      }
+    }
+  });
+
+  it.each([
+    ['leaves', 'with a writable root', ['--bind', '/', '/'], true],
+    ['leaves', 'with a read-only root', ['--ro-bind', '/', '/'], true],
+    ['puts nothing in the place of', 'without the disk', ['--tmpfs', '/'], false],
+  ])('%s the procfs of the machine, read-only, where it mounts none of its own: a view %s', (_, __, args, isThere) => {
+    const view = { args, emptyFiles: 0, mountPoints: [], refused: [], mounts: [] };
+    const how = { network: 'own', pids: 'own', filter: undefined } as const;
+    const words = launcherArgs(view, { usable: true, path: '/usr/bin/bwrap', proc: false }, how).join(' ');
+    expect(words.includes(`${args.join(' ')} --ro-bind /proc /proc`)).toBe(isThere);
+  });
+
+  it('gets no variable of the command, whose environment is in no argument', () => {
+    const { command: confined } = confine(
+      { ...command, env: { LD_PRELOAD: '/x.so', TOKEN: 's3cret' } },
+      readOnlyPolicy,
+    );
+    expect(confined.env).toEqual({});
+    expect(confined.argv.join(' ')).not.toContain('s3cret');
+  });
+});

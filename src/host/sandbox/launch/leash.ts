@@ -1,0 +1,63 @@
+import { closeSync } from 'node:fs';
+import { hangUp, receivedNumber, rememberSandbox, sendToSocket, streamPair } from '../../os/index.ts';
+
+/**
+ * A socket whose far end the first process of a sandbox holds (native/reaper.c): when the near end closes, with this process
+ * or before, everything in the sandbox is killed. It depends on nothing that a command can change. What the first process sends
+ * stays in the near end: a descriptor that keeps the number of its pid namespace from being given to another one.
+ */
+export class Leash implements Disposable {
+  #ends: { readonly near: number; readonly far: number } | undefined;
+  #open = { near: false, far: false };
+  #namespace: bigint | undefined;
+  #memory: Disposable | undefined;
+
+  /** What the first process inherits. There is no socket until this is asked for: a launcher that waits has one already. */
+  get farEnd(): number {
+    if (!this.#ends) {
+      const [near, far] = streamPair();
+      this.#ends = { near, far };
+      this.#open = { near: true, far: true };
+    }
+    return this.#ends.far;
+  }
+
+  /** To be called once the far end is inherited. */
+  handedOver(): void {
+    if (this.#open.far) closeSync(this.#ends!.far);
+    this.#open.far = false;
+  }
+
+  /** Has the family with this mark found by the pid namespace of the sandbox, which its first process tells. */
+  holds(mark: bigint): void {
+    const { near } = this.#ends!;
+    this.#memory = rememberSandbox(
+      mark,
+      () => {
+        this.#namespace ??= receivedNumber(near);
+        return this.#namespace;
+      },
+      () => closeSync(near),
+    );
+  }
+
+  /** Has the first process signal the process group of the command; false if the sandbox is over, or takes no more for now. */
+  signal(signal: number): boolean {
+    try {
+      return this.#open.near && sendToSocket(this.#ends!.near, Buffer.of(signal)) > 0;
+    } catch {
+      return false; // the first process has ended
+    }
+  }
+
+  /** Ends the sandbox. */
+  [Symbol.dispose](): void {
+    this.handedOver();
+    if (!this.#open.near) return;
+    this.#open.near = false;
+    const { near } = this.#ends!;
+    hangUp(near);
+    if (this.#memory) this.#memory[Symbol.dispose]();
+    else closeSync(near);
+  }
+}

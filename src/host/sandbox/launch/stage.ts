@@ -1,0 +1,77 @@
+import { openSync } from 'node:fs';
+import { candidates, nativeFile, pathBytes, type SpawnOptions } from '../../os/index.ts';
+import type { Mount } from '../view/plan.ts';
+
+/** A command before it has a family. */
+export type Command = Omit<SpawnOptions, 'mark'>;
+
+export interface StageOptions {
+  /** The descriptor of a seccomp program to install, for those whom no launcher has given one. */
+  readonly filter?: number;
+  /** How refusals are watched. */
+  readonly watch?: Watch | undefined;
+  /** What must be mounted where. */
+  readonly mounts?: readonly Mount[];
+  /** Where to send sockets that listen on these ports. */
+  readonly listeners?: { readonly channel: number; readonly ports: readonly number[] };
+}
+
+/** A seccomp program that asks a supervisor, and where that one tells what is refused (native/denials.h). */
+export interface Watch {
+  /** The descriptor of the facts. */
+  readonly facts: number;
+  readonly program: Buffer;
+  readonly ownNetwork: boolean;
+  /** The descriptor of a channel to a supervisor outside the sandbox, which is asked about programs as well. */
+  readonly supervisor?: number | undefined;
+  /** Whether paths of the host may be missing in the view. */
+  readonly partialView: boolean;
+}
+
+/** What native/sandbox-stage.c is told to run. */
+export function stageRequest({ argv, arg0, cwd, cwdIdentity, env }: Command, options: StageOptions = {}): Buffer {
+  const { filter = -1, watch, mounts = [], listeners = { channel: -1, ports: [] } } = options;
+  const program = argv[0] ?? '';
+  const files = candidates(program, env.PATH);
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const body = Buffer.concat([
+    strings([String(filter), ...watchStrings(watch)]),
+    strings([listeners.channel, listeners.ports.length, ...listeners.ports].map(String)),
+    strings([String(2 * mounts.length)]),
+    mountList(mounts),
+    typeof cwd === 'string' ? strings([cwd]) : Buffer.concat([cwd, Buffer.alloc(1)]),
+    strings([
+      cwdIdentity ?? '-',
+      String(files.length),
+      ...files,
+      String(argv.length),
+      arg0 ?? program,
+      ...argv.slice(1),
+      ...variables,
+    ]),
+  ]);
+  return Buffer.concat([strings([String(body.length)]), body]);
+}
+
+function watchStrings(watch: Watch | undefined): readonly string[] {
+  if (!watch) return ['-1'];
+  const { facts, program, ownNetwork, partialView, supervisor } = watch;
+  const letters = `${ownNetwork ? 'n' : ''}${partialView ? 'p' : ''}${supervisor === undefined ? '' : 'o'}`;
+  return [String(facts), letters, String(supervisor ?? -1), program.toString('hex')];
+}
+
+/** Mounts as native code reads them. */
+export const mountList = (mounts: readonly Mount[]): Buffer => strings(mounts.flatMap(({ path, pin }) => [path, pin]));
+
+/** Strings as C wants them, each ended by NUL. */
+export const strings = (list: readonly string[]): Buffer => pathBytes(list.map((text) => `${text}\0`).join(''));
+
+export const stageProgram = (): string => nativeFile('sandbox-stage');
+
+let nullDescriptor: number | undefined;
+
+/** Something open that has nothing to read. */
+export function nothing(): number {
+  nullDescriptor ??= openSync('/dev/null', 'r');
+  return nullDescriptor;
+}

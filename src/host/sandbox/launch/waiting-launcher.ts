@@ -1,0 +1,142 @@
+import { closeSync, write, writeSync } from 'node:fs';
+import { type Child, type SpawnOptions, spawn, streamPair, unreadBytes } from '../../os/index.ts';
+import type { Launcher } from './launcher.ts';
+
+/** What a launcher must know before it waits. */
+export interface WaitingOptions {
+  readonly launcher: Launcher;
+  /** What is to run in the sandbox, and its arguments. */
+  readonly program: readonly string[];
+  readonly io: SpawnOptions['io'];
+  readonly mark: bigint;
+  /** Descriptors from `FIRST_FREE` on. */
+  readonly inherit: readonly (number | Uint8Array)[];
+  readonly deliverSignal?: SpawnOptions['deliverSignal'];
+}
+
+/** The descriptors every launcher finds open: a socket for the program, and one from which the arguments come. */
+export const PROGRAM_SOCKET = 3;
+export const ARGUMENTS = 4;
+export const FIRST_FREE = 5;
+
+/** As many as most views need, and some: a view that needs more gets a launcher of its own. */
+export const EMPTY_FILES_WHILE_WAITING = 8;
+
+/** A launcher that is loaded and waits to be told what sandbox to make: whoever wants one waits for the mounts alone. */
+export class WaitingLauncher implements AsyncDisposable {
+  readonly child: Child;
+  readonly #options: WaitingOptions;
+  readonly #ownEnds: { readonly args: number; readonly socket: number };
+  /** Open until the launcher has taken its order: another one can find it there. */
+  readonly #farEnds: { readonly args: number; readonly socket: number };
+  #isOrderKept = true;
+  #orderBytes = 0;
+  #state: 'waiting' | 'told' | 'over' = 'waiting';
+
+  constructor(options: WaitingOptions) {
+    const [[ownArgs, args], [ownSocket, socket]] = twoPairs();
+    this.#options = options;
+    this.#ownEnds = { args: ownArgs, socket: ownSocket };
+    this.#farEnds = { args, socket };
+    try {
+      this.child = this.#spawn(options);
+    } catch (error) {
+      this.#closeOwnEnds();
+      this.forgetOrder();
+      throw error;
+    }
+    void this.child.exited.then(() => this.#ended());
+  }
+
+  get alive(): boolean {
+    return this.#state === 'waiting';
+  }
+
+  /** Has it make the sandbox. Gives our end of the program's socket; whoever has it closes it. */
+  build(args: Buffer): number {
+    this.#state = 'told';
+    this.#orderBytes = args.length;
+    sendAll(this.#ownEnds.args, args);
+    return this.#ownEnds.socket;
+  }
+
+  /** Whether it has begun to read what it was told. An order for which the socket has no room is being read as it is sent. */
+  get hasTakenOrder(): boolean {
+    if (!this.#isOrderKept || this.#orderBytes > SOCKET_ROOM) return true;
+    return unreadBytes(this.#farEnds.args) !== this.#orderBytes;
+  }
+
+  /** Starts another launcher that finds the order of this one, which must have ended without taking it. */
+  spawnAnother(options: Pick<WaitingOptions, 'mark' | 'inherit' | 'deliverSignal'>): Child {
+    return this.#spawn({ ...this.#options, ...options });
+  }
+
+  /** From now on no other can have the order. */
+  forgetOrder(): void {
+    if (!this.#isOrderKept) return;
+    this.#isOrderKept = false;
+    closeSync(this.#farEnds.args);
+    closeSync(this.#farEnds.socket);
+  }
+
+  /** One that waits ends by itself when nothing comes any more, also where it may not be killed. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended();
+    await this.child[Symbol.asyncDispose]();
+  }
+
+  #spawn({ launcher, program, io, mark, inherit, deliverSignal }: WaitingOptions): Child {
+    return spawn({
+      argv: [launcher.path, '--args', String(ARGUMENTS), '--', ...program],
+      arg0: 'bwrap',
+      cwd: '/',
+      env: {},
+      io,
+      mark,
+      inherit: [this.#farEnds.socket, this.#farEnds.args, ...inherit],
+      deliverSignal,
+    });
+  }
+
+  #ended(): void {
+    if (this.#state === 'waiting') {
+      this.#closeOwnEnds();
+      this.forgetOrder();
+    }
+    this.#state = 'over';
+  }
+
+  #closeOwnEnds(): void {
+    closeSync(this.#ownEnds.args);
+    closeSync(this.#ownEnds.socket);
+  }
+}
+
+/** Both, or none. */
+function twoPairs(): [first: [number, number], second: [number, number]] {
+  const first = streamPair();
+  try {
+    return [first, streamPair()];
+  } catch (error) {
+    for (const end of first) closeSync(end);
+    throw error;
+  }
+}
+
+/** All of it, and the end. Whoever is gone by then tells so by its exit. */
+export function sendAll(socket: number, bytes: Buffer): void {
+  if (bytes.length > SOCKET_ROOM) {
+    write(socket, bytes, () => closeSync(socket)); // elsewhere, as it may have to wait for the reader
+    return;
+  }
+  try {
+    writeSync(socket, bytes);
+  } catch {
+    // as said
+  } finally {
+    closeSync(socket);
+  }
+}
+
+/** What a socket takes before anybody reads it. */
+export const SOCKET_ROOM = 64 * 1024;

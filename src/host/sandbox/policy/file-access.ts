@@ -1,0 +1,126 @@
+import { ExecError, type PathUri, type Sandbox } from '../../../protocol/index.ts';
+import { secretPaths } from '../../own/index.ts';
+import { type HelperLaunchers, type HelperView, type LaunchedHelper, planHelper } from '../launch/helper-launchers.ts';
+import { Refusal } from '../refusal.ts';
+import { Survey, type SurveyRecord } from '../view/survey.ts';
+import { hasFullRead, needsCwd, type Policy, resolvePolicy, workspaceRootsOf } from './resolution.ts';
+
+/** How a filesystem call under a sandbox is carried out. */
+export type FilePolicy =
+  | { readonly kind: 'direct' }
+  /** Directly, except for what resolves into procfs: there the server would show itself. */
+  | { readonly kind: 'guardedRead' }
+  /** By a helper inside the sandbox; calls with equal keys may share one. To be launched at once, or asked for again. */
+  | { readonly kind: 'helper'; readonly key: string; launch(launchers: HelperLaunchers): LaunchedHelper };
+
+export interface FilePolicyOptions {
+  readonly mode: 'read' | 'write';
+  /** What the call is about. */
+  readonly paths: readonly PathUri[];
+  /** The environment the server was started with. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The program that is to be a helper. */
+  readonly program: string;
+}
+
+interface Resolution {
+  readonly env: FilePolicyOptions['env'];
+  readonly secrets: readonly string[];
+  readonly policy: FilePolicy;
+  /** What the policy was made from; undefined when that is too much to ask again. */
+  readonly survey: SurveyRecord | undefined;
+}
+
+/** A client sends one sandbox with many calls, decoded once. */
+const resolutions = { read: new WeakMap<Sandbox, Resolution>(), write: new WeakMap<Sandbox, Resolution>() };
+
+/** What holds now, for answers about the disk are those of the moment; as long as they stay the same, so does the policy. */
+export function resolveFilePolicy(sandbox: Sandbox, options: FilePolicyOptions): FilePolicy {
+  const { mode, env } = options;
+  const known = resolutions[mode].get(sandbox);
+  const { paths: secrets } = secretPaths;
+  if (known?.env === env && known.secrets === secrets && known.survey?.holds()) return known.policy;
+  const survey = new Survey();
+  const resolved = policyOf(sandbox, env, survey);
+  const policy = filePolicyOf(resolved, options, survey);
+  if (policy.kind === 'helper') checkPlaces(sandbox, options.paths);
+  const repeatable = resolved.deniedGlobs.length === 0; // a search is no question
+  resolutions[mode].set(sandbox, { env, secrets, policy, survey: repeatable ? survey.record() : undefined });
+  return policy;
+}
+
+/** Refuses a profile that cannot be understood without the directory that its sandbox does not name. */
+export function requireCwd(sandbox: Sandbox): void {
+  if (sandbox.cwd ?? sandbox.policyContext?.cwd) return;
+  if (!needsCwd(sandbox)) return;
+  throw new ExecError('invalidParams', 'file system sandbox context with dynamic permissions requires cwd');
+}
+
+function policyOf(sandbox: Sandbox, env: FilePolicyOptions['env'], survey: Survey): Policy {
+  requireCwd(sandbox);
+  const cwd = sandbox.cwd ?? sandbox.policyContext?.cwd;
+  const roots = workspaceRootsOf(sandbox);
+  const native = roots.every(isNative) ? sandbox : { ...sandbox, workspaceRoots: roots.filter(isNative) };
+  return resolvePolicy(native, {
+    cwd: cwd ? () => nativePath(cwd) : undefined,
+    tmpdir: env.TMPDIR,
+    toNative: nativePath,
+    isDirectory: (path) => survey.isDirectory(path),
+  });
+}
+
+function filePolicyOf(policy: Policy, { mode, program }: FilePolicyOptions, survey: Survey): FilePolicy {
+  if (policy.unrestricted) return { kind: 'direct' };
+  if (mode === 'read' && hasFullRead(policy)) return { kind: 'guardedRead' };
+  const confined: Policy = { ...policy, network: 'restricted', minimal: policy.minimal || !hasFullRead(policy) };
+  const view = planHelper(confined, survey);
+  return {
+    kind: 'helper',
+    key: JSON.stringify([confined, identify(view, survey)]),
+    launch: (launchers) => launchers.launch(program, view),
+  };
+}
+
+/** A helper that was started before a directory was replaced, or before something to be protected appeared, has another. */
+function identify(view: HelperView, survey: Survey): readonly unknown[] {
+  if (view instanceof Refusal) return [view.message];
+  const { args, refused } = view;
+  return [refused, ...args.map((arg, at) => (isBind(args[at - 1]) ? [arg, survey.look(arg)?.identity] : arg))];
+}
+
+const isBind = (option: string | undefined): boolean => /^--(ro-)?bind(-try)?$/.test(option ?? '');
+
+/**
+ * A helper works in the directories that its sandbox names: they must be of this host, whatever the entries ask for. If the
+ * paths of the call are not, the reference names them first.
+ */
+function checkPlaces(sandbox: Sandbox, paths: readonly PathUri[]): void {
+  for (const path of paths) path.toNative();
+  (sandbox.cwd ?? sandbox.policyContext?.cwd)?.toNative();
+  try {
+    for (const root of workspaceRootsOf(sandbox)) root.toNative();
+  } catch (error) {
+    const reason = (error as Error).message;
+    const text = `file system sandbox workspace root is not native to this exec-server host: ${reason}`;
+    throw new ExecError('invalidRequest', text);
+  }
+}
+
+function isNative(uri: PathUri): boolean {
+  try {
+    uri.toNative();
+    return true;
+  } catch {
+    return false; // of another host
+  }
+}
+
+function nativePath(uri: PathUri): string {
+  try {
+    const path = uri.toNative();
+    if (typeof path === 'string') return path;
+  } catch (error) {
+    throw new ExecError('invalidRequest', `invalid sandbox permission path URI: ${(error as Error).message}`);
+  }
+  throw new ExecError('invalidRequest', `invalid sandbox permission path URI: ${uri} is no UTF-8`);
+}

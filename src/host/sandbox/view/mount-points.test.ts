@@ -1,0 +1,84 @@
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, truncateSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { pathText } from '../../os/index.ts';
+import { MountPoints } from './mount-points.ts';
+
+describe('mount points', () => {
+  let folder: string;
+  let point: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'exec-server-points-'));
+    point = join(folder, '.codex');
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('go with the last sandbox that uses them', () => {
+    const points = new MountPoints();
+    const first = points.claim([point]);
+    const second = points.claim([point]);
+    first[Symbol.dispose]();
+    first[Symbol.dispose]();
+    expect(existsSync(point)).toBe(true);
+    second[Symbol.dispose]();
+    expect(existsSync(point)).toBe(false);
+  });
+
+  it('may be files', () => {
+    const file = join(folder, 'file');
+    const claim = new MountPoints().claim([file]);
+    expect(lstatSync(file).isFile()).toBe(true);
+    claim[Symbol.dispose]();
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('go also where names are no UTF-8', () => {
+    const bytes = Buffer.concat([Buffer.from(`${folder}/`), Buffer.of(0xff), Buffer.from('/.codex')]);
+    mkdirSync(bytes.subarray(0, -'/.codex'.length));
+    const claim = new MountPoints().claim([pathText(bytes)]);
+    expect(existsSync(bytes)).toBe(true);
+    claim[Symbol.dispose]();
+    expect(existsSync(bytes)).toBe(false);
+  });
+
+  it('stay when something has come to be in them', () => {
+    const claim = new MountPoints().claim([point, join(folder, 'file')]);
+    mkdirSync(join(point, 'x'), { recursive: true });
+    truncateSync(join(folder, 'file'), 1);
+    claim[Symbol.dispose]();
+    expect([existsSync(point), existsSync(join(folder, 'file'))]).toEqual([true, true]);
+  });
+
+  it('go when another server took theirs away, and ours came in its place', () => {
+    mkdirSync(point);
+    const points = new MountPoints();
+    const first = points.claim([point]);
+    const another = join(folder, 'another');
+    mkdirSync(another);
+    renameSync(another, point);
+    const second = points.claim([point]);
+    first[Symbol.dispose]();
+    expect(existsSync(point)).toBe(true);
+    second[Symbol.dispose]();
+    expect(existsSync(point)).toBe(false);
+  });
+
+  it('stay while another server has something mounted on them', () => {
+    const [one, other] = [new MountPoints(), new MountPoints()];
+    const first = one.claim([point]);
+    const second = other.claim([point]);
+    first[Symbol.dispose]();
+    one.removeStuck();
+    expect(existsSync(point)).toBe(true);
+    second[Symbol.dispose]();
+    one.removeStuck();
+    expect(existsSync(point)).toBe(false);
+  });
+
+  it('are left alone when they were there before', () => {
+    mkdirSync(point);
+    new MountPoints().claim([point])[Symbol.dispose]();
+    expect(existsSync(point)).toBe(true);
+  });
+});

@@ -1,0 +1,91 @@
+import { look } from './disk.ts';
+import type { MountJournal } from './mount-journal.ts';
+import { identityOf, isRemoved, keepMountPoint, releaseMountPoint } from './mount-point.ts';
+import { isProtectedName } from './plan.ts';
+
+interface Use {
+  count: number;
+  /** What was there before the first of us; nothing if it was missing. */
+  readonly before: string | undefined;
+  /** Keeps other servers from taking it away. */
+  kept?: number | undefined;
+}
+
+/**
+ * The mount points on the disk for what is missing there. Sandboxes that run at the same time share them; the last one to end
+ * takes them away again, unless something has come to be in them. What cannot be taken away then, because the directory around it
+ * was made unwritable meanwhile or a sandbox of another server uses it, is tried again until it can.
+ */
+export class MountPoints {
+  readonly #uses = new Map<string, Use>();
+  /** Left where nothing can be removed for now, with the identity they had. */
+  readonly #stuck = new Map<string, string>();
+  readonly #journal: MountJournal | undefined;
+  #retry: NodeJS.Timeout | undefined;
+
+  constructor(journal?: MountJournal) {
+    this.#journal = journal;
+  }
+
+  /** Counts a sandbox in. */
+  claim(paths: readonly string[]): Disposable {
+    const fresh = paths.filter((path) => !this.#uses.has(path));
+    for (const path of fresh) this.#uses.set(path, { count: 0, before: this.#foundAt(path) });
+    for (const path of paths) this.#uses.get(path)!.count++;
+    const missing = fresh.filter((path) => this.#uses.get(path)!.before === undefined);
+    if (missing.length > 0) this.#journal?.add(missing);
+    for (const path of fresh) {
+      const kind = isProtectedName(path) ? 'directory' : 'file';
+      this.#uses.get(path)!.kept = keepMountPoint(path, kind, missing.includes(path));
+    }
+    let held = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (!held) return;
+        held = false;
+        for (const path of paths) this.#letGo(path);
+        this.removeStuck();
+      },
+    };
+  }
+
+  /** Tries again to take away what could not be. */
+  removeStuck(): void {
+    for (const [path, identity] of this.#stuck) {
+      const found = look(path);
+      if (!found || identityOf(found) !== identity || isRemoved(path, found)) this.#stuck.delete(path);
+    }
+    while (this.#stuck.size > MOST_STUCK) this.#stuck.delete(this.#stuck.keys().next().value!);
+    if (this.#stuck.size === 0) this.#retry = void clearInterval(this.#retry);
+    else this.#retry ??= setInterval(() => this.removeStuck(), RETRY_MS).unref();
+    if (this.#uses.size === 0 && this.#stuck.size === 0) this.#journal?.clear();
+  }
+
+  /** What is at a path that is not ours. */
+  #foundAt(path: string): string | undefined {
+    const found = look(path);
+    const identity = found && identityOf(found);
+    if (identity === undefined || this.#stuck.get(path) !== identity) return identity;
+    this.#stuck.delete(path);
+    return undefined;
+  }
+
+  /**
+   * What was there before us is left alone. It may have been the mount point of another server, which has taken it
+   * away before our sandbox was built: what is there now is then another one, and ours.
+   */
+  #letGo(path: string): void {
+    const use = this.#uses.get(path)!;
+    use.count--;
+    if (use.count > 0) return;
+    this.#uses.delete(path);
+    const found = look(path);
+    const identity = found && identityOf(found);
+    if (identity === undefined || use.before === identity) releaseMountPoint(use.kept);
+    else if (!isRemoved(path, found!, use.kept)) this.#stuck.set(path, identity);
+  }
+}
+
+/** The journal knows the others. */
+const MOST_STUCK = 1024;
+const RETRY_MS = 5000;
