@@ -1,8 +1,8 @@
 export { type StdioConnectOptions, stdio } from './connect-stdio.ts';
-export { ConnectionRefused, type WebSocketConnectOptions, webSocket } from './connect-websocket.ts';
-export { Delivery } from './delivery.ts';
 export { memoryLinkPair } from './memory-link.ts';
 export { StdioLink } from './stdio-link.ts';
-export { splitTokenUrl } from './token-url.ts';
-export { Vigil } from './vigil.ts';
-export { WebSocketLink, type WebSocketLinkOptions } from './websocket-link.ts';
+export { ConnectionRefused, type WebSocketConnectOptions, webSocket } from './websocket/connect-websocket.ts';
+export { Delivery } from './websocket/delivery.ts';
+export { splitTokenUrl } from './websocket/token-url.ts';
+export { Vigil } from './websocket/vigil.ts';
+export { WebSocketLink, type WebSocketLinkOptions } from './websocket/websocket-link.ts';

@@ -5,7 +5,7 @@ import {
   type ExecServerClientConnectOptions,
   type RemoteProcess,
 } from '../../src/client/index.ts';
-import { webSocket } from '../../src/link/connect-websocket.ts';
+import { webSocket } from '../../src/link/websocket/connect-websocket.ts';
 import { CuttableProxy } from './cuttable-proxy.ts';
 
 export interface ListeningServer extends AsyncDisposable {

@@ -1,4 +1,4 @@
-import type { ByteHandling } from '../../src/link/frame-gatherer.ts';
+import type { ByteHandling } from '../../src/link/websocket/frame-gatherer.ts';
 
 /** Takes the mask off a WebSocket frame, or puts it on, a byte at a time. */
 export const unmask: ByteHandling['unmask'] = (source, key, target, offset, length) => {

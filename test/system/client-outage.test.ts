@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { ExecServerClient } from '../../src/client/index.ts';
 import { stdio } from '../../src/link/connect-stdio.ts';
-import { webSocket } from '../../src/link/connect-websocket.ts';
+import { webSocket } from '../../src/link/websocket/connect-websocket.ts';
 import { connect, env, text } from '../support/client-specification.ts';
 import { CuttableProxy } from '../support/cuttable-proxy.ts';
 import { serverProgram, startServer } from '../support/server.ts';

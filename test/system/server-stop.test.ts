@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ExecServerClient } from '../../src/client/index.ts';
-import { webSocket } from '../../src/link/connect-websocket.ts';
+import { webSocket } from '../../src/link/websocket/connect-websocket.ts';
 import { StdioServer } from '../support/command.ts';
 import { serverProgram, startServer } from '../support/server.ts';
 import { connect, connectBare } from '../support/wire-client.ts';

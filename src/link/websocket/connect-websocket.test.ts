@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { WebSocketServer } from 'ws';
-import { Scope } from '../base/index.ts';
+import { Scope } from '../../base/index.ts';
 import { webSocket } from './connect-websocket.ts';
 
 const never = new AbortController().signal;

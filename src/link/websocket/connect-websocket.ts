@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { SecureContext } from 'node:tls';
 import { WebSocket } from 'ws';
-import { encodeUtf8 } from '../base/index.ts';
-import { limits } from '../protocol/index.ts';
-import type { Link } from '../rpc/index.ts';
+import { encodeUtf8 } from '../../base/index.ts';
+import { limits } from '../../protocol/index.ts';
+import type { Link } from '../../rpc/index.ts';
 import { splitTokenUrl } from './token-url.ts';
 import { WebSocketLink } from './websocket-link.ts';
 

@@ -3,9 +3,9 @@ import type { AddressInfo, Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { byteHandling } from '../../test/support/unmask.ts';
-import { deferred, Scope } from '../base/index.ts';
-import { sendNow } from '../host/os/index.ts';
+import { byteHandling } from '../../../test/support/unmask.ts';
+import { deferred, Scope } from '../../base/index.ts';
+import { sendNow } from '../../host/os/index.ts';
 import { Vigil } from './vigil.ts';
 import { WebSocketLink } from './websocket-link.ts';
 

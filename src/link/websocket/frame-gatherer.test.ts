@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { frameReceiver } from '../../test/support/frame-receiver.ts';
-import { socketPair } from '../../test/support/socket-pair.ts';
-import { byteHandling, unmask } from '../../test/support/unmask.ts';
+import { frameReceiver } from '../../../test/support/frame-receiver.ts';
+import { socketPair } from '../../../test/support/socket-pair.ts';
+import { byteHandling, unmask } from '../../../test/support/unmask.ts';
 import { FrameGatherer, gatherFrames } from './frame-gatherer.ts';
 
 interface Frame {

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
-import { Changes, deferred } from '../base/index.ts';
-import { limits } from '../protocol/index.ts';
-import type { Farewell, Link, Receiver } from '../rpc/index.ts';
+import { Changes, deferred } from '../../base/index.ts';
+import { limits } from '../../protocol/index.ts';
+import type { Farewell, Link, Receiver } from '../../rpc/index.ts';
 import { Delivery } from './delivery.ts';
 import { type ByteHandling, gatherFrames } from './frame-gatherer.ts';
 import { FrameWriter, type SendNow } from './frame-writer.ts';

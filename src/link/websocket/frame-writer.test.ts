@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { frameReceiver } from '../../test/support/frame-receiver.ts';
+import { frameReceiver } from '../../../test/support/frame-receiver.ts';
 import { FrameWriter, type SendNow } from './frame-writer.ts';
 
 /** What a WebSocket client makes of the bytes a writer sent. */
