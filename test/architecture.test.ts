@@ -40,8 +40,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   client: ['base', 'protocol', 'rpc'],
   relay: ['base', 'rpc'],
-  remote: ['base', 'protocol', 'rpc', 'link', 'host/os', 'host/own', 'host/http', 'server', 'client', 'relay'],
-  rendezvous: ['base', 'link', 'host/os', 'host/peers', 'host/http', 'relay'],
+  'relay/remote': ['base', 'protocol', 'rpc', 'link', 'host/os', 'host/own', 'host/http', 'server', 'client', 'relay'],
+  'relay/rendezvous': ['base', 'link', 'host/os', 'host/peers', 'host/http', 'relay'],
   rules: ['base'],
   approval: ['base', 'protocol', 'rules'],
   patch: ['base', 'protocol', 'host/files'], // files for the interface its changes go through
@@ -65,8 +65,8 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   server: ['ws', 'jose'],
   'host/environment': ['smol-toml'],
   relay: ['@noble/post-quantum/ml-kem.js'],
-  remote: ['ws', 'undici'],
-  rendezvous: ['ws', 'jose', '@nats-io/transport-node', '@nats-io/jetstream', '@nats-io/kv'],
+  'relay/remote': ['ws', 'undici'],
+  'relay/rendezvous': ['ws', 'jose', '@nats-io/transport-node', '@nats-io/jetstream', '@nats-io/kv'],
   mcp: [
     ...['@modelcontextprotocol/server', '@modelcontextprotocol/server/stdio', '@modelcontextprotocol/node', 'zod/mini'],
   ],
@@ -271,7 +271,7 @@ describe('the package', () => {
     const entrances = {
       ...{ './protocol': 'protocol', './client': 'client', './link': 'link', './server': 'server' },
       ...{ './unified-exec': 'unified-exec', './approval': 'approval', './rules': 'rules' },
-      './remote': 'remote',
+      './remote': 'relay/remote',
     };
 
     expect(Object.keys(manifest.exports)).toEqual(Object.keys(entrances));

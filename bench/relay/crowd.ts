@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { WebSocket } from 'ws';
 import { Scope } from '../../src/base/index.ts';
 import { decodeFrame, encodeFrame, type RelayBody } from '../../src/relay/index.ts';
-import { freshTokens } from '../../src/rendezvous/index.ts';
+import { freshTokens } from '../../src/relay/rendezvous/index.ts';
 import { Background } from '../../test/support/remote-programs.ts';
 import { RegistryCaller } from '../../test/system/rendezvous-fixture.ts';
 import { ProcessTree } from '../process-tree.ts';

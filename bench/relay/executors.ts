@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import type { Scope } from '../../src/base/index.ts';
 import { ExecServerClient } from '../../src/client/index.ts';
 import { webSocket } from '../../src/link/index.ts';
-import { bearerToken, viaRegistry } from '../../src/remote/index.ts';
+import { bearerToken, viaRegistry } from '../../src/relay/remote/index.ts';
 import { referenceBinary } from '../../test/support/reference.ts';
 import { Background } from '../../test/support/remote-programs.ts';
 

@@ -42,7 +42,7 @@ export async function chosenConnector(values: ServerValues): Promise<Connector |
   if (remote !== undefined) return await connectorThrough(remote, environmentId!, tokenFile);
   if (connect === undefined) return undefined;
   if (!/[?&]role=harness\b/.test(connect)) return connectorTo(connect, tokenFile);
-  return (await import('../remote/index.ts')).viaPlainRelay(connect); // what a rendezvous of the older kind gives out
+  return (await import('../relay/remote/index.ts')).viaPlainRelay(connect); // what a rendezvous of the older kind gives out
 }
 
 function connectorTo(address: string, tokenFile: string | undefined): Connector {
@@ -79,7 +79,7 @@ async function connectorThrough(
   if (!token) {
     throw new UsageError('--remote needs a token: set CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN or use --token-file');
   }
-  const { bearerToken, parseEnvironmentId, parseRegistryUrl, viaRegistry } = await import('../remote/index.ts');
+  const { bearerToken, parseEnvironmentId, parseRegistryUrl, viaRegistry } = await import('../relay/remote/index.ts');
   readFlag(() => parseRegistryUrl(registryUrl));
   readFlag(() => parseEnvironmentId(environmentId));
   const credentials = bearerToken(token, process.env.CODEX_EXEC_SERVER_NOISE_CHATGPT_ACCOUNT_ID);

@@ -9,7 +9,7 @@ import {
   runDirectEnvironment,
   runPlainEnvironment,
   runRemoteEnvironment,
-} from '../remote/index.ts';
+} from '../relay/remote/index.ts';
 import type { Link } from '../rpc/index.ts';
 import { type ExecServerConfig, openConnectionPoint } from '../server/index.ts';
 import { optimizeSooner } from './optimizer.ts';

@@ -8,7 +8,7 @@ import {
   ExecutorCredentials,
   findAwsAccess,
   signInState,
-} from '../remote/index.ts';
+} from '../relay/remote/index.ts';
 import { readToken } from './connect-options.ts';
 import type { RemoteValues } from './remote-options.ts';
 

@@ -12,7 +12,7 @@ import {
   RendezvousService,
   SigningKeys,
   type TokenVerifier,
-} from '../rendezvous/index.ts';
+} from '../relay/rendezvous/index.ts';
 import { describeOptions, parseOptions, type Values } from './arguments.ts';
 import { handleFaults } from './faults.ts';
 import { onHangup } from './hangup.ts';
@@ -253,7 +253,7 @@ async function verifierOf(
     return tokens!.verifier;
   }
   // Only services with this kind of token pay for loading it.
-  const { anyOf, JwtVerifier } = await import('../rendezvous/jwt-verifier.ts');
+  const { anyOf, JwtVerifier } = await import('../relay/rendezvous/trust/jwt-verifier.ts');
   const jwt = fromFile(
     path,
     (text) =>

@@ -1,10 +1,25 @@
-export { type Clock, systemClock } from './clock.ts';
+export { type Clock, systemClock } from './stream/clock.ts';
 export {
   type EnvironmentLimits,
   EnvironmentStreams,
   type EnvironmentStreamsOptions,
   type StreamFacts,
-} from './environment-streams.ts';
+} from './stream/environment-streams.ts';
+export { type HandshakeContext, InitiatorHandshake, ResponderHandshake, type Session } from './stream/handshake.ts';
+export { type HarnessStreamOptions, openHarnessStream } from './stream/harness-stream.ts';
+export {
+  generateRelayKeys,
+  keyFingerprint,
+  type PublicKeyObject,
+  parsePublicKeyObject,
+  publicKeyObject,
+  type RelayKeys,
+} from './stream/keys.ts';
+export {
+  openPlainHarnessStream,
+  type PlainEnvironmentOptions,
+  PlainEnvironmentStreams,
+} from './stream/plain-streams.ts';
 export {
   type DecodeOptions,
   decodeFrame,
@@ -13,17 +28,6 @@ export {
   type RelayBody,
   type RelayFrame,
   readEnvelope,
-} from './frame.ts';
-export { type FrameReceiver, type FrameTransport, frameLength, type SealedFrame } from './frame-transport.ts';
-export { type HandshakeContext, InitiatorHandshake, ResponderHandshake, type Session } from './handshake.ts';
-export { type HarnessStreamOptions, openHarnessStream } from './harness-stream.ts';
-export {
-  generateRelayKeys,
-  keyFingerprint,
-  type PublicKeyObject,
-  parsePublicKeyObject,
-  publicKeyObject,
-  type RelayKeys,
-} from './keys.ts';
-export { openPlainHarnessStream, type PlainEnvironmentOptions, PlainEnvironmentStreams } from './plain-streams.ts';
-export { RelayError } from './relay-error.ts';
+} from './wire/frame.ts';
+export { type FrameReceiver, type FrameTransport, frameLength, type SealedFrame } from './wire/frame-transport.ts';
+export { RelayError } from './wire/relay-error.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Scope } from '../../src/base/index.ts';
 import { ExecServerClient } from '../../src/client/index.ts';
-import { bearerToken, viaRegistry } from '../../src/remote/index.ts';
+import { bearerToken, viaRegistry } from '../../src/relay/remote/index.ts';
 import { CuttableProxy } from '../support/cuttable-proxy.ts';
 import { numbersTo, sha256 } from '../support/digest.ts';
 import { referenceBinary } from '../support/reference.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Scope } from '../../src/base/index.ts';
-import { runPlainEnvironment } from '../../src/remote/index.ts';
+import { runPlainEnvironment } from '../../src/relay/remote/index.ts';
 import { runCommand } from '../support/command.ts';
 import { referenceBinary } from '../support/reference.ts';
 import { TestEnvironment } from '../support/remote-fixture.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { decodeFrame } from '../../src/relay/index.ts';
-import { NoiseStream, type NoiseStreamOptions } from '../../src/relay/noise-stream.ts';
-import { RecordOpener, RecordSealer } from '../../src/relay/record-cipher.ts';
+import { NoiseStream, type NoiseStreamOptions } from '../../src/relay/stream/noise-stream.ts';
+import { RecordOpener, RecordSealer } from '../../src/relay/stream/record-cipher.ts';
 import { FakeClock, settled } from './fake-clock.ts';
 import { HostileNetwork, type Misdeed } from './hostile-network.ts';
 import { type MemoryTransport, transportPair } from './memory-transport.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { KeySeed } from '../../src/relay/keys.ts';
+import type { KeySeed } from '../../src/relay/stream/keys.ts';
 
 /** Secrets, messages and records of a handshake whose outcome is known. */
 export interface HandshakeVector {

@@ -7,7 +7,7 @@ import {
   type RemoteExecServerConnectArgs,
   runRemoteEnvironment,
   viaRegistry,
-} from '../../src/remote/index.ts';
+} from '../../src/relay/remote/index.ts';
 import { openConnectionPoint } from '../../src/server/index.ts';
 import type { ScriptedRegistry } from './scripted-registry.ts';
 

@@ -1,8 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Scope } from '../../src/base/index.ts';
 import { ExecServerClient } from '../../src/client/index.ts';
-import { bearerToken, type Clock, type RemoteExecServerConnectArgs, viaRegistry } from '../../src/remote/index.ts';
-import type { RendezvousLimits } from '../../src/rendezvous/index.ts';
+import {
+  bearerToken,
+  type Clock,
+  type RemoteExecServerConnectArgs,
+  viaRegistry,
+} from '../../src/relay/remote/index.ts';
+import type { RendezvousLimits } from '../../src/relay/rendezvous/index.ts';
 import { sha256 } from '../support/digest.ts';
 import { FrameProxy } from '../support/frame-proxy.ts';
 import { TestEnvironment } from '../support/remote-fixture.ts';

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { Scope, silentLogger } from '../../src/base/index.ts';
-import { runDirectEnvironment } from '../../src/remote/index.ts';
+import { runDirectEnvironment } from '../../src/relay/remote/index.ts';
 import { openConnectionPoint } from '../../src/server/index.ts';
 import { ImpatientClock } from '../support/remote-fixture.ts';
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { encodeFrame } from '../../src/relay/index.ts';
-import type { Clock } from '../../src/remote/index.ts';
+import type { Clock } from '../../src/relay/remote/index.ts';
 import { connectHarness, TestEnvironment } from '../support/remote-fixture.ts';
 import { type RegistryAnswer, ScriptedRegistry } from '../support/scripted-registry.ts';
 

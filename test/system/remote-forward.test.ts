@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RemoteFileSystem } from '../../src/client/index.ts';
 import { PathUri } from '../../src/protocol/index.ts';
-import { forwardTo } from '../../src/remote/index.ts';
+import { forwardTo } from '../../src/relay/remote/index.ts';
 import { connectHarness, ImpatientClock, recordingLogger, TestEnvironment } from '../support/remote-fixture.ts';
 import { ScriptedRegistry } from '../support/scripted-registry.ts';
 import { startServer } from '../support/server.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ExecServerClient } from '../../src/client/index.ts';
 import { generateRelayKeys, publicKeyObject } from '../../src/relay/index.ts';
-import { bearerToken, viaRegistry } from '../../src/remote/index.ts';
+import { bearerToken, viaRegistry } from '../../src/relay/remote/index.ts';
 import { connectHarness, ImpatientClock, TestEnvironment } from '../support/remote-fixture.ts';
 import { type RegistryAnswer, ScriptedRegistry } from '../support/scripted-registry.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ExecServerClient } from '../../src/client/index.ts';
-import { runPlainEnvironment, viaPlainRelay } from '../../src/remote/index.ts';
+import { runPlainEnvironment, viaPlainRelay } from '../../src/relay/remote/index.ts';
 import { runCommand } from '../support/command.ts';
 import { TestEnvironment } from '../support/remote-fixture.ts';
 import { Background } from '../support/remote-programs.ts';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Scope } from '../../src/base/index.ts';
-import { freshTokens, type RendezvousLimits, SigningKeys } from '../../src/rendezvous/index.ts';
+import { freshTokens, type RendezvousLimits, SigningKeys } from '../../src/relay/rendezvous/index.ts';
 import { serverProgram } from '../support/server.ts';
 import { RegistryCaller, startRendezvous } from './rendezvous-fixture.ts';
 

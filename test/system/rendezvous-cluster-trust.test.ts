@@ -5,7 +5,7 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
 import { connect, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { environmentToken } from '../../src/rendezvous/identifiers.ts';
+import { environmentToken } from '../../src/relay/rendezvous/api/identifiers.ts';
 import { NatsServers, Nodes } from './rendezvous-cluster-fixture.ts';
 import { establish, type RegistryCaller, randomKey } from './rendezvous-fixture.ts';
 

@@ -10,7 +10,7 @@ import {
   type RendezvousOptions,
   RendezvousService,
   SigningKeys,
-} from '../../src/rendezvous/index.ts';
+} from '../../src/relay/rendezvous/index.ts';
 
 export interface Answer {
   readonly status: number;

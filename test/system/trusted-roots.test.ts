@@ -6,7 +6,7 @@ import { type AddressInfo, connect as connectPlain } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { agentIdentity } from '../../src/remote/index.ts';
+import { agentIdentity } from '../../src/relay/remote/index.ts';
 import { runCommand } from '../support/command.ts';
 import { ForwardProxy } from '../support/forward-proxy.ts';
 import { HttpUpstream } from '../support/http-upstream.ts';

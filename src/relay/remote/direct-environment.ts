@@ -1,0 +1,102 @@
+import type { Logger } from '../../base/index.ts';
+import { WebSocketLink } from '../../link/index.ts';
+import { limits } from '../../protocol/index.ts';
+import type { Link } from '../../rpc/index.ts';
+import { type AwsCredentials, type AwsScope, signRequest } from './aws-signature.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { ConnectionKeeper, type Registered } from './connection-keeper.ts';
+import { openWebSocket } from './open-websocket.ts';
+import { RegistryError } from './registry-error.ts';
+import { type Answer, postJson } from './registry-request.ts';
+import { isOnThisMachine, parseEnvironmentId, parseRegistryUrl, requireEncryption } from './registry-url.ts';
+
+export interface DirectEnvironmentConfig {
+  /** Base URL of the registry. */
+  readonly registryUrl: string;
+  readonly environmentId: string;
+  /** Signs every request with AWS Signature Version 4. */
+  readonly aws: { readonly credentials: AwsCredentials; readonly scope: AwsScope };
+  /** Takes the link of every connection. */
+  readonly accept: (link: Link) => void;
+  readonly registerTimeoutMs?: number | undefined;
+  readonly onRegistered?: (() => void) | undefined;
+  readonly log: Logger;
+  readonly clock?: Clock;
+}
+
+const TRANSPORT = 'direct_jsonrpc_v1';
+
+/**
+ * Serves over a websocket of its own, without a rendezvous, until the signal aborts. Nothing but TLS protects what is
+ * said there, so it is for a registry that may read along.
+ */
+export async function runDirectEnvironment(config: DirectEnvironmentConfig, signal: AbortSignal): Promise<void> {
+  const { registerTimeoutMs, onRegistered, clock = systemClock } = config;
+  const environmentId = parseEnvironmentId(config.environmentId);
+  const registry = parseRegistryUrl(config.registryUrl);
+  requireEncryption(registry);
+  const address = new URL(`${registry.href.replace(/\/+$/, '')}/cloud/environment/${environmentId}/direct/register`);
+  const log = config.log.with({ environmentId });
+  const register = async (stop: AbortSignal): Promise<Registered> => {
+    const body = JSON.stringify({ transport: TRANSPORT });
+    const plain = { 'content-type': 'application/json' };
+    const { credentials, scope } = config.aws;
+    const signed = signRequest({ method: 'POST', url: address, headers: plain, body }, credentials, scope);
+    const answer = await postJson(address, { ...plain, ...signed }, body, stop);
+    return new DirectRegistration(websocketIn(answer, environmentId), config, log);
+  };
+  await new ConnectionKeeper({ register, registerTimeoutMs, onRegistered, clock, log }).run(signal);
+}
+
+function websocketIn(answer: Answer, environmentId: string): URL {
+  const { environment_id: id, registration_id: registrationId, transport, url } = answer;
+  if (id !== environmentId) throw mismatch('a different environment id');
+  if (transport !== TRANSPORT) throw mismatch('an unsupported transport');
+  if (typeof registrationId !== 'string' || typeof url !== 'string' || !URL.canParse(url)) {
+    throw mismatch('incomplete direct connection data');
+  }
+  const address = new URL(url);
+  if (address.protocol === 'wss:' || (address.protocol === 'ws:' && isOnThisMachine(address))) return address;
+  throw mismatch('a direct connection without TLS');
+}
+
+function mismatch(what: string): RegistryError {
+  return new RegistryError(`environment registry returned ${what}`, { status: 200 });
+}
+
+class DirectRegistration implements Registered {
+  readonly isLasting = true;
+  readonly #url: URL;
+  readonly #config: DirectEnvironmentConfig;
+  readonly #log: Logger;
+
+  constructor(url: URL, config: DirectEnvironmentConfig, log: Logger) {
+    this.#url = url;
+    this.#config = config;
+    this.#log = log;
+  }
+
+  async connect(signal: AbortSignal): Promise<void> {
+    const { aws, accept } = this.#config;
+    const headers = signRequest({ method: 'GET', url: this.#url }, aws.credentials, aws.scope);
+    const options = { headers, maxPayload: limits.messageBytes };
+    const link = await openWebSocket(
+      this.#url.href,
+      options,
+      (ws) => {
+        const opened = new WebSocketLink(ws, { peer: this.#url.host, pingIntervalMs: limits.pingIntervalMs });
+        accept(opened);
+        return opened;
+      },
+      signal,
+    );
+    const stop = (): void => link.close();
+    signal.addEventListener('abort', stop);
+    this.#log.info('rendezvous.connected');
+    await link.closed;
+    signal.removeEventListener('abort', stop);
+    this.#log.info('rendezvous.disconnected');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+}

@@ -1,0 +1,13 @@
+export { agentIdentity } from './agent-identity.ts';
+export { type AwsAccess, findAwsAccess } from './aws-profile.ts';
+export type { Clock } from './clock.ts';
+export { apiKey, bearerToken, type Credentials } from './credentials.ts';
+export { type DirectEnvironmentConfig, runDirectEnvironment } from './direct-environment.ts';
+export { type RemoteEnvironmentConfig, runRemoteEnvironment } from './environment.ts';
+export { ExecutorCredentials } from './executor-credential.ts';
+export { forwardTo } from './forward.ts';
+export { runPlainEnvironment, viaPlainRelay } from './plain-relay.ts';
+export { RegistryError } from './registry-error.ts';
+export { parseEnvironmentId, parseRegistryUrl } from './registry-url.ts';
+export { signInState } from './sign-in-state.ts';
+export { type RemoteExecServerConnectArgs, viaRegistry } from './via-registry.ts';

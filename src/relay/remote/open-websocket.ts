@@ -1,0 +1,86 @@
+import { isIP, type Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import { WebSocket } from 'ws';
+import { Deadline } from '../../base/index.ts';
+import { environmentProxy, trustedRoots, tunnelTo } from '../../host/http/index.ts';
+
+export interface OpenWebSocketOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly maxPayload: number;
+}
+
+/** The other side answered, but not with a websocket. */
+export class UpgradeRefused extends Error {
+  override readonly name = 'UpgradeRefused';
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`rendezvous refused the websocket with status ${status}`);
+    this.status = status;
+  }
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/**
+ * Opens a websocket and has it taken, with the socket below it, before anything is read from it: messages may come along
+ * with the answer. The address can be a secret, so no error shows it.
+ */
+export async function openWebSocket<T>(
+  url: string,
+  options: OpenWebSocketOptions,
+  take: (ws: WebSocket, socket: Socket) => T,
+  signal: AbortSignal,
+): Promise<T> {
+  const tls = url.startsWith('wss:') ? { secureContext: trustedRoots() } : {};
+  const tunnel = await tunnelFor(new URL(url), tls, signal);
+  return await new Promise((resolve, reject) => {
+    const ws = new WebSocket(url, {
+      perMessageDeflate: false,
+      handshakeTimeout: CONNECT_TIMEOUT_MS,
+      maxPayload: options.maxPayload,
+      headers: { ...options.headers },
+      ...tls,
+      ...tunnel,
+    });
+    const stop = (): void => ws.terminate();
+    const settled = (): void => signal.removeEventListener('abort', stop);
+    signal.addEventListener('abort', stop);
+    let socket: Socket;
+    ws.once('upgrade', (response) => {
+      socket = response.socket;
+      socket.setNoDelay(true);
+    });
+    ws.once('unexpected-response', (request, response) => {
+      settled();
+      request.destroy();
+      reject(new UpgradeRefused(response.statusCode ?? 0));
+    });
+    ws.once('open', () => {
+      settled();
+      resolve(take(ws, socket));
+    });
+    ws.on('error', (error) => {
+      settled();
+      reject(signal.aborted ? signal.reason : new Error(`cannot connect to the rendezvous: ${error.message}`));
+    });
+    if (signal.aborted) stop();
+  });
+}
+
+/** The way through the proxy that the environment names, if it names one, as an option of a websocket. */
+async function tunnelFor(address: URL, tls: { readonly secureContext?: SecureContext }, signal: AbortSignal) {
+  const proxy = environmentProxy(address);
+  if (!proxy) return {};
+  using deadline = new Deadline(CONNECT_TIMEOUT_MS, signal);
+  try {
+    const socket = await tunnelTo(address, proxy, deadline.signal);
+    const { connect } = process.getBuiltinModule('node:tls');
+    const host = address.hostname;
+    const name = isIP(host.replace(/^\[(.*)\]$/, '$1')) === 0 ? { servername: host } : { host };
+    return { createConnection: () => (tls.secureContext ? connect({ socket, ...name, ...tls }) : socket) };
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw new Error(`cannot connect to the rendezvous through the proxy ${proxy.host}: ${(error as Error).message}`);
+  }
+}

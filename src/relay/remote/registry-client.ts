@@ -1,0 +1,120 @@
+import { type PublicKeyObject, parsePublicKeyObject } from '../index.ts';
+import type { Credentials } from './credentials.ts';
+import { RegistryError } from './registry-error.ts';
+import { type Answer, postJson, postSecret } from './registry-request.ts';
+
+/** What an environment gets for registering. */
+export interface Registration {
+  /** Where its websocket goes. */
+  readonly url: string;
+  readonly registrationId: string;
+}
+
+/** What a harness gets for one connection. */
+export interface ConnectionBundle extends Registration {
+  readonly executorKey: PublicKeyObject;
+  /** Shown to the environment, which has the registry confirm it. */
+  readonly authorization: string;
+}
+
+/** What a harness shows to an environment. */
+export interface HarnessProof {
+  readonly registrationId: string;
+  readonly harnessKey: PublicKeyObject;
+  readonly authorization: string;
+  readonly streamId: string;
+}
+
+const SECURITY_PROFILE = 'noise_hybrid_ik_v1';
+const AUTHORIZATION_BYTES = 4096;
+
+/** Asks a registry about one environment. */
+export class RegistryClient {
+  readonly #base: string;
+  readonly #environmentId: string;
+  readonly #credentials: Credentials;
+
+  constructor(registry: URL, environmentId: string, credentials: Credentials) {
+    credentials.permit(registry);
+    this.#base = `${registry.href.replace(/\/+$/, '')}/cloud/environment/${environmentId}`;
+    this.#environmentId = environmentId;
+    this.#credentials = credentials;
+  }
+
+  async register(executorKey: PublicKeyObject, signal: AbortSignal): Promise<Registration> {
+    const body = { security_profile: SECURITY_PROFILE, executor_public_key: executorKey };
+    const headers = await this.#headers(signal);
+    return this.#registration(await postJson(`${this.#base}/register`, headers, JSON.stringify(body), signal));
+  }
+
+  /** Registers in the older way, without a key; the address is good for one connection. */
+  async registerPlainly(signal: AbortSignal): Promise<string> {
+    const { environment_id: id, url } = await postJson(
+      `${this.#base}/register`,
+      await this.#headers(signal),
+      '',
+      signal,
+    );
+    if (id !== this.#environmentId) throw mismatch('a different environment id');
+    return requireWebSocketUrl(url);
+  }
+
+  async connect(harnessKey: PublicKeyObject, signal: AbortSignal, timeoutMs?: number): Promise<ConnectionBundle> {
+    const body = JSON.stringify({ harness_public_key: harnessKey });
+    const answer = await postJson(`${this.#base}/connect`, await this.#headers(signal), body, signal, timeoutMs);
+    const registration = this.#registration(answer);
+    const { executor_public_key: key, harness_key_authorization: authorization } = answer;
+    if (!isText(authorization) || Buffer.byteLength(authorization) > AUTHORIZATION_BYTES) {
+      throw nonsense('its answer lacks the harness key authorization');
+    }
+    return { ...registration, executorKey: readKey(key), authorization };
+  }
+
+  /** Whether the registry vouches for a harness. */
+  async validate(proof: HarnessProof, signal: AbortSignal): Promise<boolean> {
+    const body = {
+      executor_registration_id: proof.registrationId,
+      harness_public_key: proof.harnessKey,
+      harness_key_authorization: proof.authorization,
+    };
+    const headers = { 'x-codex-noise-stream-id': proof.streamId, ...(await this.#headers(signal)) };
+    const { valid } = await postSecret(`${this.#base}/validate`, headers, JSON.stringify(body), signal);
+    return valid === true;
+  }
+
+  async #headers(signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
+    return { 'content-type': 'application/json', ...(await this.#credentials.headers(signal)) };
+  }
+
+  #registration(answer: Answer): Registration {
+    const { environment_id: id, security_profile: profile, url, executor_registration_id: registrationId } = answer;
+    if (id !== this.#environmentId) throw mismatch('a different environment id');
+    if (profile !== SECURITY_PROFILE) throw mismatch('an unsupported security profile');
+    if (!isText(registrationId)) throw nonsense('its answer lacks the registration id');
+    return { url: requireWebSocketUrl(url), registrationId };
+  }
+}
+
+function requireWebSocketUrl(url: unknown): string {
+  if (isText(url) && URL.canParse(url) && /^wss?:$/.test(new URL(url).protocol)) return url;
+  throw nonsense('its answer lacks a websocket URL');
+}
+
+function readKey(key: unknown): PublicKeyObject {
+  try {
+    return parsePublicKeyObject(key);
+  } catch (error) {
+    throw nonsense(`its executor key is invalid: ${(error as Error).message}`);
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';
+
+function nonsense(why: string): RegistryError {
+  return new RegistryError(`environment registry makes no sense: ${why}`);
+}
+
+/** It answers for something else than what was asked; asking again will not change that. */
+function mismatch(what: string): RegistryError {
+  return new RegistryError(`environment registry returned ${what}`, { status: 200 });
+}

@@ -1,0 +1,82 @@
+import type { Response } from 'undici';
+import { Deadline } from '../../base/index.ts';
+import { CertificateFileError } from '../../host/http/index.ts';
+import { RegistryError, refusal, retryAfterMs, shownUrl } from './registry-error.ts';
+import { registryFetch } from './registry-fetch.ts';
+
+/** What a registry said; nothing in it has been checked. */
+export type Answer = Readonly<Record<string, unknown>>;
+
+const REQUEST_TIMEOUT_MS = 10_000;
+/** A registration with a key is about 2 kB. */
+const LARGEST_BODY_BYTES = 64 * 1024;
+
+/** Posts a JSON text and gives the JSON object that answers it; throws a `RegistryError` for anything else. */
+export async function postJson(
+  url: URL | string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  signal: AbortSignal,
+  timeoutMs = REQUEST_TIMEOUT_MS,
+): Promise<Answer> {
+  using deadline = new Deadline(timeoutMs, signal);
+  const response = await send(url, headers, body, deadline.signal);
+  const text = await readText(url, response);
+  if (!response.ok) throw refusal(url, response.status, text, retryAfterMs(response.headers.get('retry-after')));
+  return parseObject(url, text);
+}
+
+/** As `postJson`, for answers that could repeat a secret: of a refusal only the status is read. */
+export async function postSecret(
+  url: URL | string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  signal: AbortSignal,
+): Promise<Answer> {
+  using deadline = new Deadline(REQUEST_TIMEOUT_MS, signal);
+  const response = await send(url, headers, body, deadline.signal);
+  if (response.ok) return parseObject(url, await readText(url, response));
+  await response.body?.cancel();
+  throw refusal(url, response.status, '', undefined);
+}
+
+async function send(url: URL | string, headers: Readonly<Record<string, string>>, body: string, signal: AbortSignal) {
+  try {
+    // A token goes where the operator said, and nowhere else.
+    return await registryFetch(url, { method: 'POST', headers, body, redirect: 'manual', signal });
+  } catch (error) {
+    throw error instanceof CertificateFileError ? error : unreachable(url, error); // trying again would not help
+  }
+}
+
+async function readText(url: URL | string, response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  try {
+    for await (const chunk of response.body ?? []) {
+      bytes += chunk.length;
+      if (bytes > LARGEST_BODY_BYTES) break; // leaving the loop cancels the rest
+      text += decoder.decode(chunk, { stream: true });
+    }
+  } catch (error) {
+    throw unreachable(url, error);
+  }
+  return text;
+}
+
+function parseObject(url: URL | string, text: string): Answer {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Answer;
+  } catch {
+    // told below, in other words than the parser's, which quote the text
+  }
+  throw new RegistryError(`environment registry makes no sense: its answer is no JSON object (${shownUrl(url)})`);
+}
+
+function unreachable(url: URL | string, error: unknown): RegistryError {
+  const { cause, message } = error as Error;
+  const why = cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : message;
+  return new RegistryError(`environment registry request failed: ${why} at ${shownUrl(url)}`, {}, { cause: error });
+}

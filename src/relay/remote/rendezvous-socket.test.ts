@@ -1,0 +1,219 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { deferred } from '../../base/index.ts';
+import { UpgradeRefused } from './open-websocket.ts';
+import { openRendezvousSocket } from './rendezvous-socket.ts';
+
+const never = new AbortController().signal;
+let server: WebSocketServer;
+let url: string;
+beforeEach(async () => {
+  server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+  await once(server, 'listening');
+  url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/?sig=secret`;
+});
+afterEach(() => {
+  vi.useRealTimers();
+  for (const ws of server.clients) ws.terminate();
+  server.close();
+});
+
+async function connect(onText: 'ignore' | 'disconnect' = 'ignore') {
+  const accepted = once(server, 'connection');
+  const socket = await openRendezvousSocket(url, { onText }, never);
+  const [peer] = (await accepted) as [WebSocket];
+  return { socket, peer };
+}
+
+describe('a socket to a rendezvous', () => {
+  it('hands over frames that came along with the answer, once somebody takes them', async () => {
+    server.on('connection', (ws) => {
+      ws.send(Buffer.from('one'));
+      ws.send(Buffer.from('two'));
+    });
+    const { socket } = await connect();
+    await new Promise((resolve) => setImmediate(resolve));
+    const seen: string[] = [];
+    const both = deferred();
+    socket.open((frame) => {
+      seen.push(Buffer.from(frame).toString());
+      if (seen.length === 2) both.resolve();
+    });
+    await both.promise;
+
+    expect(seen).toEqual(['one', 'two']);
+  });
+
+  it('hands over one frame at a time to a receiver that is busy', async () => {
+    const { socket, peer } = await connect();
+    const seen: string[] = [];
+    const room = deferred();
+    const last = deferred();
+    socket.open((frame) => {
+      const text = Buffer.from(frame).toString();
+      seen.push(text);
+      if (text === 'three') last.resolve();
+      return text === 'one' ? room.promise : undefined;
+    });
+    for (const text of ['one', 'two', 'three']) peer.send(Buffer.from(text));
+    peer.ping(); // its pong would come only after what is read before it
+    await expect.poll(() => seen).toEqual(['one']);
+
+    room.resolve();
+    await last.promise;
+
+    expect(seen).toEqual(['one', 'two', 'three']);
+  });
+
+  it('does not take its peer for lost while the receiver is busy, and so reads no answers', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] });
+    const { socket, peer } = await connect();
+    const busy = deferred();
+    socket.open(() => {
+      busy.resolve();
+      return new Promise(() => {});
+    });
+    peer.send(Buffer.from('one'));
+    await busy.promise;
+    vi.advanceTimersByTime(300_000);
+
+    const received = once(peer, 'message');
+    void socket.send(Buffer.from('still here'));
+
+    await Promise.race([received, socket.closed.then(() => Promise.reject(new Error('given up')))]);
+  });
+
+  it('sends binary messages and knows from pongs which ones have arrived', async () => {
+    const { socket, peer } = await connect();
+    socket.open(() => {});
+    const delivered: number[] = [];
+    const received = once(peer, 'message');
+    void socket.send(Buffer.from('frame'), () => delivered.push(1));
+    const [data, isBinary] = (await received) as [Buffer, boolean];
+    expect([data.toString(), isBinary, delivered]).toEqual(['frame', true, []]);
+
+    socket.probe();
+    await expect.poll(() => delivered).toEqual([1]);
+
+    void socket.send(new Uint8Array(200_000), () => delivered.push(2)); // so much is probed without being asked
+    await expect.poll(() => delivered).toEqual([1, 2]);
+  });
+
+  it('sends frames in parts as messages like others, in order, however long', async () => {
+    const { socket, peer } = await connect();
+    socket.open(() => {});
+    const lengths = [3, 125, 126, 8191, 8192, 65_535, 65_536, 262_144];
+    const sent = lengths.flatMap((length) => [randomBytes(length), Buffer.from(`after ${length}`)]);
+    const received: Buffer[] = [];
+    const isBinary = new Set<boolean>();
+    peer.on('message', (data, binary) => {
+      received.push(data as Buffer);
+      isBinary.add(binary);
+    });
+
+    for (const [at, whole] of sent.entries()) {
+      const parts = [whole.subarray(0, 1), whole.subarray(1, 2), whole.subarray(2)];
+      void socket.send(at % 2 === 0 ? parts : whole);
+    }
+    const delivered = deferred();
+    void socket.send([Buffer.from('the '), Buffer.from('last')], delivered.resolve);
+    socket.probe();
+    await delivered.promise;
+
+    expect(received.map((data) => data.length)).toEqual([...sent.map(({ length }) => length), 8]);
+    expect(Buffer.concat(received).equals(Buffer.concat([...sent, Buffer.from('the last')]))).toBe(true);
+    expect([...isBinary]).toEqual([true]);
+  });
+
+  it('does not believe a pong to a question it never asked', async () => {
+    const { socket, peer } = await connect();
+    socket.open(() => {});
+    const delivered: number[] = [];
+    void socket.send(Buffer.from('frame'), () => delivered.push(1));
+    peer.pong('probe 7');
+    const closed = once(peer, 'close');
+    socket.close();
+    await closed;
+
+    expect(delivered).toEqual([]);
+  });
+
+  it.each([
+    ['whole', new Uint8Array(200_000)],
+    ['in parts', [new Uint8Array(50), new Uint8Array(200_000), new Uint8Array(16)]],
+  ])('makes senders of frames %s wait until the peer reads on, or the connection ends', async (_, frame) => {
+    const { socket, peer } = await connect();
+    const fill = (): Promise<void> => {
+      peer.pause();
+      for (let sent = 0; sent < 2000; sent++) {
+        const waiting = socket.send(frame);
+        if (waiting) return waiting;
+      }
+      throw new Error('nobody has to wait');
+    };
+
+    const first = fill();
+    peer.resume();
+    await first;
+    const second = fill();
+    peer.terminate();
+    await second;
+    await socket.closed;
+
+    expect(socket.send(new Uint8Array(1))).toBeUndefined();
+  });
+
+  it.each([
+    ['ignore', false],
+    ['disconnect', true],
+  ] as const)('is told to %s text', async (onText, ends) => {
+    const { socket, peer } = await connect(onText);
+    const seen = deferred();
+    socket.open(() => seen.resolve());
+    peer.send('text');
+    peer.send(Buffer.from('frame'));
+
+    const first = await Promise.race([socket.closed.then(() => true), seen.promise.then(() => false)]);
+
+    expect(first).toBe(ends);
+  });
+
+  it('says with which status it was refused, and never where', async () => {
+    server.close();
+    const refusing = createServer((socket) => {
+      socket.on('data', () => socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n'));
+      socket.on('error', () => {}); // it has heard enough
+    });
+    refusing.listen(0, '127.0.0.1');
+    await once(refusing, 'listening');
+    const address = `ws://127.0.0.1:${(refusing.address() as AddressInfo).port}/?sig=secret`;
+
+    const refused = await openRendezvousSocket(address, { onText: 'ignore' }, never).catch((error: unknown) => error);
+    refusing.close();
+    const gone = await openRendezvousSocket(address, { onText: 'ignore' }, never).catch((error: unknown) => error);
+
+    expect(refused).toEqual(new UpgradeRefused(403));
+    expect(String(gone)).toMatch(/^Error: cannot connect to the rendezvous: .*ECONNREFUSED/);
+    expect(String(refused) + String(gone)).not.toContain('secret');
+  });
+
+  it('gives up when it is told to', async () => {
+    const silent = createServer(() => {});
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const stop = new AbortController();
+    const { port } = silent.address() as AddressInfo;
+    const connected = once(silent, 'connection');
+    const opening = openRendezvousSocket(`ws://127.0.0.1:${port}`, { onText: 'ignore' }, stop.signal);
+    await connected;
+
+    stop.abort(new Error('enough'));
+
+    await expect(opening).rejects.toThrow('enough');
+    silent.close();
+  });
+});

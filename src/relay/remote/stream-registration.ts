@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from '../../base/index.ts';
+import type { FrameTransport } from '../index.ts';
+import type { Registered } from './connection-keeper.ts';
+import { openRendezvousSocket } from './rendezvous-socket.ts';
+
+/** What carries on over one websocket after the other. */
+export interface Streams extends AsyncDisposable {
+  attach(transport: FrameTransport): void;
+}
+
+export interface StreamRegistrationOptions {
+  readonly url: string;
+  readonly streams: Streams;
+  readonly isLasting: boolean;
+  readonly maxPayload?: number;
+  readonly log: Logger;
+}
+
+/** A registration whose harnesses come as streams over the websocket of a rendezvous. */
+export class StreamRegistration implements Registered {
+  readonly #options: StreamRegistrationOptions;
+
+  constructor(options: StreamRegistrationOptions) {
+    this.#options = options;
+  }
+
+  get isLasting(): boolean {
+    return this.#options.isLasting;
+  }
+
+  async connect(signal: AbortSignal): Promise<void> {
+    const { url, streams, maxPayload, log } = this.#options;
+    const headers = { 'x-request-id': `req_${randomUUID().replaceAll('-', '')}` };
+    const options = { headers, onText: 'ignore' as const, ...(maxPayload !== undefined && { maxPayload }) };
+    const socket = await openRendezvousSocket(url, options, signal);
+    const stop = (): void => socket.close();
+    signal.addEventListener('abort', stop);
+    log.info('rendezvous.connected');
+    streams.attach(socket);
+    await socket.closed;
+    signal.removeEventListener('abort', stop);
+    log.info('rendezvous.disconnected', { code: socket.closeCode });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve(this.#options.streams[Symbol.asyncDispose]());
+  }
+}

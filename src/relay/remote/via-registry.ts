@@ -1,0 +1,140 @@
+import { Deadline } from '../../base/index.ts';
+import type { Connector } from '../../client/index.ts';
+import { ExecError } from '../../protocol/index.ts';
+import type { Link } from '../../rpc/index.ts';
+import {
+  type FrameTransport,
+  generateRelayKeys,
+  keyFingerprint,
+  openHarnessStream,
+  publicKeyObject,
+} from '../index.ts';
+import { harnessDelayMs } from './backoff.ts';
+import { type Clock, systemClock } from './clock.ts';
+import type { Credentials } from './credentials.ts';
+import { UpgradeRefused } from './open-websocket.ts';
+import { type ConnectionBundle, RegistryClient } from './registry-client.ts';
+import { RegistryError } from './registry-error.ts';
+import { parseEnvironmentId, parseRegistryUrl } from './registry-url.ts';
+import { openRendezvousSocket } from './rendezvous-socket.ts';
+
+/** How a harness reaches an environment that it knows by name only. */
+export interface RemoteExecServerConnectArgs {
+  /** Base URL of the registry. */
+  readonly registryUrl: string;
+  readonly environmentId: string;
+  readonly credentials: Credentials;
+  /** Whether to offer acknowledged delivery; a peer that does not know it overlooks the offer. */
+  readonly reliable?: boolean;
+  readonly clock?: Clock;
+  /** Called with the reason when the environment cannot be reached now and is tried again. */
+  readonly onWaiting?: ((reason: Error) => void) | undefined;
+}
+
+/** Connects to an environment through the rendezvous its registry names, with a fresh bundle for every connection. */
+export function viaRegistry(args: RemoteExecServerConnectArgs): Connector {
+  const route = new Route(args);
+  return (signal, resuming = false) => route.connect(signal, resuming);
+}
+
+const SOCKET = { onText: 'disconnect' } as const;
+const RETRIES = 4;
+const REQUEST_TIMEOUT_MS = 6000;
+/** After this long no further attempt is begun. */
+const PATIENCE_MS = 14_000;
+
+/** The way to one environment, under the same keys for as long as the process lives. */
+class Route {
+  readonly #environmentId: string;
+  readonly #registry: RegistryClient;
+  readonly #keys = generateRelayKeys();
+  readonly #reliable: boolean;
+  readonly #clock: Clock;
+  readonly #onWaiting: RemoteExecServerConnectArgs['onWaiting'];
+  /** Fingerprint of the executor that answered last. */
+  #executor: string | undefined;
+
+  constructor(args: RemoteExecServerConnectArgs) {
+    this.#environmentId = parseEnvironmentId(args.environmentId);
+    this.#registry = new RegistryClient(parseRegistryUrl(args.registryUrl), this.#environmentId, args.credentials);
+    this.#reliable = args.reliable ?? true;
+    this.#clock = args.clock ?? systemClock;
+    this.#onWaiting = args.onWaiting;
+  }
+
+  async connect(signal: AbortSignal, resuming: boolean): Promise<Link> {
+    using deadline = new Deadline(PATIENCE_MS, signal);
+    let staleBundles = 0;
+    for (let retries = 0; ; retries++) {
+      try {
+        return await this.#attempt(signal, resuming);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!isWorthRetrying(error)) throw new ExecError('invalidRequest', (error as Error).message, { cause: error });
+        if (error instanceof UpgradeRefused && error.status === 401 && staleBundles++ === 0) continue;
+        if (retries === RETRIES || deadline.signal.aborted) throw error;
+        this.#onWaiting?.(error as Error);
+        await this.#clock.sleep(harnessDelayMs(retries, this.#clock), deadline.signal);
+        if (deadline.signal.aborted) throw error;
+      }
+    }
+  }
+
+  async #attempt(signal: AbortSignal, resuming: boolean): Promise<Link> {
+    const { url, registrationId, executorKey, authorization } = await this.#bundle(signal);
+    const executor = keyFingerprint(executorKey);
+    if (resuming) this.#requireSame(executor);
+    const link = await openHarnessStream(await openRendezvousSocket(url, SOCKET, signal), {
+      keys: this.#keys,
+      environmentId: this.#environmentId,
+      registrationId,
+      executorKey,
+      authorization,
+      reliable: this.#reliable,
+      reattach: (stop) => this.#reattach(registrationId, link, stop),
+      signal,
+    });
+    this.#executor = executor;
+    return link;
+  }
+
+  #bundle(signal: AbortSignal): Promise<ConnectionBundle> {
+    return this.#registry.connect(publicKeyObject(this.#keys), signal, REQUEST_TIMEOUT_MS);
+  }
+
+  /**
+   * Another way to the other end of a stream that lost its connection; tried until the stream is given up. Waiting
+   * here keeps a program alive that has nothing else to wait for.
+   */
+  async #reattach(registrationId: string, link: Link, signal: AbortSignal): Promise<FrameTransport> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#openFor(registrationId, signal);
+      } catch (error) {
+        if (!isWorthRetrying(error)) link.destroy(); // the session may still be there, for another stream
+        if (signal.aborted || !isWorthRetrying(error)) throw error;
+      }
+      await this.#clock.sleep(harnessDelayMs(attempt, this.#clock), signal);
+    }
+  }
+
+  async #openFor(registrationId: string, signal: AbortSignal): Promise<FrameTransport> {
+    signal.throwIfAborted();
+    const bundle = await this.#bundle(signal);
+    if (bundle.registrationId === registrationId) return await openRendezvousSocket(bundle.url, SOCKET, signal);
+    throw new ExecError('invalidRequest', 'the environment has registered anew, without its streams');
+  }
+
+  /** Another key is another executor, which cannot know the session: say so instead of talking to it. */
+  #requireSame(executor: string): void {
+    if (this.#executor === executor) return;
+    throw new ExecError('invalidRequest', 'executor key changed during session recovery');
+  }
+}
+
+/** Refusals that will stay; everything else may be an environment that is about to come back. */
+function isWorthRetrying(error: unknown): boolean {
+  if (error instanceof ExecError) return false;
+  if (error instanceof RegistryError) return error.isTransient || error.code === 'environment_offline';
+  return true;
+}

@@ -1,0 +1,99 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Logger } from '../../../base/index.ts';
+import { HttpPort, refuseUpgrade } from '../../../host/http/index.ts';
+import { refusePeer } from '../../../host/peers/index.ts';
+import type { HttpAnswer } from './http-api.ts';
+import { Refusal } from './refusal.ts';
+
+export interface HttpListenerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** In front of every path, when a proxy leaves it there. */
+  readonly basePath: string;
+  readonly log: Logger;
+  answer(request: IncomingMessage, path: string): Promise<HttpAnswer>;
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer, url: URL): Promise<void>;
+}
+
+/** The port everything comes in by. */
+export class HttpListener implements AsyncDisposable {
+  readonly #options: HttpListenerOptions;
+  readonly #port: HttpPort;
+
+  private constructor(options: HttpListenerOptions) {
+    this.#options = options;
+    const http = createServer({ noDelay: true, headersTimeout: 10_000, requestTimeout: 20_000 });
+    http.on('request', (request, response) => void this.#request(request, response));
+    http.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head));
+    this.#port = new HttpPort(http, GOODBYE_MS);
+  }
+
+  static async listen(options: HttpListenerOptions): Promise<HttpListener> {
+    const listener = new HttpListener(options);
+    await listener.#port.listen(options);
+    return listener;
+  }
+
+  get url(): string {
+    return `http://${this.#port.authority}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#port[Symbol.asyncDispose]();
+  }
+
+  async #request(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const answer = await this.#answer(request).catch((error: Error) => {
+      this.#options.log.error('request.failed', { error: error.message });
+      return { status: 500 };
+    });
+    const { status, body, text, headers } = answer as HttpAnswer;
+    const content = text ?? (body === undefined ? '' : JSON.stringify(body));
+    const type = text === undefined ? 'application/json' : 'text/plain; version=0.0.4; charset=utf-8';
+    response.writeHead(status, {
+      // A connection that a client keeps dies with this node just when it asks where to go instead; the reference gives up then.
+      connection: 'close',
+      ...(content !== '' && { 'content-type': type }),
+      'content-length': Buffer.byteLength(content),
+      ...headers,
+    });
+    response.end(content);
+  }
+
+  async #answer(request: IncomingMessage): Promise<HttpAnswer> {
+    const path = this.#urlOf(request).pathname;
+    const refusal = STATUS_PATHS.has(path) ? undefined : await refusePeer(request.socket, 'token');
+    if (refusal !== undefined) return { status: 403, body: { error: { code: 'forbidden', message: refusal } } };
+    return this.#options.answer(request, path);
+  }
+
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    try {
+      const refusal = await refusePeer(socket as Socket, 'token');
+      if (refusal !== undefined) throw new Refusal(403, 'forbidden', refusal);
+      await this.#options.upgrade(request, socket as Socket, head, this.#urlOf(request));
+    } catch (error) {
+      if (!(error instanceof Refusal)) this.#options.log.warn('upgrade.failed', { error: (error as Error).message });
+      const refusal = error instanceof Refusal ? error : new Refusal(503, 'unavailable', 'cannot be answered now');
+      const { status, code, message } = refusal;
+      refuseUpgrade(socket, { status, type: 'application/json', body: JSON.stringify({ error: { code, message } }) });
+    }
+  }
+
+  #urlOf({ url = '/' }: IncomingMessage): URL {
+    const { basePath } = this.#options;
+    const parsed = new URL(`http://rendezvous${url.startsWith('/') ? url : `/${url}`}`);
+    if (basePath !== '' && parsed.pathname.startsWith(`${basePath}/`)) {
+      parsed.pathname = parsed.pathname.slice(basePath.length);
+    }
+    return parsed;
+  }
+}
+
+/** Lead to nothing, so that anything may ask. */
+const STATUS_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+
+/** How long answers under way may take when the service stops. */
+const GOODBYE_MS = 1500;

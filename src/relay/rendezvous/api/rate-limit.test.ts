@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { LocalLedger } from '../trust/ledger.ts';
+import { RateLimit } from './rate-limit.ts';
+
+describe('a rate limit', () => {
+  it('allows so many events in any span of time, to each name', () => {
+    let now = 0;
+    const limit = new RateLimit(2, 100, () => now);
+    const allowed: boolean[] = [];
+    for (const at of [0, 50, 60, 99, 100, 120, 150]) {
+      now = at;
+      allowed.push(limit.allows('a'));
+    }
+
+    expect(allowed).toEqual([true, true, false, false, true, false, true]);
+    expect(limit.allows('b')).toBe(true);
+  });
+
+  it('does not last longer when the clock is set back', () => {
+    let now = 5000;
+    const limit = new RateLimit(1, 100, () => now);
+    limit.allows('a');
+    now = 1000;
+
+    expect([limit.allows('a'), limit.allows('a')]).toEqual([true, false]);
+  });
+
+  it('forgets names that are quiet', () => {
+    let now = 0;
+    const limit = new RateLimit(1, 100, () => now);
+    for (let name = 0; name < 1000; name++) {
+      now = name;
+      limit.allows(`${name}`);
+    }
+
+    expect(limit.size).toBeLessThanOrEqual(101);
+  });
+});
+
+describe('a ledger', () => {
+  it('lets an id be claimed once, and forgets it when nobody could use it', async () => {
+    let now = 0;
+    const ledger = new LocalLedger(100, () => now);
+
+    expect([await ledger.claim('a'), await ledger.claim('b'), await ledger.claim('a')]).toEqual([true, true, false]);
+    now = 99;
+    expect(await ledger.claim('a')).toBe(false);
+    now = 100;
+    await ledger.claim('c');
+    expect(ledger.size).toBe(1);
+  });
+});

@@ -1,0 +1,157 @@
+import { keyFingerprint, type PublicKeyObject, parsePublicKeyObject } from '../../index.ts';
+import type { Directory, Registration } from '../cluster/directory.ts';
+import type { RendezvousLimits } from '../limits.ts';
+import type { Identity } from '../trust/access-tokens.ts';
+import { readAuthorization, signAuthorization } from '../trust/authorization.ts';
+import type { Ledger } from '../trust/ledger.ts';
+import type { SigningKeys } from '../trust/signing-keys.ts';
+import { signSocketUrl } from '../trust/socket-url.ts';
+import type { AuditLog } from './audit-log.ts';
+import { randomId } from './identifiers.ts';
+import type { Metrics } from './metrics.ts';
+import { RateLimit } from './rate-limit.ts';
+import { Refusal } from './refusal.ts';
+
+export interface RegistryOptions {
+  readonly directory: Directory;
+  readonly ledger: Ledger;
+  readonly keys: SigningKeys;
+  readonly limits: RendezvousLimits;
+  readonly metrics: Metrics;
+  readonly audit: AuditLog;
+  /** Where clients reach this service. */
+  readonly publicUrl: () => string;
+  now(): number;
+  isOnline(registration: Registration): Promise<boolean>;
+}
+
+/** Who asks, and what. */
+export interface RegistryRequest {
+  readonly environmentId: string;
+  readonly identity: Identity;
+  readonly body: unknown;
+}
+
+const PROFILE = 'noise_hybrid_ik_v1';
+
+/** Knows which executor key serves an environment, hands out socket URLs and vouches for harness keys. */
+export class Registry {
+  readonly #options: RegistryOptions;
+  readonly #registrations: RateLimit;
+
+  constructor(options: RegistryOptions) {
+    this.#options = options;
+    this.#registrations = new RateLimit(options.limits.registrationsPerMinute, MINUTE_MS, options.now);
+  }
+
+  /** An executor offers to serve an environment. The newest wins. */
+  async register({ environmentId, identity, body }: RegistryRequest): Promise<object> {
+    const { directory, limits, keys, publicUrl, now, audit } = this.#options;
+    const { security_profile: profile, executor_public_key } = membersOf(body);
+    if (profile !== PROFILE)
+      throw new Refusal(400, 'unsupported_security_profile', `security_profile must be ${PROFILE}`);
+    const executorPublicKey = parseKey('executor_public_key', executor_public_key);
+    if (!this.#registrations.allows(environmentId)) {
+      throw new Refusal(429, 'too_many_registrations', 'this environment was registered too often', RETRY_SECONDS);
+    }
+    const registrationId = randomId();
+    const registration = (current: Registration | undefined): Registration => ({
+      environmentId,
+      registrationId,
+      executorPublicKey,
+      epoch: current?.epoch ?? 0,
+      node: current?.node ?? '',
+      state: 'offline',
+      updated: now(),
+      ownerChanges: this.#ownerChanges(current, executorPublicKey),
+      registeredBy: identity.name,
+    });
+    await directory.update(environmentId, registration).catch((error: unknown) => {
+      if (!(error instanceof Refusal)) this.#registrations.takeBack(environmentId); // the failure is not the executor's
+      throw error;
+    });
+    const executor = keyFingerprint(executorPublicKey).slice(0, 16);
+    audit.record('environment.registered', { environmentId, registrationId, by: identity.name, executor });
+    const grant = { role: 'environment', environmentId, registrationId } as const;
+    return {
+      environment_id: environmentId,
+      url: signSocketUrl(publicUrl(), grant, now() + limits.environmentUrlMs, keys),
+      security_profile: PROFILE,
+      executor_registration_id: registrationId,
+    };
+  }
+
+  /** Two executors with one id must not take it from each other for ever. */
+  #ownerChanges(current: Registration | undefined, key: PublicKeyObject): readonly number[] {
+    const { limits, now } = this.#options;
+    const isRecent = (time: number): boolean => Math.abs(now() - time) < MINUTE_MS; // clocks of nodes differ, and are set back
+    const changes = (current?.ownerChanges ?? []).filter(isRecent);
+    if (!current || keyFingerprint(current.executorPublicKey) === keyFingerprint(key)) return changes;
+    if (changes.length < limits.ownerChangesPerMinute) return [...changes, now()];
+    throw new Refusal(409, 'environment_in_use', 'another executor serves this environment', RETRY_SECONDS);
+  }
+
+  /** A harness wants to talk to an environment: one bundle for one connection. */
+  async connect({ environmentId, identity, body }: RegistryRequest): Promise<object> {
+    const { directory, keys, limits, publicUrl, now, audit, isOnline } = this.#options;
+    const key = keyFingerprint(parseKey('harness_public_key', membersOf(body).harness_public_key));
+    if (!directory.ready) throw new Refusal(503, 'unavailable', 'the directory cannot be reached', 1);
+    const registration = directory.get(environmentId);
+    // An executor that has never been here may be about to come back after a restart of this service.
+    if (!registration || !(await isOnline(registration))) {
+      throw new Refusal(409, 'environment_offline', 'the environment is not connected', 1);
+    }
+    const { registrationId, executorPublicKey } = registration;
+    const connectionId = randomId();
+    const grant = { role: 'harness', environmentId, registrationId, connectionId, key } as const;
+    const authorization = { id: randomId(), environmentId, registrationId, key };
+    audit.record('harness.admitted', { environmentId, registrationId, connectionId, by: identity.name });
+    return {
+      environment_id: environmentId,
+      url: signSocketUrl(publicUrl(), grant, now() + limits.harnessUrlMs, keys),
+      security_profile: PROFILE,
+      executor_registration_id: registrationId,
+      executor_public_key: executorPublicKey,
+      harness_key_authorization: signAuthorization(
+        { ...authorization, expiresAt: now() + limits.authorizationMs },
+        keys,
+      ),
+    };
+  }
+
+  /** An executor asks whether the key it met in a handshake may talk to it. */
+  async validate({ environmentId, identity, body }: RegistryRequest): Promise<object> {
+    const { metrics, audit } = this.#options;
+    const valid = await this.#isValid(environmentId, membersOf(body));
+    metrics.add('rendezvous_validations_total', { valid: String(valid) });
+    audit.record('harness.validated', { environmentId, by: identity.name, valid });
+    return { valid };
+  }
+
+  async #isValid(environmentId: string, body: Readonly<Record<string, unknown>>): Promise<boolean> {
+    const { directory, ledger, keys, now } = this.#options;
+    const { executor_registration_id: registrationId, harness_public_key, harness_key_authorization: token } = body;
+    const key = keyFingerprint(parseKey('harness_public_key', harness_public_key));
+    const authorization = typeof token === 'string' ? readAuthorization(token, keys, now()) : undefined;
+    if (!authorization || authorization.key !== key || authorization.environmentId !== environmentId) return false;
+    if (authorization.registrationId !== registrationId) return false;
+    if (directory.get(environmentId)?.registrationId !== registrationId) return false;
+    return ledger.claim(authorization.id);
+  }
+}
+
+const MINUTE_MS = 60_000;
+const RETRY_SECONDS = 30;
+
+function membersOf(body: unknown): Readonly<Record<string, unknown>> {
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>;
+  throw new Refusal(400, 'invalid_request', 'the body must be a JSON object');
+}
+
+function parseKey(member: string, value: unknown): PublicKeyObject {
+  try {
+    return parsePublicKeyObject(value);
+  } catch (error) {
+    throw new Refusal(400, 'invalid_key', `${member}: ${(error as Error).message}`);
+  }
+}

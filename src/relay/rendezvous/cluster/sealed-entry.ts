@@ -1,0 +1,47 @@
+import { environmentToken } from '../api/identifiers.ts';
+import type { SigningKeys } from '../trust/signing-keys.ts';
+import type { Registration } from './directory.ts';
+
+/** What a node says of an environment in the directory that all nodes share. */
+export interface DirectoryEntry {
+  readonly environmentId: string;
+  /** Larger with every change: the time of the change, or one more than the version before it. */
+  readonly version: number;
+  /** Null once it is removed. */
+  readonly registration: Registration | null;
+}
+
+/**
+ * Entries as text that only holders of the cluster's secret can write. The signature covers the key under which the text is kept, so
+ * that it is worth nothing under another.
+ */
+export class EntrySeal {
+  readonly #keys: SigningKeys;
+
+  constructor(keys: SigningKeys) {
+    this.#keys = keys;
+  }
+
+  seal(key: string, entry: DirectoryEntry): string {
+    const text = JSON.stringify(entry);
+    return JSON.stringify({ kid: this.#keys.kid, signature: this.#keys.sign(['directory', key, text]), entry: text });
+  }
+
+  /** Undefined for a text that no node has written for this key. */
+  open(key: string, sealed: string): DirectoryEntry | undefined {
+    const { kid, signature, entry } = membersOf(sealed);
+    if (typeof kid !== 'string' || typeof signature !== 'string' || typeof entry !== 'string') return undefined;
+    if (!this.#keys.verify(['directory', key, entry], kid, signature)) return undefined;
+    const opened = JSON.parse(entry) as DirectoryEntry; // a node wrote it, so the shape is trusted
+    return environmentToken(opened.environmentId) === key ? opened : undefined;
+  }
+}
+
+function membersOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {}; // not JSON, so nobody's entry
+  }
+}

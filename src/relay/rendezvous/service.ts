@@ -1,0 +1,124 @@
+import { type Logger, Scope } from '../../base/index.ts';
+import type { AuditLog } from './api/audit-log.ts';
+import { HttpApi } from './api/http-api.ts';
+import { HttpListener } from './api/http-listener.ts';
+import { randomId } from './api/identifiers.ts';
+import { Metrics } from './api/metrics.ts';
+import { Registry } from './api/registry.ts';
+import { type Bus, LocalBus } from './cluster/bus.ts';
+import type { Directory } from './cluster/directory.ts';
+import { LocalDirectory } from './cluster/local-directory.ts';
+import { type RendezvousLimits, rendezvousLimits } from './limits.ts';
+import { Switchboard } from './switch/switchboard.ts';
+import type { TokenVerifier } from './trust/access-tokens.ts';
+import { type Ledger, LocalLedger } from './trust/ledger.ts';
+import type { SigningKeys } from './trust/signing-keys.ts';
+import { SocketGate } from './trust/socket-gate.ts';
+
+export interface RendezvousOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Where clients reach the service, if not where it listens. */
+  readonly publicUrl?: string;
+  readonly verifier: TokenVerifier;
+  readonly keys: SigningKeys;
+  readonly audit: AuditLog;
+  readonly log: Logger;
+  /** Other nodes of the same service meet on these NATS servers. */
+  readonly cluster?: ClusterOptions;
+  readonly limits?: Partial<RendezvousLimits>;
+  readonly now?: () => number;
+}
+
+export interface ClusterOptions {
+  /** URLs of NATS servers. */
+  readonly servers: readonly string[];
+  /** What this node is called. */
+  readonly node: string;
+  readonly user?: string;
+  /** With `user` its password, without it a token. */
+  readonly password?: string;
+  /** A NATS credentials file. */
+  readonly credentials?: Uint8Array;
+}
+
+/** What a service shares with its other nodes; a node that is alone has it in memory. */
+export interface Commons {
+  readonly bus: Bus;
+  readonly directory: Directory;
+  readonly ledger: Ledger;
+}
+
+/** The registry and the rendezvous: one node of them. */
+export class RendezvousService implements AsyncDisposable {
+  readonly url: string;
+  readonly #scope: Scope;
+
+  private constructor(url: string, scope: Scope) {
+    this.url = url;
+    this.#scope = scope;
+  }
+
+  static async start(options: RendezvousOptions): Promise<RendezvousService> {
+    const scope = new Scope();
+    try {
+      return new RendezvousService(await assemble(options, scope), scope);
+    } catch (error) {
+      await scope[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Ends every stream, says goodbye to every socket and stops. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#scope[Symbol.asyncDispose]();
+  }
+}
+
+async function assemble(options: RendezvousOptions, scope: Scope): Promise<string> {
+  const { verifier, keys, audit, log, cluster } = options;
+  const now = options.now ?? Date.now;
+  const steadyNow = options.now ?? (() => performance.now());
+  const limits = { ...rendezvousLimits, ...options.limits };
+  const metrics = new Metrics();
+  let stopping = false;
+  const isStopping = (): boolean => stopping;
+
+  const { bus, directory, ledger } = cluster
+    ? await (await import('./cluster/nodes.ts')).joinCluster({ ...cluster, keys, limits, now, log }, scope)
+    : alone(limits, now);
+  const switchboard = await Switchboard.open({ bus, directory, limits, metrics, log, now, steadyNow });
+  let listener: HttpListener | undefined;
+  const publicUrl = (): string => options.publicUrl ?? listener!.url;
+  const isOnline = switchboard.isOnline.bind(switchboard);
+  const registry = new Registry({ directory, ledger, keys, limits, metrics, audit, publicUrl, now, isOnline });
+  const api = new HttpApi({ registry, directory, verifier, metrics, audit, limits, log, now, isStopping });
+  const gate = new SocketGate({ switchboard, directory, ledger, keys, limits, metrics, audit, now, isStopping });
+  listener = scope.own(
+    await HttpListener.listen({
+      host: options.host,
+      port: options.port,
+      basePath: options.publicUrl === undefined ? '' : new URL(options.publicUrl).pathname.replace(/\/+$/, ''),
+      log,
+      answer: (request, path) => api.answer(request, path),
+      upgrade: (request, socket, head, url) => gate.open(request, socket, head, url),
+    }),
+  );
+  scope.own(switchboard);
+  const ticking = setInterval(() => switchboard.tick(), TICK_MS);
+  scope.defer(() => clearInterval(ticking));
+  scope.defer(() => {
+    stopping = true;
+  });
+  return listener.url;
+}
+
+const TICK_MS = 1000;
+
+function alone(limits: RendezvousLimits, now: () => number): Commons {
+  return {
+    bus: new LocalBus(randomId()),
+    directory: new LocalDirectory({ most: limits.registrations, keepMs: limits.environmentUrlMs, now }),
+    ledger: new LocalLedger(limits.authorizationMs, now),
+  };
+}

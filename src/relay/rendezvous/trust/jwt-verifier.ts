@@ -1,0 +1,50 @@
+import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
+import { shortHash } from '../api/identifiers.ts';
+import { grantedIdentity, type Identity, type TokenVerifier } from './access-tokens.ts';
+
+export interface JwtOptions {
+  /** A JSON Web Key Set. */
+  readonly keys: unknown;
+  readonly issuer?: string;
+  readonly audience?: string;
+}
+
+/** Tokens signed by somebody we trust: `scope` says what for, `environments` where, `exp` until when. */
+export class JwtVerifier implements TokenVerifier {
+  readonly #keys: ReturnType<typeof createLocalJWKSet>;
+  readonly #options: JwtOptions;
+
+  constructor(options: JwtOptions) {
+    this.#keys = createLocalJWKSet(options.keys as JSONWebKeySet);
+    this.#options = options;
+  }
+
+  async identify(token: string): Promise<Identity | undefined> {
+    const { issuer, audience } = this.#options;
+    try {
+      const { payload } = await jwtVerify(token, this.#keys, {
+        requiredClaims: ['exp', 'scope', 'environments'],
+        ...(issuer !== undefined && { issuer }),
+        ...(audience !== undefined && { audience }),
+      });
+      const { scope, environments } = payload;
+      if (typeof scope !== 'string' || !Array.isArray(environments)) return undefined;
+      return grantedIdentity(`jwt-${shortHash(token)}`, scope.split(' '), environments.map(String));
+    } catch {
+      return undefined; // whatever is wrong with it, the bearer is told only that it is not accepted
+    }
+  }
+}
+
+/** Recognised by any of them. */
+export function anyOf(verifiers: readonly TokenVerifier[]): TokenVerifier {
+  return {
+    async identify(token) {
+      for (const verifier of verifiers) {
+        const identity = await verifier.identify(token);
+        if (identity) return identity;
+      }
+      return undefined;
+    },
+  };
+}

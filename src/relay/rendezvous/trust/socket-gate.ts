@@ -1,0 +1,127 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { WebSocketServer } from 'ws';
+import type { AuditLog } from '../api/audit-log.ts';
+import type { Metrics } from '../api/metrics.ts';
+import { RateLimit } from '../api/rate-limit.ts';
+import { Refusal } from '../api/refusal.ts';
+import type { Directory } from '../cluster/directory.ts';
+import type { RendezvousLimits } from '../limits.ts';
+import type { Port, PortReceiver } from '../switch/port.ts';
+import type { Switchboard } from '../switch/switchboard.ts';
+import { WebSocketPort } from '../switch/websocket-port.ts';
+import type { Ledger } from './ledger.ts';
+import type { SigningKeys } from './signing-keys.ts';
+import { claimedRole, readSocketUrl, type SocketGrant } from './socket-url.ts';
+
+export interface SocketGateOptions {
+  readonly switchboard: Switchboard;
+  readonly directory: Directory;
+  readonly ledger: Ledger;
+  readonly keys: SigningKeys;
+  readonly limits: RendezvousLimits;
+  readonly metrics: Metrics;
+  readonly audit: AuditLog;
+  now(): number;
+  isStopping(): boolean;
+}
+
+interface Line extends PortReceiver {
+  attach(port: Port): void;
+}
+
+/**
+ * Checks what a socket URL grants before anything is upgraded. A refusal of 4xx makes an executor register again and a
+ * harness fetch a new bundle; 5xx makes an executor try again as it is.
+ */
+export class SocketGate {
+  readonly #options: SocketGateOptions;
+  readonly #sockets: WebSocketServer;
+  readonly #openings: RateLimit;
+
+  constructor(options: SocketGateOptions) {
+    this.#options = options;
+    this.#openings = new RateLimit(options.limits.socketsPerSecond, 1000, options.now);
+    this.#sockets = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: options.limits.messageBytes,
+      handleProtocols: () => false,
+    });
+  }
+
+  /** Opens the socket, or throws why not. */
+  async open(request: IncomingMessage, socket: Socket, head: Buffer, url: URL): Promise<void> {
+    const claimed = claimedRole(url);
+    if (claimed === undefined) throw new Refusal(404, 'not_found', 'there is nothing here');
+    const role = claimed === 'environment' ? 'environment' : 'harness';
+    try {
+      if (request.headers.origin !== undefined) throw new Refusal(403, 'forbidden', 'browsers are not served');
+      const grant = this.#granted(url);
+      const line = await this.#lineFor(grant);
+      this.#upgrade(request, socket, head, grant, line);
+      this.#options.metrics.add('rendezvous_upgrades_total', { role, status: '101' });
+    } catch (error) {
+      const status = error instanceof Refusal ? error.status : 503;
+      const code = error instanceof Refusal ? error.code : 'unavailable';
+      const environmentId = url.pathname.split('/').at(-1);
+      this.#options.metrics.add('rendezvous_upgrades_total', { role, status: String(status) });
+      const peer = socket.remoteAddress;
+      this.#options.audit.record('request.refused', { operation: 'socket', role, environmentId, peer, code });
+      throw error;
+    }
+  }
+
+  #granted(url: URL): SocketGrant {
+    const { switchboard, directory, keys, limits, now, isStopping } = this.#options;
+    const grant = readSocketUrl(url, keys, now());
+    if (!grant) throw new Refusal(401, 'invalid_url', 'the URL is not signed, not as it was signed, or too old');
+    if (isStopping()) throw new Refusal(503, 'stopping', 'the service is stopping');
+    if (!directory.ready) throw new Refusal(503, 'unavailable', 'the directory cannot be reached');
+    if (switchboard.socketCount >= limits.socketsPerNode) throw new Refusal(503, 'full', 'too many sockets');
+    const registration = directory.get(grant.environmentId);
+    if (registration?.registrationId !== grant.registrationId) throw stale();
+    if (grant.role === 'environment' && !this.#openings.allows(registration.registeredBy)) {
+      throw new Refusal(503, 'too_many_connections', 'too many sockets in a second');
+    }
+    return grant;
+  }
+
+  async #lineFor(grant: SocketGrant): Promise<Line> {
+    const { switchboard, ledger } = this.#options;
+    if (grant.role === 'environment') {
+      const line = await switchboard.takeEnvironment(grant.environmentId, grant.registrationId);
+      if (!line) throw stale();
+      return line;
+    }
+    if (!(await ledger.claim(grant.connectionId))) throw new Refusal(401, 'url_used', 'the URL was used before');
+    const line = await switchboard.takeHarness(grant);
+    if (!line) throw new Refusal(401, 'environment_offline', 'the environment is not connected');
+    return line;
+  }
+
+  #upgrade(request: IncomingMessage, socket: Socket, head: Buffer, grant: SocketGrant, line: Line): void {
+    const { audit, limits, now } = this.#options;
+    let opened = false;
+    this.#sockets.handleUpgrade(request, socket, head, (ws) => {
+      opened = true;
+      const facts = factsOf(grant);
+      const since = now();
+      audit.record(`${grant.role}.connected`, { ...facts, peer: socket.remoteAddress });
+      ws.once('close', (code) => {
+        audit.record(`${grant.role}.disconnected`, { ...facts, code, seconds: Math.round((now() - since) / 1000) });
+      });
+      line.attach(new WebSocketPort(ws, line, limits));
+    });
+    if (!opened) line.ended(); // hung up meanwhile, or is no websocket
+  }
+}
+
+const stale = (): Refusal => new Refusal(401, 'stale_registration', 'the registration is not the current one');
+
+function factsOf(grant: SocketGrant): Record<string, string> {
+  const { environmentId, registrationId } = grant;
+  if (grant.role === 'environment') return { environmentId, registrationId };
+  return { environmentId, registrationId, connectionId: grant.connectionId, key: grant.key.slice(0, 16) };
+}

@@ -1,0 +1,185 @@
+import type { RelayBody, RelayFrame } from '../wire/frame.ts';
+import type { SealedFrame } from '../wire/frame-transport.ts';
+import type { RelayError } from '../wire/relay-error.ts';
+import type { Clock } from './clock.ts';
+import type { ReorderWindow } from './reorder-window.ts';
+import type { SendWindow } from './send-window.ts';
+
+/** An acknowledgement of its own is due after so much, or so long. */
+const ACK_FRAMES = 32;
+const ACK_BYTES = 512 * 1024;
+const ACK_MS = 20;
+const HEARTBEAT_MS = 10_000;
+const MISSED_HEARTBEATS = 3;
+
+export interface ReliabilityOptions {
+  readonly clock: Clock;
+  /** What was sent, also before the peer agreed. */
+  readonly sent: SendWindow;
+  /** What has arrived, to be acknowledged. */
+  readonly arrived: Pick<ReorderWindow, 'next' | 'waitingBits'>;
+  /** Sends a frame without data; may do nothing while there is no connection. */
+  send(body: RelayBody): void;
+  /** Sends data frames again. */
+  resend(frames: readonly SealedFrame[]): void;
+  /** Called when the peer is not there any more. */
+  onSilence(): void;
+  /** Called when the peer breaks the rules. */
+  onViolation(error: RelayError): void;
+}
+
+/** Both halves of acknowledged delivery: says what has arrived, and repeats what has not arrived there. */
+export class Reliability {
+  readonly #options: ReliabilityOptions;
+  readonly #timers = new Map<'ack' | 'resend' | 'heartbeat', () => void>();
+  #unackedFrames = 0;
+  #unackedBytes = 0;
+  #lastSent: number;
+  #lastHeard: number;
+  /** We have asked to resume; whatever the peer sends first is the answer. */
+  #isResuming = false;
+  #isPaused = false;
+
+  constructor(options: ReliabilityOptions) {
+    this.#options = options;
+    this.#lastSent = this.#lastHeard = options.clock.now();
+    this.#beat(HEARTBEAT_MS);
+    this.#schedule();
+  }
+
+  /** What every frame tells the peer: it has everything before and the bits after. Nothing before the first record. */
+  get acknowledgement(): Pick<RelayFrame, 'ack' | 'ackBits'> {
+    const { next, waitingBits } = this.#options.arrived;
+    return next === 0 ? {} : { ack: next - 1, ackBits: waitingBits };
+  }
+
+  /** Notes a data frame that has just been sent, with the acknowledgement of the moment in it. */
+  frameSent(seq: number, frame: SealedFrame): void {
+    const now = this.#options.clock.now();
+    this.#options.sent.sent(seq, frame, now);
+    this.#lastSent = now;
+    if (this.#options.arrived.next > 1) this.#acknowledged(); // an `ack` of 0 in a data frame is none
+    this.#schedule();
+  }
+
+  /** Notes a data frame that has arrived and was dealt with. */
+  frameArrived(bytes: number, news: 'expected' | 'early' | 'duplicate'): void {
+    this.#unackedFrames++;
+    this.#unackedBytes += bytes;
+    // Of a repeated frame the acknowledgement was lost, and a gap should be known soon.
+    if (news !== 'expected' || this.#unackedFrames >= ACK_FRAMES || this.#unackedBytes >= ACK_BYTES) this.acknowledge();
+    else if (!this.#timers.has('ack')) this.#timer('ack', ACK_MS, () => this.acknowledge());
+  }
+
+  acknowledge(): void {
+    if (this.#options.arrived.next === 0) return;
+    this.#send({ type: 'ack' });
+  }
+
+  /** Takes what any frame of the peer says about ours. */
+  heard(frame: RelayFrame): void {
+    this.#lastHeard = this.#options.clock.now();
+    const { ack = 0, ackBits = 0, body } = frame;
+    try {
+      if (ack > 0 || body.type === 'ack') this.#take(ack + 1, ackBits);
+      if (body.type === 'resume') this.#take(body.nextSeq, 0);
+      if (body.type === 'resume') this.#answer();
+      if (body.type === 'resume' || this.#isResuming) this.#continue();
+    } catch (error) {
+      this.#options.onViolation(error as RelayError);
+    }
+  }
+
+  /** Asks the peer to continue on a new connection. */
+  resume(): void {
+    const { clock, arrived, sent } = this.#options;
+    this.#isPaused = false;
+    this.#isResuming = true;
+    this.#lastHeard = clock.now();
+    this.#send({ type: 'resume', nextSeq: arrived.next });
+    sent.all(this.#lastHeard);
+    this.#schedule();
+    this.#beat(HEARTBEAT_MS);
+  }
+
+  /** Asks for any frame: the peer answers at once, whether or not it has lost something. */
+  ask(): void {
+    this.#send({ type: 'resume', nextSeq: this.#options.arrived.next });
+  }
+
+  /** Stops all clocks, until `resume` or for good. */
+  pause(): void {
+    this.#isPaused = true;
+    for (const cancel of this.#timers.values()) cancel();
+    this.#timers.clear();
+  }
+
+  /** Not by another `resume`: one of them repeated by the network would be answered to and fro for ever. */
+  #answer(): void {
+    this.#send({ type: this.#options.arrived.next > 0 ? 'ack' : 'heartbeat' });
+  }
+
+  /** The connection leads to the peer again: what it does not have was lost with the old one. */
+  #continue(): void {
+    const { clock, resend, sent } = this.#options;
+    this.#isResuming = false;
+    resend(sent.all(clock.now()));
+    this.#schedule();
+  }
+
+  #take(next: number, bits: number): void {
+    const missing = this.#options.sent.acknowledged(next, bits, this.#options.clock.now());
+    if (missing.length > 0) this.#options.resend(missing);
+    this.#schedule();
+  }
+
+  #send(body: RelayBody): void {
+    this.#options.send(body);
+    this.#lastSent = this.#options.clock.now();
+    this.#acknowledged();
+  }
+
+  #acknowledged(): void {
+    this.#unackedFrames = 0;
+    this.#unackedBytes = 0;
+    this.#cancel('ack');
+  }
+
+  #schedule(): void {
+    this.#cancel('resend');
+    const { dueAt } = this.#options.sent;
+    if (dueAt === undefined) return;
+    this.#timer('resend', Math.max(0, dueAt - this.#options.clock.now()), () => {
+      try {
+        this.#options.resend(this.#options.sent.overdue(this.#options.clock.now()));
+        this.#schedule();
+      } catch (error) {
+        this.#options.onViolation(error as RelayError);
+      }
+    });
+  }
+
+  #beat(afterMs: number): void {
+    this.#cancel('heartbeat');
+    this.#timer('heartbeat', afterMs, () => {
+      const now = this.#options.clock.now();
+      if (now - this.#lastHeard >= HEARTBEAT_MS * MISSED_HEARTBEATS) return this.#options.onSilence();
+      if (now - this.#lastSent >= HEARTBEAT_MS) this.#send({ type: 'heartbeat' });
+      this.#beat(this.#lastSent + HEARTBEAT_MS - now);
+    });
+  }
+
+  #timer(name: 'ack' | 'resend' | 'heartbeat', ms: number, run: () => void): void {
+    if (this.#isPaused) return;
+    const cancel = this.#options.clock.after(ms, () => {
+      this.#timers.delete(name);
+      run();
+    });
+    this.#timers.set(name, cancel);
+  }
+
+  #cancel(name: 'ack' | 'resend' | 'heartbeat'): void {
+    this.#timers.get(name)?.();
+    this.#timers.delete(name);
+  }
+}
