@@ -42,18 +42,18 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   relay: ['base', 'rpc'],
   'relay/remote': ['base', 'protocol', 'rpc', 'link', 'host/os', 'host/own', 'host/http', 'server', 'client', 'relay'],
   'relay/rendezvous': ['base', 'link', 'host/os', 'host/peers', 'host/http', 'relay'],
-  rules: ['base'],
-  approval: ['base', 'protocol', 'rules'],
-  patch: ['base', 'protocol', 'host/files'], // files for the interface its changes go through
+  'agent/rules': ['base'],
+  'agent/approval': ['base', 'protocol', 'agent/rules'],
+  'agent/patch': ['base', 'protocol', 'host/files'], // files for the interface its changes go through
   // link and server: running commands on this machine is a server in the same process.
-  'unified-exec': [
+  'agent/unified-exec': [
     ...['base', 'protocol', 'link', 'host/process', 'host/files', 'host/network', 'server', 'client'],
-    ...['rules', 'approval', 'patch'],
+    ...['agent/rules', 'agent/approval', 'agent/patch'],
   ],
-  escalation: ['base', 'protocol', 'host/os', 'host/own', 'host/sandbox', 'rules', 'approval'],
-  mcp: [
+  'agent/escalation': ['base', 'protocol', 'host/os', 'host/own', 'host/sandbox', 'agent/rules', 'agent/approval'],
+  'agent/mcp': [
     ...['base', 'protocol', 'host/os', 'host/peers', 'host/http', 'host/files', 'client'],
-    ...['rules', 'approval', 'unified-exec', 'escalation'],
+    ...['agent/rules', 'agent/approval', 'agent/unified-exec', 'agent/escalation'],
   ],
 };
 
@@ -67,7 +67,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   relay: ['@noble/post-quantum/ml-kem.js'],
   'relay/remote': ['ws', 'undici'],
   'relay/rendezvous': ['ws', 'jose', '@nats-io/transport-node', '@nats-io/jetstream', '@nats-io/kv'],
-  mcp: [
+  'agent/mcp': [
     ...['@modelcontextprotocol/server', '@modelcontextprotocol/server/stdio', '@modelcontextprotocol/node', 'zod/mini'],
   ],
   cli: ['smol-toml'],
@@ -270,7 +270,7 @@ describe('the package', () => {
   it('has these entrances, each the public face of a room', () => {
     const entrances = {
       ...{ './protocol': 'protocol', './client': 'client', './link': 'link', './server': 'server' },
-      ...{ './unified-exec': 'unified-exec', './approval': 'approval', './rules': 'rules' },
+      ...{ './unified-exec': 'agent/unified-exec', './approval': 'agent/approval', './rules': 'agent/rules' },
       './remote': 'relay/remote',
     };
 

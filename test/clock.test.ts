@@ -5,16 +5,16 @@ const folder = new URL('../src/', import.meta.url);
 
 /** Where the time of day is meant: it is shown to somebody, or compared with one that came from elsewhere. */
 const timesOfDay: readonly string[] = [
-  'approval/input-review.ts',
-  'approval/question-head.ts',
+  'agent/approval/input-review.ts',
+  'agent/approval/question-head.ts',
   'host/network/service-cookies.ts',
   'host/process/managed-process.ts',
   'relay/remote/executor-credential.ts',
   'relay/remote/registry-error.ts',
   'relay/rendezvous/service.ts',
-  'rules/lock-file.ts',
+  'agent/rules/store/lock-file.ts',
   'server/websocket-auth.ts',
-  'unified-exec/command-item.ts',
+  'agent/unified-exec/report/command-item.ts',
 ];
 
 describe('durations', () => {

@@ -1,4 +1,4 @@
-import { Broker, type BrokerEvent, type Passage } from '../../src/escalation/index.ts';
+import { Broker, type BrokerEvent, type Passage } from '../../src/agent/escalation/index.ts';
 import { type Child, decodeBase64Part, familyMark, spawn } from '../../src/host/os/index.ts';
 
 /** One way to start programs from a shell. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { tryInterception } from '../escalation/index.ts';
+import { tryInterception } from '../agent/escalation/index.ts';
 import {
   type ExitStatus,
   familyMark,

@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { type Interception, type ShellPrograms, tryInterception } from '../escalation/index.ts';
+import { type Interception, type ShellPrograms, tryInterception } from '../agent/escalation/index.ts';
 import { nativeFile } from '../host/os/index.ts';
 import { UsageError } from './usage-error.ts';
 

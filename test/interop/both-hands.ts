@@ -1,9 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ApprovalPolicy, callbackApprover, Orchestrator } from '../../src/approval/index.ts';
-import { Scope } from '../../src/base/index.ts';
-import { webSocket } from '../../src/link/index.ts';
-import { RulesStore } from '../../src/rules/index.ts';
+import { type ApprovalPolicy, callbackApprover, Orchestrator } from '../../src/agent/approval/index.ts';
+import { RulesStore } from '../../src/agent/rules/index.ts';
 import {
   type EnvironmentSettings,
   Environments,
@@ -11,7 +9,9 @@ import {
   remoteBackend,
   UnifiedExec,
   type UnifiedExecOptions,
-} from '../../src/unified-exec/index.ts';
+} from '../../src/agent/unified-exec/index.ts';
+import { Scope } from '../../src/base/index.ts';
+import { webSocket } from '../../src/link/index.ts';
 import type { Codex, CodexOptions } from './codex.ts';
 import { Rig, type RigOptions } from './rig.ts';
 import type { ToolCall } from './scripted-model.ts';

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { Environments, localBackend, UnifiedExec, type UnifiedExecOptions } from '../../src/unified-exec/index.ts';
+import {
+  Environments,
+  localBackend,
+  UnifiedExec,
+  type UnifiedExecOptions,
+} from '../../src/agent/unified-exec/index.ts';
 import { CodexExec } from './codex-exec.ts';
 import { Rig } from './rig.ts';
 

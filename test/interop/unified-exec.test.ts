@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { Environments, remoteBackend, UnifiedExec } from '../../src/agent/unified-exec/index.ts';
 import { webSocket } from '../../src/link/index.ts';
-import { Environments, remoteBackend, UnifiedExec } from '../../src/unified-exec/index.ts';
 import { ServerUnderTest } from '../conformance/server-under-test.ts';
 import { env } from '../support/client-specification.ts';
 import { makeOutOfBounds } from '../support/out-of-bounds.ts';

@@ -1,4 +1,4 @@
-import type { CommandRequest, Confinement } from '../../src/approval/index.ts';
+import type { CommandRequest, Confinement } from '../../src/agent/approval/index.ts';
 
 /** Files can be read and not written, and nothing else is in the way. */
 export const readOnly: Confinement = {

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { ExecShell, type ExecShellOptions, type Interception } from '../../src/agent/escalation/index.ts';
+import { serveShellTool } from '../../src/agent/mcp/index.ts';
+import { RulesStore } from '../../src/agent/rules/index.ts';
 import { type Logger, silentLogger } from '../../src/base/index.ts';
-import { ExecShell, type ExecShellOptions, type Interception } from '../../src/escalation/index.ts';
-import { serveShellTool } from '../../src/mcp/index.ts';
-import { RulesStore } from '../../src/rules/index.ts';
 import { makeOutOfBounds } from '../support/out-of-bounds.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));

@@ -157,7 +157,7 @@ describe('the end of a call', () => {
 async function bundled(): Promise<string> {
   const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
   const file = join(root, 'build', 'test', `escalation-${process.pid}.mjs`);
-  const input = join(root, 'src', 'escalation', 'broker.ts');
+  const input = join(root, 'src', 'agent', 'escalation', 'broker.ts');
   const bundle = await rolldown({ input, platform: 'node', transform: { target: 'node20' } });
   await bundle.write({ file, format: 'esm' });
   await bundle.close();

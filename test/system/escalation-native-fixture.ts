@@ -10,7 +10,7 @@ import {
   type ExactCommand,
   type ExecRequest,
   type ShellStart,
-} from '../../src/escalation/index.ts';
+} from '../../src/agent/escalation/index.ts';
 import { type Confined, confine, type Policy } from '../../src/host/sandbox/index.ts';
 import { policyOf } from '../support/policy.ts';
 import { freshMark } from './native-fixture.ts';

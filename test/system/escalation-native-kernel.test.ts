@@ -1,7 +1,7 @@
 import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Passage } from '../../src/escalation/index.ts';
+import type { Passage } from '../../src/agent/escalation/index.ts';
 import { byName, Call, type CallOptions, call, directory, workspace } from './escalation-native-fixture.ts';
 
 const all = { intercept: 'all', shell: '/bin/bash' } as const;

@@ -12,7 +12,7 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { gitCallHazard, gitHazard } from '../../src/rules/index.ts';
+import { gitCallHazard, gitHazard } from '../../src/agent/rules/index.ts';
 import { type Answer, interceptions, Site } from './escalation-fixture.ts';
 
 const env = { PATH: '/usr/bin:/bin', HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1' };

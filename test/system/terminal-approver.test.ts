@@ -7,11 +7,11 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ApprovalRequest } from '../../src/approval/index.ts';
+import type { ApprovalRequest } from '../../src/agent/approval/index.ts';
 import type { Child, ChildEvent } from '../../src/host/os/index.ts';
 import { bytesOf, start } from './native-fixture.ts';
 
-const approval = fileURLToPath(new URL('../../src/approval/index.ts', import.meta.url));
+const approval = fileURLToPath(new URL('../../src/agent/approval/index.ts', import.meta.url));
 
 /** Asks what its argument says, all at once, and prints the answers. */
 const source = `

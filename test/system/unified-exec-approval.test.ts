@@ -11,10 +11,10 @@ import {
   callbackApprover,
   Orchestrator,
   parseApprovalPolicy,
-} from '../../src/approval/index.ts';
+} from '../../src/agent/approval/index.ts';
+import { RulesStore } from '../../src/agent/rules/index.ts';
+import { type ExecBackend, localBackend } from '../../src/agent/unified-exec/index.ts';
 import type { PermissionProfile } from '../../src/protocol/index.ts';
-import { RulesStore } from '../../src/rules/index.ts';
-import { type ExecBackend, localBackend } from '../../src/unified-exec/index.ts';
 import { ExecFixture, type FixtureOptions, type Place } from './unified-exec-fixture.ts';
 
 const places: Place[] = ['here', 'server'];

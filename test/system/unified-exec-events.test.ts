@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type ExecCommandEnd, type ExecEvent, eventLine } from '../../src/unified-exec/index.ts';
+import { type ExecCommandEnd, type ExecEvent, eventLine } from '../../src/agent/unified-exec/index.ts';
 import { ExecFixture, type Place, untilFile } from './unified-exec-fixture.ts';
 
 const places: Place[] = ['here', 'server'];

@@ -1,9 +1,6 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Changes, Scope, silentLogger } from '../../src/base/index.ts';
-import { memoryLinkPair } from '../../src/link/index.ts';
-import { openConnectionPoint } from '../../src/server/index.ts';
 import {
   type EnvironmentSettings,
   Environments,
@@ -15,7 +12,10 @@ import {
   type ToolResult,
   UnifiedExec,
   type UnifiedExecOptions,
-} from '../../src/unified-exec/index.ts';
+} from '../../src/agent/unified-exec/index.ts';
+import { Changes, Scope, silentLogger } from '../../src/base/index.ts';
+import { memoryLinkPair } from '../../src/link/index.ts';
+import { openConnectionPoint } from '../../src/server/index.ts';
 
 export type Place = 'here' | 'server';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type ApprovalDecision, callbackApprover, Orchestrator } from '../../src/approval/index.ts';
+import { type ApprovalDecision, callbackApprover, Orchestrator } from '../../src/agent/approval/index.ts';
+import { RulesStore } from '../../src/agent/rules/index.ts';
+import { localBackend } from '../../src/agent/unified-exec/index.ts';
 import { deferred } from '../../src/base/index.ts';
-import { RulesStore } from '../../src/rules/index.ts';
-import { localBackend } from '../../src/unified-exec/index.ts';
 import { HttpUpstream } from '../support/http-upstream.ts';
 import { networkRules } from '../support/network-rules.ts';
 import { ExecFixture, type Place } from './unified-exec-fixture.ts';

@@ -9,9 +9,9 @@ import {
   callbackApprover,
   Orchestrator,
   parseApprovalPolicy,
-} from '../../src/approval/index.ts';
-import { RulesStore } from '../../src/rules/index.ts';
-import { permissionsOf, type SandboxMode } from '../../src/unified-exec/index.ts';
+} from '../../src/agent/approval/index.ts';
+import { RulesStore } from '../../src/agent/rules/index.ts';
+import { permissionsOf, type SandboxMode } from '../../src/agent/unified-exec/index.ts';
 import { ExecFixture } from './unified-exec-fixture.ts';
 
 interface Setting {

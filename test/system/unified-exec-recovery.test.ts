@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { type ExecBackend, remoteBackend } from '../../src/agent/unified-exec/index.ts';
 import { Changes } from '../../src/base/index.ts';
 import { memoryLinkPair, webSocket } from '../../src/link/index.ts';
 import { ExecError } from '../../src/protocol/index.ts';
 import { type Link, Peer } from '../../src/rpc/index.ts';
-import { type ExecBackend, remoteBackend } from '../../src/unified-exec/index.ts';
 import { CuttableProxy } from '../support/cuttable-proxy.ts';
 import { startServer } from '../support/server.ts';
 import { ExecFixture, untilFile } from './unified-exec-fixture.ts';

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Environments, localBackend, resultSchema, UnifiedExec } from '../../src/unified-exec/index.ts';
+import { Environments, localBackend, resultSchema, UnifiedExec } from '../../src/agent/unified-exec/index.ts';
 import { appeared, gone, uniqueSeconds } from '../support/proc.ts';
 import { ExecFixture, untilFile } from './unified-exec-fixture.ts';
 

@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import type { Logger } from '../../base/index.ts';
+import { createMcpServer } from './mcp-server.ts';
+import { McpSession } from './mcp-session.ts';
+import type { OpenToolSet } from './tool.ts';
+
+const MOST_SESSIONS = 32;
+/** A client that has been silent for so long is gone; most of them never say goodbye. */
+const IDLE_LIMIT_MS = 30 * 60_000;
+const SWEEP_INTERVAL_MS = 60_000;
+
+interface HttpSession {
+  readonly id: string;
+  readonly session: McpSession;
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  /** Answers that are still being sent. */
+  open: number;
+  lastUsed: number;
+}
+
+/** The sessions of clients that begin with `initialize`, each with tools of its own. */
+export class HttpSessions implements AsyncDisposable {
+  readonly #openToolSet: OpenToolSet;
+  readonly #log: Logger;
+  readonly #sessions = new Map<string, HttpSession>();
+  readonly #sweeper = setInterval(() => void this.#sweep(), SWEEP_INTERVAL_MS).unref();
+
+  constructor(openToolSet: OpenToolSet, log: Logger) {
+    this.#openToolSet = openToolSet;
+    this.#log = log;
+  }
+
+  async handle(request: Request): Promise<Response> {
+    const id = request.headers.get('mcp-session-id');
+    const known = id === null ? undefined : this.#sessions.get(id);
+    if (known) return this.#answer(known, request);
+    if (id !== null) return problem(404, -32_001, 'unknown session; begin a new one with initialize');
+    const body: unknown = await request
+      .clone()
+      .json()
+      .catch(() => undefined); // the transport says what is wrong with it
+    if (!isInitializeRequest(body)) return problem(400, -32_000, 'a session begins with initialize');
+    const begun = await this.#begin();
+    const response = await this.#answer(begun, request);
+    if (begun.transport.sessionId === undefined) await this.#end(begun.id); // refused after all
+    return response;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#sweeper);
+    await Promise.all([...this.#sessions.keys()].map((id) => this.#end(id)));
+  }
+
+  async #begin(): Promise<HttpSession> {
+    const id = randomUUID();
+    const session = await McpSession.open(this.#openToolSet);
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => id,
+      onsessionclosed: () => this.#end(id),
+    });
+    await createMcpServer(session, this.#log).connect(transport);
+    const begun = { id, session, transport, open: 0, lastUsed: performance.now() };
+    const evicted = this.#sessions.size >= MOST_SESSIONS ? this.#leastRecent() : undefined;
+    this.#sessions.set(id, begun);
+    if (evicted !== undefined) await this.#end(evicted);
+    return begun;
+  }
+
+  async #answer(session: HttpSession, request: Request): Promise<Response> {
+    session.open++;
+    let isOpen = true;
+    const close = () => {
+      if (!isOpen) return; // a stream that is cancelled ends too
+      isOpen = false;
+      session.open--;
+      session.lastUsed = performance.now();
+    };
+    try {
+      return whenSent(await session.transport.handleRequest(request), close);
+    } catch (error) {
+      close();
+      throw error;
+    }
+  }
+
+  /** The one that has been idle longest; a busy one only if all are. */
+  #leastRecent(): string {
+    const [first] = [...this.#sessions].sort(
+      ([, one], [, other]) => Number(one.open > 0) - Number(other.open > 0) || one.lastUsed - other.lastUsed,
+    );
+    return first![0];
+  }
+
+  async #sweep(): Promise<void> {
+    const since = performance.now() - IDLE_LIMIT_MS;
+    const idle = [...this.#sessions].filter(([, { open, lastUsed }]) => open === 0 && lastUsed < since);
+    await Promise.all(idle.map(([id]) => this.#end(id)));
+  }
+
+  async #end(id: string): Promise<void> {
+    const ended = this.#sessions.get(id);
+    if (!ended) return;
+    this.#sessions.delete(id);
+    await ended.session[Symbol.asyncDispose]();
+    await ended.transport.close();
+  }
+}
+
+/** The response, with word of its end. */
+function whenSent(response: Response, onEnd: () => void): Response {
+  if (!response.body) {
+    onEnd();
+    return response;
+  }
+  const reader = response.body.getReader();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await reader.read().catch((error) => {
+        onEnd();
+        throw error;
+      });
+      if (!done) return controller.enqueue(value);
+      onEnd();
+      controller.close();
+    },
+    async cancel(reason) {
+      onEnd();
+      await reader.cancel(reason);
+    },
+  });
+  return new Response(body, response);
+}
+
+function problem(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status });
+}

@@ -1,0 +1,99 @@
+import { type Deferred, deferred } from '../../base/index.ts';
+import { type ApprovalAnswer, type ApprovalRequest, Rejected } from '../approval/index.ts';
+import type { CallContext, Tool, ToolResult } from './tool.ts';
+
+export interface Question {
+  readonly request: ApprovalRequest;
+  readonly answer: Deferred<ApprovalAnswer>;
+}
+
+/** What a call comes to next: its result, or something it has to know first. */
+export type CallEvent =
+  | { readonly kind: 'result'; readonly result: ToolResult }
+  | { readonly kind: 'question'; readonly question: Question };
+
+/**
+ * A tool at work. It goes on while its questions travel to the user and back, which may take several requests of the
+ * client: each waits for the next event.
+ */
+export class RunningCall {
+  readonly #stop = new AbortController();
+  readonly #result: Promise<ToolResult>;
+  readonly #questions: Question[] = [];
+  #asked: Deferred<void> = deferred();
+  #isOver = false;
+
+  constructor(tool: Tool, args: unknown, callId: string) {
+    const context: CallContext = { callId, signal: this.#stop.signal };
+    this.#result = this.#run(tool, args, context);
+    this.#result.catch(() => {}); // whoever waits for the next event is told
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** The question whose answer everything waits for. */
+  get question(): Question | undefined {
+    return this.#questions[0];
+  }
+
+  /** Resolves when the user has answered. */
+  ask(request: ApprovalRequest, signal?: AbortSignal): Promise<ApprovalAnswer> {
+    const question: Question = { request, answer: deferred() };
+    if (this.#isOver) return Promise.reject(unreachable);
+    const withdraw = () => this.#settle(question, (answer) => answer.reject(signal?.reason));
+    signal?.addEventListener('abort', withdraw, { once: true });
+    void question.answer.promise.finally(() => signal?.removeEventListener('abort', withdraw)).catch(() => {}); // told to the asker
+    this.#questions.push(question);
+    this.#asked.resolve();
+    return question.answer.promise;
+  }
+
+  answer(question: Question, answer: ApprovalAnswer): void {
+    this.#settle(question, (waiting) => waiting.resolve(answer));
+  }
+
+  /** The user cannot be asked. */
+  refuse(question: Question, reason: string): void {
+    this.#settle(question, (waiting) => waiting.reject(new Rejected('policy', reason)));
+  }
+
+  async next(): Promise<CallEvent> {
+    for (;;) {
+      const question = this.question;
+      if (question && !this.#isOver) return { kind: 'question', question };
+      const result = await Promise.race([this.#result, this.#asked.promise]);
+      if (result !== undefined) return { kind: 'result', result };
+    }
+  }
+
+  /** Nobody waits any more. What the tool started goes on as it sees fit. */
+  abandon(reason: unknown): void {
+    this.#stop.abort(reason);
+  }
+
+  async #run(tool: Tool, args: unknown, context: CallContext): Promise<ToolResult> {
+    await undefined; // whoever starts the call has to know it before it can ask
+    try {
+      return await tool.call(args, context);
+    } finally {
+      this.#end();
+    }
+  }
+
+  #settle(question: Question, settle: (answer: Deferred<ApprovalAnswer>) => void): void {
+    const at = this.#questions.indexOf(question);
+    if (at < 0) return;
+    this.#questions.splice(at, 1);
+    if (this.#questions.length === 0 && !this.#isOver) this.#asked = deferred();
+    settle(question.answer);
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    for (const question of [...this.#questions]) this.#settle(question, (answer) => answer.reject(unreachable));
+  }
+}
+
+const unreachable = new Rejected('policy', 'the user cannot be asked: no tool call is waiting for an answer');

@@ -1,0 +1,36 @@
+import type { Readable, Writable } from 'node:stream';
+import { StdioServerTransport, serveStdio as serveOnStreams } from '@modelcontextprotocol/server/stdio';
+import { deferred, type Logger } from '../../base/index.ts';
+import { createMcpServer } from './mcp-server.ts';
+import { McpSession } from './mcp-session.ts';
+import type { OpenToolSet } from './tool.ts';
+
+export interface StdioOptions {
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly openToolSet: OpenToolSet;
+  readonly log: Logger;
+}
+
+/** Serves one client on a pair of streams until the input ends. */
+export async function serveStdio(
+  { input, output, openToolSet, log }: StdioOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  await using session = await McpSession.open(openToolSet);
+  const over = deferred();
+  const transport = new StdioServerTransport(input, output);
+  const connection = serveOnStreams(() => createMcpServer(session, log), {
+    transport,
+    onerror: ({ message }) => log.warn('mcp.failed', { message }),
+  });
+  const closed = transport.onclose;
+  transport.onclose = () => {
+    closed?.();
+    over.resolve();
+  };
+  const stop = () => void connection.close().finally(() => over.resolve());
+  if (signal.aborted) stop();
+  else signal.addEventListener('abort', stop, { once: true });
+  await over.promise;
+}

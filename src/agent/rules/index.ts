@@ -1,0 +1,15 @@
+export { RulesError } from './language/rules-error.ts';
+export { isDangerous, isHarmless } from './policy/dangerous-command.ts';
+export { callsGit, type GitHazardOptions, gitCallHazard, gitHazard, isGit } from './policy/git-hazard.ts';
+export { compileHosts, type NetworkProtocol, type NetworkRule } from './policy/network-rule.ts';
+export type { Decision, PrefixRule, RuleMatch } from './policy/prefix-rule.ts';
+export { type CheckOptions, type Evaluation, type Match, Policy } from './policy/rule-set.ts';
+export { isSystemProgram } from './policy/system-program.ts';
+export { plainCommands } from './shell/plain-commands.ts';
+export { joinWords } from './shell/shell-words.ts';
+export { type Shown, shownLines, shownText, shownWord, shownWords } from './shell/shown-words.ts';
+export { type AddedRule, ruleLine, withRule } from './store/added-rule.ts';
+export { appendRule } from './store/append-rule.ts';
+export { loadPolicy, type RulesFile } from './store/load-policy.ts';
+export { findRulesFiles, userRulesFolder } from './store/rules-folder.ts';
+export { type Rules, RulesStore, type RulesStoreOptions } from './store/rules-store.ts';

@@ -1,0 +1,30 @@
+import { type Logger, Scope, silentLogger } from '../../../base/index.ts';
+import { memoryLinkPair } from '../../../link/index.ts';
+import { type ExecServerConfig, openConnectionPoint } from '../../../server/index.ts';
+import { type ExecBackend, remoteBackend } from './exec-backend.ts';
+
+export interface LocalBackendOptions {
+  readonly config?: Partial<ExecServerConfig>;
+  readonly log?: Logger;
+}
+
+/** Runs commands on this machine, by the same code a server runs them with; disposal ends them. */
+export function localBackend(options: LocalBackendOptions = {}): ExecBackend {
+  const scope = new Scope();
+  const server = openConnectionPoint({ config: options.config ?? {}, log: options.log ?? silentLogger });
+  scope.defer(async () => (await server)[Symbol.asyncDispose]());
+  const backend = scope.own(
+    remoteBackend(async () => {
+      const [ours, theirs] = memoryLinkPair();
+      (await server).connect(theirs, { resumable: false });
+      return ours;
+    }),
+  );
+  return {
+    isLocal: true,
+    info: (signal) => backend.info(signal),
+    start: (start, signal) => backend.start(start, signal),
+    fileSystem: () => backend.fileSystem(),
+    [Symbol.asyncDispose]: () => scope[Symbol.asyncDispose](),
+  };
+}

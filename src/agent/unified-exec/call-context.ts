@@ -1,0 +1,55 @@
+import type { Turnstile } from '../../base/index.ts';
+import type { EnvPolicy } from '../../protocol/index.ts';
+import type { PlanOptions } from './plan/command-plan.ts';
+import type { EventStream } from './report/event-stream.ts';
+import { type CallReport, newChunkId, outputBudget, responseText, structuredResult } from './report/response.ts';
+import type { ToolResult } from './report/tool-result.ts';
+import type { Endings } from './run/endings.ts';
+import type { HeadTailBuffer } from './run/head-tail-buffer.ts';
+import type { Sessions } from './run/sessions.ts';
+
+/** Who makes a call, and when to give up waiting for it. A command that runs by then goes on running. */
+export interface CallContext {
+  readonly callId?: string;
+  readonly turnId?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** What all calls of one conversation share. */
+export interface Conversation extends PlanOptions {
+  readonly sessions: Sessions;
+  /** Patches are written one at a time. */
+  readonly patches: Turnstile;
+  readonly events: EventStream;
+  readonly endings: Endings;
+  readonly modelOutputTokens: number;
+  readonly longestPollMs: number;
+  readonly envPolicy: EnvPolicy;
+  readonly threadId: string | undefined;
+  readonly sessionId: string | undefined;
+  readonly version: string | undefined;
+}
+
+/** Puts what a call has collected into the words and values of its result. */
+export function callResult(
+  facts: Pick<CallReport, 'wallTimeMs'> & { exitCode?: number | undefined; sessionId?: number | undefined },
+  collected: HeadTailBuffer,
+  askedTokens: number | undefined,
+  modelTokens: number,
+): ToolResult {
+  const { wallTimeMs, exitCode, sessionId } = facts;
+  const { text, totalBytes, omittedBytes } = collected;
+  const report: CallReport = {
+    chunkId: newChunkId(),
+    wallTimeMs,
+    ...(exitCode !== undefined && { exitCode }),
+    ...(sessionId !== undefined && { sessionId }),
+    printed: { text, totalBytes, omittedBytes },
+  };
+  const tokens = outputBudget(askedTokens, modelTokens);
+  return {
+    text: responseText(report, tokens, modelTokens),
+    success: true,
+    structured: structuredResult(report, tokens),
+  };
+}

@@ -1,0 +1,50 @@
+import { type PatchCommand, PatchError, parsePatch, parsePatchCommand } from '../../patch/index.ts';
+import type { CallContext, Conversation } from '../call-context.ts';
+import type { CommandPlan } from '../plan/command-plan.ts';
+import { responseText } from '../report/response.ts';
+import type { ToolResult } from '../report/tool-result.ts';
+import { cutMiddle, lineCount } from '../report/truncation.ts';
+import { applyPermittedPatch } from './file-changes.ts';
+
+/** Applies the patch of a command that is nothing but one; undefined for every other command. */
+export async function interceptPatch(
+  plan: CommandPlan,
+  conversation: Conversation,
+  context: CallContext,
+): Promise<ToolResult | undefined> {
+  const command = parsePatchCommand(plan.argv);
+  if (!command || !isPatch(command)) return undefined;
+  const { modelOutputTokens: modelTokens } = conversation;
+  const call = { ...plan, tool: 'apply_patch', justification: plan.wishes.justification } as const;
+  const outcome = await applyPermittedPatch(command, call, conversation, context);
+  const { success } = outcome;
+  if (!success) return { text: outcome.text, success };
+  const text = shortened(outcome.text, modelTokens);
+  const printed = { text, totalBytes: Buffer.byteLength(text), omittedBytes: 0 };
+  return {
+    text: responseText({ wallTimeMs: 0, printed }, modelTokens, modelTokens),
+    success,
+    structured: { wall_time_seconds: 0, output: text },
+  };
+}
+
+/** The list of files has the budget of a whole answer for itself; what is above it counts the lines that do not fit. */
+function shortened(text: string, modelTokens: number): string {
+  const [heading, ...rest] = text.split('Output:\n');
+  const list = rest.join('Output:\n');
+  const cut = cutMiddle(list, modelTokens);
+  const lines = lineCount(list);
+  return `${heading}${lineCount(cut) === lines ? '' : `Total output lines: ${lines}\n`}Output:\n${cut}`;
+}
+
+/** Words behind `apply_patch` that were never meant to be a patch are the shell's business. */
+function isPatch({ text }: PatchCommand): boolean {
+  if (text.includes('*** Begin Patch')) return true;
+  try {
+    parsePatch(text);
+    return true;
+  } catch (error) {
+    if (error instanceof PatchError) return false;
+    throw error;
+  }
+}

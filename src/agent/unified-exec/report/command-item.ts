@@ -1,0 +1,107 @@
+import { encodeBase64 } from '../../../base/index.ts';
+import { limits } from '../limits.ts';
+import type { CommandProcess } from '../run/command-process.ts';
+import { DeltaCutter } from './delta-cutter.ts';
+import type { ExecCommandBegin, ExecCommandEnd, ExecEvent } from './exec-event.ts';
+import { fitOutput } from './truncation.ts';
+
+/** What does not change about a command. */
+export type CommandFacts = Pick<ExecCommandBegin, 'call_id' | 'turn_id' | 'command' | 'cwd' | 'parsed_cmd'>;
+
+/** One command as its events tell of it: one begin, what happens, one end, in this order. */
+export class CommandItem {
+  readonly #facts: CommandFacts;
+  readonly #emit: (event: ExecEvent) => void;
+  readonly #cutter = new DeltaCutter();
+  #begin: ExecCommandBegin | undefined;
+  #processId: string | undefined;
+  #ended = false;
+  #deltas = 0;
+  #runningSince = performance.now();
+
+  constructor(facts: CommandFacts, emit: (event: ExecEvent) => void) {
+    this.#facts = facts;
+    this.#emit = emit;
+  }
+
+  /** A question is put before the command, or its second attempt, may run. */
+  asked(): void {
+    this.#announce({ source: 'agent' });
+  }
+
+  /** The command runs; what it has printed so far comes first. */
+  runs(sessionId: number, process: CommandProcess): void {
+    this.#processId = String(sessionId);
+    this.#runningSince = performance.now();
+    this.#announce({ source: 'unified_exec_startup', process_id: this.#processId });
+    process.follow((bytes) => this.#print(bytes));
+  }
+
+  /** Does nothing before the command runs. */
+  interaction(stdin: string): void {
+    if (this.#processId === undefined || this.#ended) return;
+    this.#emit({ type: 'TerminalInteraction', call_id: this.#facts.call_id, process_id: this.#processId, stdin });
+  }
+
+  /** The command is over and nothing more will come of it. */
+  over({ facts, transcript }: CommandProcess): void {
+    const { exitCode = -1, failureMessage } = facts;
+    const printed = { text: transcript.text, totalBytes: transcript.totalBytes, omittedBytes: transcript.omittedBytes };
+    const formatted = fitOutput(printed, limits.modelOutputTokens);
+    if (failureMessage === undefined) {
+      const status = exitCode === 0 ? 'completed' : 'failed';
+      this.#end({ stdout: printed.text, stderr: '', exit_code: exitCode, status }, printed.text, formatted);
+      return;
+    }
+    const aggregated = `${printed.text}\n${failureMessage}`;
+    this.#end({ stdout: printed.text, stderr: failureMessage, exit_code: -1, status: 'failed' }, aggregated, formatted);
+  }
+
+  /** What ran is given up, for another attempt that may or may not come to run. */
+  stops(): void {
+    this.#processId = undefined;
+  }
+
+  /** Nothing came to run. Nobody has heard of the command unless a question was put. */
+  neverRan(status: 'declined' | 'failed', reason: string): void {
+    if (this.#processId === undefined) this.#end({ stdout: '', stderr: reason, exit_code: -1, status }, reason, reason);
+  }
+
+  #announce(begin: Pick<ExecCommandBegin, 'source' | 'process_id'>): void {
+    if (this.#begin) return;
+    this.#begin = { type: 'ExecCommandBegin', ...this.#facts, ...begin, started_at_ms: Date.now() };
+    this.#emit(this.#begin);
+  }
+
+  #print(bytes: Uint8Array): void {
+    for (const piece of this.#cutter.cut(bytes)) this.#delta(piece);
+  }
+
+  #delta(piece: Uint8Array): void {
+    if (this.#ended || this.#deltas++ >= limits.deltasPerCall) return;
+    const { call_id } = this.#facts;
+    this.#emit({ type: 'ExecCommandOutputDelta', call_id, stream: 'stdout', chunk: encodeBase64(piece) });
+  }
+
+  #end(
+    outcome: Pick<ExecCommandEnd, 'stdout' | 'stderr' | 'exit_code' | 'status'>,
+    aggregated_output: string,
+    formatted_output: string,
+  ): void {
+    if (!this.#begin || this.#ended) return;
+    for (const piece of this.#cutter.rest()) this.#delta(piece);
+    this.#ended = true;
+    const ran = this.#processId !== undefined;
+    const ms = ran ? performance.now() - this.#runningSince : 0;
+    this.#emit({
+      ...this.#begin,
+      type: 'ExecCommandEnd',
+      ...(ran && { process_id: this.#processId!, source: 'unified_exec_startup' }),
+      completed_at_ms: Date.now(),
+      ...outcome,
+      aggregated_output,
+      formatted_output,
+      duration: { secs: Math.floor(ms / 1000), nanos: Math.floor((ms % 1000) * 1e6) },
+    });
+  }
+}

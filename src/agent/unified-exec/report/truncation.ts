@@ -1,0 +1,49 @@
+import { limits } from '../limits.ts';
+import { omissionText } from '../run/head-tail-buffer.ts';
+import { boundaryAfter, boundaryBefore } from './lossy-text.ts';
+
+/** What a command printed within one call. */
+export interface Printed {
+  /** With a line in place of what was not kept. */
+  readonly text: string;
+  readonly totalBytes: number;
+  readonly omittedBytes: number;
+}
+
+/** A text within a number of tokens: all of it, or its two ends and how much is missing between them. */
+export function cutMiddle(text: string, tokens: number): string {
+  const bytes = Buffer.from(text);
+  const budget = tokens * limits.bytesPerToken;
+  return bytes.length <= budget ? text : twoEnds(bytes, budget);
+}
+
+export const tokensOf = (bytes: number): number => Math.ceil(bytes / limits.bytesPerToken);
+
+/** Output that fits into a number of tokens: all of it, or its two ends and a note of what is missing. */
+export function fitOutput(printed: Printed, tokens: number): string {
+  const bytes = Buffer.from(printed.text);
+  const budget = tokens * limits.bytesPerToken;
+  if (bytes.length <= budget) return printed.text;
+  const body = twoEnds(bytes, budget);
+  const original = tokensOf(printed.omittedBytes > 0 ? printed.totalBytes : bytes.length);
+  const heading = `Warning: truncated output (original token count: ${original})\n`;
+  return `${heading}${secondLine(printed, body)}\n${body}`;
+}
+
+function secondLine({ text, omittedBytes }: Printed, body: string): string {
+  if (omittedBytes === 0) return `Total output lines: ${lineCount(text)}\n`;
+  const mark = omissionText(omittedBytes);
+  return body.includes(mark) ? '' : `${mark}\n`;
+}
+
+function twoEnds(bytes: Buffer, budget: number): string {
+  const left = bytes.subarray(0, boundaryBefore(bytes, Math.floor(budget / 2)));
+  const right = bytes.subarray(boundaryAfter(bytes, bytes.length - Math.ceil(budget / 2)));
+  return `${left}…${tokensOf(bytes.length - budget)} tokens truncated…${right}`;
+}
+
+/** A newline at the end does not begin another line. */
+export function lineCount(text: string): number {
+  const ends = text.split('\n').length - 1;
+  return text === '' || text.endsWith('\n') ? ends : ends + 1;
+}

@@ -1,0 +1,174 @@
+import { Changes } from '../../../base/index.ts';
+import { InputRefusedError, OutputGapError } from '../../../client/index.ts';
+import type { ExecProcess } from '../backends/exec-backend.ts';
+import { HeadTailBuffer } from './head-tail-buffer.ts';
+import { afterExit, afterFailure, type ProcessFacts, running } from './process-facts.ts';
+import { YieldWindow } from './yield-window.ts';
+
+/**
+ * A command while it is being watched. Its output is taken as fast as it comes, into buffers of fixed size that count
+ * what they cannot hold, so neither a flood nor a silent reader costs memory or holds up other commands.
+ */
+export class CommandProcess {
+  /** Notified of output, of the end, and of anything else somebody may wait for. */
+  readonly changes = new Changes();
+  /** Everything it has printed. */
+  readonly transcript = new HeadTailBuffer();
+  readonly #process: ExecProcess;
+  readonly #endsWith: 'exit' | 'close';
+  #unread = new HeadTailBuffer();
+  #facts = running;
+  #closed = false;
+  #abandoned = false;
+  #onOutput: (bytes: Uint8Array) => void = () => {};
+  #window: YieldWindow | undefined;
+  #questions = 0;
+
+  /** Its exit ends it for whoever waits for it, or the end of its output, which children can put off. */
+  constructor(process: ExecProcess, options: { readonly endsWith: 'exit' | 'close' }) {
+    this.#process = process;
+    this.#endsWith = options.endsWith;
+    void this.#pump();
+    void this.#awaitExit();
+  }
+
+  get facts(): ProcessFacts {
+    return this.#facts;
+  }
+
+  /** Whether it has ended for whoever waits for it. */
+  get isOver(): boolean {
+    return this.isDrained || this.#abandoned || (this.#endsWith === 'exit' && this.#facts.hasExited);
+  }
+
+  /** Whether all its output is here. */
+  get isDrained(): boolean {
+    return this.#closed || this.#facts.failureMessage !== undefined;
+  }
+
+  /** What came since the last time. */
+  takeUnread(): HeadTailBuffer {
+    const unread = this.#unread;
+    this.#unread = new HeadTailBuffer();
+    return unread;
+  }
+
+  /** Gives back what could not be delivered. */
+  putBack(taken: HeadTailBuffer): void {
+    taken.merge(this.#unread);
+    this.#unread = taken;
+  }
+
+  /** Hands on what it has printed so far and everything from now on. */
+  follow(onOutput: (bytes: Uint8Array) => void): void {
+    if (this.transcript.totalBytes > 0) onOutput(this.transcript.bytes);
+    this.#onOutput = onOutput;
+  }
+
+  /** Waits until the process is over, but not longer than this. */
+  async untilOver(timeoutMs: number): Promise<void> {
+    const deadline = performance.now() + timeoutMs;
+    while (!this.isOver && performance.now() < deadline) {
+      await this.changes.next({ timeoutMs: deadline - performance.now() });
+    }
+  }
+
+  /** Time for a call to watch; it stands still while `duringQuestion` does its work. */
+  openWindow(lengthMs: number): YieldWindow {
+    this.#window = new YieldWindow(lengthMs, this.changes);
+    if (this.#questions > 0) this.#window.pause();
+    return this.#window;
+  }
+
+  async duringQuestion<T>(work: Promise<T>): Promise<T> {
+    if (this.#questions++ === 0) this.#window?.pause();
+    try {
+      return await work;
+    } finally {
+      if (--this.#questions === 0) this.#window?.resume();
+    }
+  }
+
+  /** Types into its terminal. */
+  async write(text: string): Promise<'taken' | 'ended' | 'refused'> {
+    try {
+      await this.#process.write(text);
+      return 'taken';
+    } catch (error) {
+      if (!(error instanceof InputRefusedError)) {
+        this.#lose(error as Error);
+        return 'taken';
+      }
+      if (error.status === 'starting') return 'refused';
+      this.#facts = afterExit(this.#facts, undefined, false);
+      this.#abandoned = true;
+      this.changes.notify();
+      return 'ended';
+    }
+  }
+
+  async interrupt(): Promise<void> {
+    await this.#process.signal('interrupt').catch((error: Error) => this.#lose(error));
+  }
+
+  /** Whatever it does from now on, this is what became of it. */
+  fail(message: string): void {
+    this.#facts = afterFailure(this.#facts, message);
+    this.changes.notify();
+  }
+
+  /** Ends it and everything it has started. */
+  async terminate(): Promise<void> {
+    if (this.#closed) return;
+    await this.#process.terminate().catch(() => {}); // without a connection the server ends it by itself
+  }
+
+  /** A server that cannot be reached is no matter once everything is here. */
+  #lose(error: Error): void {
+    if (!this.#closed) this.fail(error.message);
+  }
+
+  async #pump(): Promise<void> {
+    try {
+      while (!(await this.#readToEnd()));
+      this.#noteExit();
+      this.#closed = this.#facts.failureMessage === undefined;
+    } catch (failure) {
+      this.fail((failure as Error).message);
+    }
+    this.changes.notify();
+  }
+
+  /** False when output was dropped on its way here, which is counted and no reason to stop. */
+  async #readToEnd(): Promise<boolean> {
+    try {
+      for await (const { bytes } of this.#process.output) this.#take(bytes);
+      return true;
+    } catch (error) {
+      if (!(error instanceof OutputGapError) || error.bytes === undefined) throw error;
+      this.#unread.omit(error.bytes);
+      this.transcript.omit(error.bytes);
+      return false;
+    }
+  }
+
+  #take(bytes: Uint8Array): void {
+    this.#unread.push(bytes);
+    this.transcript.push(bytes);
+    this.#onOutput(bytes);
+    this.changes.notify();
+  }
+
+  async #awaitExit(): Promise<void> {
+    await this.#process.wait({ until: 'exited' }).catch(() => undefined); // the pump reports the failure
+    this.#noteExit();
+    this.changes.notify();
+  }
+
+  #noteExit(): void {
+    const { state } = this.#process;
+    if (state.phase === 'exited' || state.phase === 'closed') {
+      this.#facts = afterExit(this.#facts, state.exitCode, state.sandboxDenied);
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import type { RemoteProcess, RequestListener } from '../../../client/index.ts';
+import { clientMethods, decode, ExecError, encode, type NetworkProtocol } from '../../../protocol/index.ts';
+
+/** A host that a command wants to reach and nobody has decided about. */
+export interface NetworkQuestion {
+  readonly protocol: NetworkProtocol;
+  readonly host: string;
+  readonly port: number;
+}
+
+export type NetworkAnswer = { readonly type: 'allow' } | { readonly type: 'deny'; readonly reason: string };
+
+export type NetworkRequestListener = (question: NetworkQuestion, signal: AbortSignal) => Promise<NetworkAnswer>;
+
+/** Brings the questions of a server to whoever answers for the process they are about. */
+export class NetworkQuestions {
+  readonly #listeners = new Map<string, NetworkRequestListener>();
+  readonly #other: RequestListener | undefined;
+
+  /** Other requests of the server go where they would go without us. */
+  constructor(other: RequestListener | undefined) {
+    this.#other = other;
+  }
+
+  readonly answer: RequestListener = async (method, params, signal) => {
+    if (method === 'network/policyRequest') return this.#decide(params, signal);
+    if (this.#other) return this.#other(method, params, signal);
+    throw new ExecError('methodNotFound', `this client does not answer ${method}`);
+  };
+
+  /** Listens from before the start of a process to its end. */
+  async during(
+    processId: string,
+    listener: NetworkRequestListener,
+    start: Promise<RemoteProcess>,
+  ): Promise<RemoteProcess> {
+    const forget = (): void => void this.#listeners.delete(processId);
+    this.#listeners.set(processId, listener);
+    try {
+      const process = await start;
+      process.wait().then(forget, forget);
+      return process;
+    } catch (error) {
+      forget();
+      throw error;
+    }
+  }
+
+  async #decide(params: unknown, signal: AbortSignal): Promise<unknown> {
+    const method = clientMethods['network/policyRequest'];
+    const { processId, request } = decode(method.params, params);
+    const listener = this.#listeners.get(processId);
+    const decision = listener ? await listener(request, signal) : { type: 'deny' as const, reason: 'not_allowed' };
+    return encode(method.result, { decision });
+  }
+}

@@ -1,0 +1,26 @@
+import type { Turnstile } from '../../../base/index.ts';
+import type { Confinement } from '../../approval/index.ts';
+import type { CommandItem } from '../report/command-item.ts';
+import type { CommandProcess } from './command-process.ts';
+import type { NetworkScope } from './network-scope.ts';
+
+/** A command that outlived its start, and everything a later call needs to deal with it. */
+export interface Session {
+  readonly id: number;
+  /** The call that started it. */
+  readonly callId: string;
+  readonly process: CommandProcess;
+  readonly item: CommandItem;
+  readonly scope: NetworkScope | undefined;
+  readonly environmentId: string;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly tty: boolean;
+  readonly sandboxed: boolean;
+  readonly confinement: Confinement;
+  /** One interaction at a time. */
+  readonly turnstile: Turnstile;
+  /** A second attempt has taken its place. */
+  isSuperseded: boolean;
+  lastUsed: number;
+}

@@ -1,0 +1,98 @@
+import { randomInt } from 'node:crypto';
+import { limits } from '../limits.ts';
+import type { Session } from './session.ts';
+
+/** What decides who has to go. */
+export interface EvictionCandidate {
+  readonly id: number;
+  readonly lastUsed: number;
+  readonly hasExited: boolean;
+  /** Somebody is dealing with it at this moment. */
+  readonly isTaken: boolean;
+}
+
+/**
+ * Who makes room: of those outside the most recently used, the oldest that has exited, else the oldest. One that is
+ * taken stays; an exited one that is taken is about to go by itself, so no living one goes in its place.
+ */
+export function evictionVictim(candidates: readonly EvictionCandidate[]): EvictionCandidate | undefined {
+  const byAge = candidates.toSorted((a, b) => a.lastUsed - b.lastUsed);
+  const replaceable = byAge.slice(0, -limits.protectedSessions);
+  const exited = replaceable.filter(({ hasExited }) => hasExited);
+  if (exited.length > 0) return exited.find(({ isTaken }) => !isTaken);
+  return replaceable.find(({ isTaken }) => !isTaken);
+}
+
+/** The open sessions and the numbers in use, of which those of starting commands have no session yet. */
+export class Sessions {
+  readonly #reserved = new Set<number>();
+  readonly #open = new Map<number, Session>();
+  #uses = 0;
+  #isShut = false;
+
+  get all(): Session[] {
+    return [...this.#open.values()];
+  }
+
+  get(id: number): Session | undefined {
+    return this.#open.get(id);
+  }
+
+  reserve(): number {
+    for (;;) {
+      const id = randomInt(LEAST_ID, ID_END);
+      if (this.#reserved.has(id)) continue;
+      this.#reserved.add(id);
+      return id;
+    }
+  }
+
+  /** Opens a session under its reserved number; ends others where there are too many. */
+  open(session: Session): void {
+    if (this.#isShut) return void session.process.terminate();
+    while (this.#open.size >= limits.sessions && this.#evict());
+    this.touch(session);
+    this.#open.set(session.id, session);
+  }
+
+  /** What opens from now on ends at once: commands that were just starting have nobody to end them later. */
+  shut(): void {
+    this.#isShut = true;
+  }
+
+  touch(session: Session): void {
+    session.lastUsed = ++this.#uses;
+  }
+
+  /** Forgets the session but keeps its number. */
+  close(id: number): void {
+    this.#open.delete(id);
+  }
+
+  /** Forgets the number and its session, unless another session than this one has it by now. */
+  free(id: number, session?: Session): void {
+    if (session && this.#open.get(id) !== session) return;
+    this.#open.delete(id);
+    this.#reserved.delete(id);
+  }
+
+  /** False when nobody can go. */
+  #evict(): boolean {
+    const victim = evictionVictim(
+      this.all.map(({ id, lastUsed, process, turnstile }) => ({
+        id,
+        lastUsed,
+        hasExited: process.facts.hasExited,
+        isTaken: turnstile.isTaken,
+      })),
+    );
+    const session = victim && this.#open.get(victim.id);
+    if (!session) return false;
+    this.free(session.id);
+    void session.process.terminate();
+    return true;
+  }
+}
+
+const LEAST_ID = 1000;
+const ID_END = 100_000;

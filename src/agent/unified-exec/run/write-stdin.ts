@@ -1,0 +1,85 @@
+import { Rejected } from '../../approval/index.ts';
+import type { WriteStdinArguments } from '../arguments/tool-arguments.ts';
+import { type CallContext, type Conversation, callResult } from '../call-context.ts';
+import { limits } from '../limits.ts';
+import { ToolError, type ToolResult } from '../report/tool-result.ts';
+import { collectOutput } from './collect-output.ts';
+import type { Session } from './session.ts';
+import { inputYieldMs } from './yield-window.ts';
+
+/** Types into a session, or only looks at it, and watches it for a while. */
+export async function writeStdin(
+  conversation: Conversation,
+  args: WriteStdinArguments,
+  context: CallContext,
+): Promise<ToolResult> {
+  const { sessions, modelOutputTokens, longestPollMs } = conversation;
+  const { session_id, chars = '', yield_time_ms, max_output_tokens } = args;
+  const session = requireSession(conversation, session_id);
+  using _turn = await session.turnstile.enter(context.signal);
+  if (sessions.get(session_id) !== session) throw unknownSession(session_id); // ended while others were served
+  sessions.touch(session);
+  const { process } = session;
+  if (chars !== '') await send(conversation, session, chars, context);
+  const window = process.openWindow(inputYieldMs(yield_time_ms, chars !== '', longestPollMs));
+  const collected = await collectOutput(process, window, context.signal);
+  const wallTimeMs = window.elapsedMs;
+  if (process.isOver) await session.scope?.settle(limits.networkGraceMs);
+  const { isOver, facts } = process;
+  if (chars !== '' || !isOver) session.item.interaction(chars);
+  if (isOver) {
+    sessions.free(session_id, session);
+    void process.terminate();
+  }
+  if (facts.failureMessage !== undefined) {
+    throw new ToolError(`write_stdin failed: Unified exec process failed: ${facts.failureMessage}`);
+  }
+  const end = isOver ? { exitCode: facts.exitCode } : { sessionId: session_id };
+  return callResult({ wallTimeMs, ...end }, collected, max_output_tokens, modelOutputTokens);
+}
+
+/** The session with this number, or the text for the model. */
+export function requireSession({ sessions }: Conversation, id: number): Session {
+  const session = sessions.get(id);
+  if (!session) throw unknownSession(id);
+  return session;
+}
+
+const unknownSession = (id: number): ToolError => new ToolError(`write_stdin failed: Unknown process id ${id}`);
+
+async function send(conversation: Conversation, session: Session, chars: string, context: CallContext): Promise<void> {
+  const { process, tty } = session;
+  if (process.facts.hasExited) return; // there is nobody to read it, though children may still print
+  if (!tty && chars !== INTERRUPT) throw new ToolError(NO_STDIN);
+  if (!tty) await process.interrupt();
+  else {
+    await approve(conversation, session, chars, context);
+    if ((await process.write(chars)) === 'refused') throw new ToolError('write_stdin failed: failed to write to stdin');
+  }
+  await process.untilOver(limits.afterInputMs);
+}
+
+/** Input to what runs outside the sandbox is as much as a command there. */
+async function approve(
+  { orchestrator }: Conversation,
+  session: Session,
+  input: string,
+  { callId = crypto.randomUUID(), turnId, signal }: CallContext,
+): Promise<void> {
+  if (!orchestrator) return;
+  const { id: sessionId, callId: itemId, environmentId, cwd, tty, sandboxed, confinement } = session;
+  const about = { itemId, sessionId, environmentId, cwd, tty, sandboxed, confinement };
+  const turn = turnId === undefined ? {} : { turnId };
+  try {
+    await orchestrator.approveInput({ callId, ...turn, ...about, input }, signal ? { signal } : {});
+  } catch (error) {
+    if (error instanceof Rejected) throw new ToolError(`write_stdin rejected: ${error.message}`);
+    throw error;
+  }
+}
+
+/** What Ctrl-C types. */
+const INTERRUPT = '\u0003';
+
+const NO_STDIN =
+  'write_stdin failed: stdin is closed for this session; rerun exec_command with tty=true to keep stdin open';

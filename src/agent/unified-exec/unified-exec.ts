@@ -1,0 +1,201 @@
+import { Turnstile } from '../../base/index.ts';
+import type { EnvPolicy } from '../../protocol/index.ts';
+import type { Orchestrator } from '../approval/index.ts';
+import { ArgumentsError } from './arguments/json-cursor.ts';
+import {
+  type ExecCommandArguments,
+  parseEnvironmentId,
+  parseExecCommand,
+  parseSessionId,
+  parseWriteStdin,
+  type WriteStdinArguments,
+} from './arguments/tool-arguments.ts';
+import { execCommandTool, type ToolDefinition, writeStdinTool } from './arguments/tool-schemas.ts';
+import type { CallContext, Conversation } from './call-context.ts';
+import type { ChangeCall } from './changes/change-permission.ts';
+import { applyPermittedPatch, type PermittedOutcome, writePermittedFile } from './changes/file-changes.ts';
+import { limits } from './limits.ts';
+import { defaultEnvPolicy } from './plan/command-environment.ts';
+import { selectEnvironment, selectPlace } from './plan/command-plan.ts';
+import type { Environments } from './plan/environments.ts';
+import type { EnvironmentSettings } from './plan/permissions.ts';
+import { EventStream } from './report/event-stream.ts';
+import type { ExecEvent } from './report/exec-event.ts';
+import { withinModel } from './report/response.ts';
+import { ToolError, type ToolResult } from './report/tool-result.ts';
+import { Endings } from './run/endings.ts';
+import { execCommand } from './run/exec-command.ts';
+import { Sessions } from './run/sessions.ts';
+import { requireSession, writeStdin } from './run/write-stdin.ts';
+
+export interface UnifiedExecOptions {
+  /** Where commands can run. They belong to the caller and are not disposed of. */
+  readonly environments: Environments;
+  /** How commands run there, by environment id. */
+  readonly settings?: Readonly<Record<string, EnvironmentSettings>>;
+  /** Who decides what may run; without one nothing leaves its sandbox and nobody is asked. */
+  readonly orchestrator?: Orchestrator;
+  /** How many tokens of output the model takes. */
+  readonly modelOutputTokens?: number;
+  readonly allowLoginShell?: boolean;
+  /** Whether calls may ask for more than their sandbox gives without leaving it. */
+  readonly additionalPermissions?: boolean;
+  /** The longest that a call without input may wait. */
+  readonly backgroundTerminalMaxTimeoutMs?: number;
+  readonly envPolicy?: EnvPolicy;
+  readonly threadId?: string;
+  readonly sessionId?: string;
+  /** The version commands are told; that of this package unless given. */
+  readonly version?: string;
+}
+
+/** A command that runs on between calls. */
+export interface SessionSummary {
+  readonly sessionId: number;
+  readonly environmentId: string;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly tty: boolean;
+  readonly hasExited: boolean;
+}
+
+/** Where files are to be changed, and what to tell the user about it. */
+export interface ChangeArguments {
+  readonly environment_id?: string | undefined;
+  readonly justification?: string | undefined;
+}
+
+/** The two tools by which a model runs commands, and the commands that outlive their calls. */
+export class UnifiedExec implements AsyncDisposable {
+  readonly #conversation: Conversation;
+
+  constructor(options: UnifiedExecOptions) {
+    this.#conversation = {
+      environments: options.environments,
+      settings: options.settings ?? {},
+      orchestrator: options.orchestrator,
+      modelOutputTokens: options.modelOutputTokens ?? limits.modelOutputTokens,
+      allowLoginShell: options.allowLoginShell ?? true,
+      additionalPermissions: options.additionalPermissions ?? false,
+      longestPollMs: Math.max(options.backgroundTerminalMaxTimeoutMs ?? limits.longestPollMs, limits.shortestPollMs),
+      envPolicy: options.envPolicy ?? defaultEnvPolicy,
+      threadId: options.threadId,
+      sessionId: options.sessionId,
+      version: options.version,
+      sessions: new Sessions(),
+      patches: new Turnstile(),
+      events: new EventStream(),
+      endings: new Endings(),
+    };
+  }
+
+  /** The tools for the model, as far as they are of use here. */
+  tools(): ToolDefinition[] {
+    const { allowLoginShell, additionalPermissions, environments, longestPollMs } = this.#conversation;
+    const severalEnvironments = environments.ids.length > 1;
+    const features = { allowLoginShell, additionalPermissions, severalEnvironments, longestPollMs };
+    return [execCommandTool(features), writeStdinTool(features)];
+  }
+
+  /**
+   * Carries out a call as the model wrote it, or as a library has parsed it. It rejects only when the signal aborts or the
+   * user cancels; everything else is a text for the model.
+   */
+  call(name: string, args: string | object, context: CallContext = {}): Promise<ToolResult> {
+    const argumentsText = typeof args === 'string' ? args : JSON.stringify(args);
+    return this.#answered(async () => {
+      if (name === 'exec_command') {
+        const environment_id = parseEnvironmentId(argumentsText);
+        selectEnvironment(environment_id, this.#conversation.environments);
+        return execCommand(this.#conversation, { ...parseExecCommand(argumentsText), environment_id }, context);
+      }
+      if (name === 'write_stdin') {
+        requireSession(this.#conversation, parseSessionId(argumentsText));
+        return writeStdin(this.#conversation, parseWriteStdin(argumentsText), context);
+      }
+      throw new ToolError(`unsupported call: ${name}`);
+    });
+  }
+
+  execCommand(args: ExecCommandArguments, context: CallContext = {}): Promise<ToolResult> {
+    return this.#answered(() => execCommand(this.#conversation, args, context));
+  }
+
+  writeStdin(args: WriteStdinArguments, context: CallContext = {}): Promise<ToolResult> {
+    return this.#answered(() => writeStdin(this.#conversation, args, context));
+  }
+
+  /** Applies a patch on the same terms as one that comes as a command. */
+  async applyPatch(patch: string, args: ChangeArguments = {}, context: CallContext = {}): Promise<PermittedOutcome> {
+    const call = await this.#changeCall('apply_patch', args);
+    const command = { text: patch, directory: undefined, isExplicit: true };
+    return applyPermittedPatch(command, call, this.#conversation, context);
+  }
+
+  /** Writes a whole file on those terms. Rejects with an `ExecError`, `Rejected` or `Cancelled` if it could not. */
+  async writeFile(path: string, content: string, args: ChangeArguments = {}, context: CallContext = {}): Promise<void> {
+    await writePermittedFile(path, content, await this.#changeCall('write_file', args), this.#conversation, context);
+  }
+
+  /** What happens from now on. A subscriber that falls far behind misses output events and is told how many. */
+  events(signal?: AbortSignal): AsyncIterable<ExecEvent> {
+    return this.#conversation.events.subscribe(signal);
+  }
+
+  get sessions(): SessionSummary[] {
+    return this.#conversation.sessions.all.map(({ id, environmentId, argv, cwd, tty, process }) => ({
+      sessionId: id,
+      environmentId,
+      argv,
+      cwd,
+      tty,
+      hasExited: process.facts.hasExited,
+    }));
+  }
+
+  /** Ends a session; false when there is none with this number. */
+  async terminate(sessionId: number): Promise<boolean> {
+    const { sessions } = this.#conversation;
+    const session = sessions.get(sessionId);
+    if (!session) return false;
+    sessions.free(sessionId);
+    await session.process.terminate();
+    return true;
+  }
+
+  /** Ends all sessions; resolves with their numbers. */
+  async clean(): Promise<number[]> {
+    const ids = this.sessions.map(({ sessionId }) => sessionId);
+    await Promise.all(ids.map((id) => this.terminate(id)));
+    return ids;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#conversation.sessions.shut();
+    await this.clean();
+    await this.#conversation.endings.settle(limits.lastEventsMs);
+    this.#conversation.events.end();
+  }
+
+  async #changeCall(tool: ChangeCall['tool'], { environment_id, justification }: ChangeArguments): Promise<ChangeCall> {
+    const place = await selectPlace(environment_id, this.#conversation);
+    return { ...place, cwd: place.settings.cwd, tool, justification };
+  }
+
+  async #answered(work: () => Promise<ToolResult>): Promise<ToolResult> {
+    const result = await answered(work);
+    return { ...result, text: withinModel(result.text, this.#conversation.modelOutputTokens) };
+  }
+}
+
+async function answered(work: () => Promise<ToolResult>): Promise<ToolResult> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ArgumentsError) {
+      return { text: `failed to parse function arguments: ${error.message}`, success: false };
+    }
+    if (error instanceof ToolError) return { text: error.message, success: false };
+    throw error;
+  }
+}
