@@ -89,6 +89,9 @@ const BROWSER_GLOBALS = [
 /** The one file there that knows of `Buffer`, as a fast path. */
 const bufferFile = 'base/bytes.ts';
 
+/** Source files in one folder, at most. */
+const MOST_FILES = 30;
+
 interface Import {
   readonly file: string;
   readonly room: string;
@@ -207,6 +210,13 @@ describe('the rooms of src', () => {
     );
 
     expect(wrong.map(shown)).toEqual([]);
+  });
+
+  it('have no folder that is too full to take in', () => {
+    const folders = [...new Set(sources.map((file) => dirname(file)))];
+    const filesIn = (folder: string): number => sources.filter((file) => dirname(file) === folder).length;
+
+    expect(folders.filter((folder) => filesIn(folder) > MOST_FILES)).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { shellToolCommand } from './shell-tool-command.ts';
+import { shellToolCommand } from './commands/shell-tool-command.ts';
 import { UsageError } from './usage-error.ts';
 
 async function runMain(argv: readonly string[]): Promise<number> {

@@ -1,5 +1,5 @@
 import { version } from '../base/index.ts';
-import { serveCommand, serveOptionsHelp } from './serve-command.ts';
+import { serveCommand, serveOptionsHelp } from './commands/serve-command.ts';
 import { UsageError } from './usage-error.ts';
 
 const help = (): string => `Gives a program hands on this machine: processes, terminals and files over one connection.
@@ -40,20 +40,21 @@ async function runMain(argv: readonly string[]): Promise<number> {
 
 /** What can be asked for besides serving, loaded when it is. */
 const commands = new Map<string, (argv: string[]) => Promise<number>>([
-  ['run', async (argv) => (await import('./run-command.ts')).runCommand(argv)],
-  ['cp', async (argv) => (await import('./cp-command.ts')).cpCommand(argv)],
-  ['forward', async (argv) => (await import('./forward-command.ts')).forwardCommand(argv)],
-  ['rendezvous', async (argv) => (await import('./rendezvous-command.ts')).rendezvousCommand(argv)],
-  ['mcp', async (argv) => (await import('./mcp-command.ts')).mcpCommand(argv)],
-  ['execpolicy', async (argv) => (await import('./execpolicy-command.ts')).execpolicyCommand(argv)],
-  ['doctor', async (argv) => (await import('./doctor-command.ts')).doctorCommand(argv)],
+  ['run', async (argv) => (await import('./commands/run-command.ts')).runCommand(argv)],
+  ['cp', async (argv) => (await import('./commands/cp-command.ts')).cpCommand(argv)],
+  ['forward', async (argv) => (await import('./commands/forward-command.ts')).forwardCommand(argv)],
+  ['rendezvous', async (argv) => (await import('./commands/rendezvous-command.ts')).rendezvousCommand(argv)],
+  ['mcp', async (argv) => (await import('./commands/mcp-command.ts')).mcpCommand(argv)],
+  ['execpolicy', async (argv) => (await import('./commands/execpolicy-command.ts')).execpolicyCommand(argv)],
+  ['doctor', async (argv) => (await import('./commands/doctor-command.ts')).doctorCommand(argv)],
 ]);
 
 async function dispatch(argv: readonly string[]): Promise<number> {
   const [command = '', ...rest] = argv;
   const run = commands.get(command);
   if (run) return run(rest);
-  if (command === '--codex-run-as-fs-helper') return (await import('./fs-helper-command.ts')).fsHelperCommand();
+  if (command === '--codex-run-as-fs-helper')
+    return (await import('./commands/fs-helper-command.ts')).fsHelperCommand();
   if (argv.includes('--help') || argv.includes('-h')) return print(help());
   if (argv.includes('--version') || argv.includes('-V')) return print(`exec-server ${version}\n`);
   if (command !== '' && !command.startsWith('-')) {

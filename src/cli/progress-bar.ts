@@ -1,4 +1,4 @@
-import type { Progress } from './transfer.ts';
+import type { Progress } from './copy/transfer.ts';
 
 /** One line on a terminal that is drawn over and over; disposal clears it. */
 export class ProgressBar implements Disposable {

@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { posix } from 'node:path';
-import { ConnectionLost } from '../rpc/index.ts';
+import { ConnectionLost } from '../../rpc/index.ts';
+import { messageOf } from '../reason.ts';
 import type { CopySide, DestinationTree, Entry, ListedEntry } from './copy-side.ts';
 import { ListedPaths } from './listed-path.ts';
-import { messageOf } from './reason.ts';
 
 /** A path on one side, and what the user calls it. */
 export interface Place {

@@ -1,10 +1,10 @@
-import { hardenProcess, nativeStatus, runUnderInit } from '../host/os/index.ts';
-import { describeOptions, parseOptions } from './arguments.ts';
-import { serverAt, tokenOption } from './connect-options.ts';
-import { handleFaults } from './faults.ts';
-import { checkRemoteValues, remoteOptions } from './remote-options.ts';
-import { stderrLogger } from './stderr-logger.ts';
-import { UsageError } from './usage-error.ts';
+import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
+import { describeOptions, parseOptions } from '../arguments.ts';
+import { serverAt, tokenOption } from '../connect-options.ts';
+import { handleFaults } from '../faults.ts';
+import { checkRemoteValues, remoteOptions } from '../remote-options.ts';
+import { stderrLogger } from '../stderr-logger.ts';
+import { UsageError } from '../usage-error.ts';
 
 const options = {
   connect: { type: 'string', value: 'URL', help: 'server to pass everything on to, ws://HOST:PORT or wss://…' },

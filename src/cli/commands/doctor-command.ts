@@ -1,6 +1,6 @@
-import { describeOptions, parseOptions } from './arguments.ts';
-import { type Check, examine } from './checks.ts';
-import { UsageError } from './usage-error.ts';
+import { describeOptions, parseOptions } from '../arguments.ts';
+import { type Check, examine } from '../checks.ts';
+import { UsageError } from '../usage-error.ts';
 
 const options = {
   json: { type: 'boolean', help: 'print the findings as JSON' },

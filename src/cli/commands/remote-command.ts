@@ -1,4 +1,4 @@
-import { type Logger, Scope } from '../base/index.ts';
+import { type Logger, Scope } from '../../base/index.ts';
 import {
   type Credentials,
   ExecutorCredentials,
@@ -9,13 +9,13 @@ import {
   runDirectEnvironment,
   runPlainEnvironment,
   runRemoteEnvironment,
-} from '../relay/remote/index.ts';
-import type { Link } from '../rpc/index.ts';
-import { type ExecServerConfig, openConnectionPoint } from '../server/index.ts';
-import { optimizeSooner } from './optimizer.ts';
-import { chooseCredentials, takeAwsAccess } from './remote-credentials.ts';
-import type { RemoteValues } from './remote-options.ts';
-import { readFlag } from './usage-error.ts';
+} from '../../relay/remote/index.ts';
+import type { Link } from '../../rpc/index.ts';
+import { type ExecServerConfig, openConnectionPoint } from '../../server/index.ts';
+import { optimizeSooner } from '../optimizer.ts';
+import { chooseCredentials, takeAwsAccess } from '../remote-credentials.ts';
+import type { RemoteValues } from '../remote-options.ts';
+import { readFlag } from '../usage-error.ts';
 
 export interface RemoteCommandOptions {
   readonly values: RemoteValues;

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
-import type { Logger } from '../base/index.ts';
-import { hardenProcess, nativeStatus, runUnderInit } from '../host/os/index.ts';
+import type { Logger } from '../../base/index.ts';
+import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
 import {
   AccessTokens,
   AuditLog,
@@ -12,13 +12,13 @@ import {
   RendezvousService,
   SigningKeys,
   type TokenVerifier,
-} from '../relay/rendezvous/index.ts';
-import { describeOptions, parseOptions, type Values } from './arguments.ts';
-import { handleFaults } from './faults.ts';
-import { onHangup } from './hangup.ts';
-import { optimizeSooner } from './optimizer.ts';
-import { stderrLogger } from './stderr-logger.ts';
-import { UsageError } from './usage-error.ts';
+} from '../../relay/rendezvous/index.ts';
+import { describeOptions, parseOptions, type Values } from '../arguments.ts';
+import { handleFaults } from '../faults.ts';
+import { onHangup } from '../hangup.ts';
+import { optimizeSooner } from '../optimizer.ts';
+import { stderrLogger } from '../stderr-logger.ts';
+import { UsageError } from '../usage-error.ts';
 
 const options = {
   listen: {
@@ -253,7 +253,7 @@ async function verifierOf(
     return tokens!.verifier;
   }
   // Only services with this kind of token pay for loading it.
-  const { anyOf, JwtVerifier } = await import('../relay/rendezvous/trust/jwt-verifier.ts');
+  const { anyOf, JwtVerifier } = await import('../../relay/rendezvous/trust/jwt-verifier.ts');
   const jwt = fromFile(
     path,
     (text) =>

@@ -1,5 +1,5 @@
+import type { RemoteCommands } from '../commands/remote-commands.ts';
 import { entryOf, type ListedEntry } from './copy-side.ts';
-import type { RemoteCommands } from './remote-commands.ts';
 
 /** Everything below a directory of a server, links not followed, as its `find`, `stat` and `readlink` tell it. */
 export async function* listTree(commands: RemoteCommands, directory: string): AsyncGenerator<ListedEntry> {

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path';
-import { ExecServerClient } from '../client/index.ts';
-import { describeOptions, parseOptions, type Values } from './arguments.ts';
-import { CONNECTION_FAILED, chosenConnector, remoteServerOptions, tokenOption } from './connect-options.ts';
-import type { CopySide } from './copy-side.ts';
-import { LocalSide } from './local-side.ts';
-import { ProgressBar } from './progress-bar.ts';
-import { RemoteSide } from './remote-side.ts';
-import { StopSignals } from './stop-signals.ts';
-import { type Place, Transfer, type TransferOutcome } from './transfer.ts';
-import { UsageError } from './usage-error.ts';
+import { ExecServerClient } from '../../client/index.ts';
+import { describeOptions, parseOptions, type Values } from '../arguments.ts';
+import { CONNECTION_FAILED, chosenConnector, remoteServerOptions, tokenOption } from '../connect-options.ts';
+import type { CopySide } from '../copy/copy-side.ts';
+import { LocalSide } from '../copy/local-side.ts';
+import { RemoteSide } from '../copy/remote-side.ts';
+import { type Place, Transfer, type TransferOutcome } from '../copy/transfer.ts';
+import { ProgressBar } from '../progress-bar.ts';
+import { StopSignals } from '../stop-signals.ts';
+import { UsageError } from '../usage-error.ts';
 
 const options = {
   connect: { type: 'string', value: 'URL', help: 'server that env: paths are on, ws://HOST:PORT or wss://…' },

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { getSystemErrorMap } from 'node:util';
-import { loadPolicy, RulesError, type RulesFile } from '../agent/rules/index.ts';
-import { describeOptions, parseOptions } from './arguments.ts';
-import { UsageError } from './usage-error.ts';
+import { loadPolicy, RulesError, type RulesFile } from '../../agent/rules/index.ts';
+import { describeOptions, parseOptions } from '../arguments.ts';
+import { UsageError } from '../usage-error.ts';
 
 const options = {
   rules: {

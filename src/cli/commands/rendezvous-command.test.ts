@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { UsageError } from '../usage-error.ts';
 import { rendezvousCommand } from './rendezvous-command.ts';
-import { UsageError } from './usage-error.ts';
 
 describe('the options of exec-server rendezvous', () => {
   it.each([

@@ -1,4 +1,4 @@
-import type { ExecServerClient, RemoteProcess, StartOptions } from '../client/index.ts';
+import type { ExecServerClient, RemoteProcess, StartOptions } from '../../client/index.ts';
 
 type EnvPolicy = NonNullable<StartOptions['envPolicy']>;
 

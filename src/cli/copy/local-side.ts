@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { messageOf } from '../reason.ts';
 import {
   AT_ONCE_BYTES,
   type CopySide,
@@ -12,7 +13,6 @@ import {
   stagingName,
 } from './copy-side.ts';
 import { OpenDirectory } from './open-directory.ts';
-import { messageOf } from './reason.ts';
 
 /** The files of this machine. */
 export class LocalSide implements CopySide {

@@ -1,6 +1,6 @@
-import { hardenProcess, nativeStatus, runUnderInit } from '../host/os/index.ts';
-import { ownCredentialDigest, secretPaths, statePlace } from '../host/own/index.ts';
-import { inheritPidNamespace, reportJournalFaults } from '../host/sandbox/index.ts';
+import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
+import { ownCredentialDigest, secretPaths, statePlace } from '../../host/own/index.ts';
+import { inheritPidNamespace, reportJournalFaults } from '../../host/sandbox/index.ts';
 import {
   DEFAULT_LISTEN_URL,
   defaultConfig,
@@ -8,19 +8,19 @@ import {
   serve,
   sha256,
   type WebSocketAuth,
-} from '../server/index.ts';
-import { describeOptions, parseOptions } from './arguments.ts';
-import { type AuthValues, authOptions, readAuth } from './auth-options.ts';
-import { handleFaults } from './faults.ts';
-import { reloadOnHangup, stopBySignals } from './hangup.ts';
-import { optimizeSooner } from './optimizer.ts';
+} from '../../server/index.ts';
+import { describeOptions, parseOptions } from '../arguments.ts';
+import { type AuthValues, authOptions, readAuth } from '../auth-options.ts';
+import { handleFaults } from '../faults.ts';
+import { reloadOnHangup, stopBySignals } from '../hangup.ts';
+import { optimizeSooner } from '../optimizer.ts';
+import { checkRemoteValues, type RemoteValues, remoteOptions } from '../remote-options.ts';
+import { secretFiles } from '../secret-files.ts';
+import { readSettings, settingOptions } from '../settings.ts';
+import { stderrLogger } from '../stderr-logger.ts';
+import { endBy } from '../stop-deadline.ts';
+import { readFlag, UsageError } from '../usage-error.ts';
 import type { RemoteCommandOptions } from './remote-command.ts';
-import { checkRemoteValues, type RemoteValues, remoteOptions } from './remote-options.ts';
-import { secretFiles } from './secret-files.ts';
-import { readSettings, settingOptions } from './settings.ts';
-import { stderrLogger } from './stderr-logger.ts';
-import { endBy } from './stop-deadline.ts';
-import { readFlag, UsageError } from './usage-error.ts';
 
 const options = {
   listen: {

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ExecBackend, type ExecProcess, localBackend, remoteBackend } from '../agent/unified-exec/index.ts';
-import { UnlessFailed } from '../base/index.ts';
-import type { StartOptions } from '../client/index.ts';
-import { ExecError, PathUri, type SignalName } from '../protocol/index.ts';
-import { describeOptions, parseOptions, type Values } from './arguments.ts';
-import { CONNECTION_FAILED, chosenConnector, remoteServerOptions, tokenOption } from './connect-options.ts';
-import { Terminal } from './terminal.ts';
-import { UsageError } from './usage-error.ts';
+import { type ExecBackend, type ExecProcess, localBackend, remoteBackend } from '../../agent/unified-exec/index.ts';
+import { UnlessFailed } from '../../base/index.ts';
+import type { StartOptions } from '../../client/index.ts';
+import { ExecError, PathUri, type SignalName } from '../../protocol/index.ts';
+import { describeOptions, parseOptions, type Values } from '../arguments.ts';
+import { CONNECTION_FAILED, chosenConnector, remoteServerOptions, tokenOption } from '../connect-options.ts';
+import { Terminal } from '../terminal.ts';
+import { UsageError } from '../usage-error.ts';
 
 const options = {
   connect: {

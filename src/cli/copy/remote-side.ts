@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
-import { type ExecServerClient, RemoteFileSystem } from '../client/index.ts';
-import { ExecError, PathUri } from '../protocol/index.ts';
+import { type ExecServerClient, RemoteFileSystem } from '../../client/index.ts';
+import { ExecError, PathUri } from '../../protocol/index.ts';
+import { RemoteCommands } from '../commands/remote-commands.ts';
 import {
   AT_ONCE_BYTES,
   type CopySide,
@@ -11,7 +12,6 @@ import {
   stagingName,
 } from './copy-side.ts';
 import { PlacementQueue } from './placement-queue.ts';
-import { RemoteCommands } from './remote-commands.ts';
 import { listTree } from './tree-listing.ts';
 
 /**

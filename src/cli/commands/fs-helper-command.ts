@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
-import { FileService } from '../host/files/index.ts';
-import { decodeParams, ExecError, isMethodName } from '../protocol/index.ts';
+import { FileService } from '../../host/files/index.ts';
+import { decodeParams, ExecError, isMethodName } from '../../protocol/index.ts';
 
 interface Order {
   readonly operation?: unknown;

@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { parseApprovalPolicy } from '../agent/approval/index.ts';
-import { type OpenToolSet, openUnifiedExecTools, serveHttp, serveStdio } from '../agent/mcp/index.ts';
-import { RulesStore, userRulesFolder } from '../agent/rules/index.ts';
-import { localBackend, remoteBackend, type SandboxMode, sandboxModes } from '../agent/unified-exec/index.ts';
-import { type Logger, Scope } from '../base/index.ts';
-import { hardenProcess, nativeStatus, runUnderInit } from '../host/os/index.ts';
-import { ownCredential, secretPaths, takeCredential } from '../host/own/index.ts';
-import { reportJournalFaults } from '../host/sandbox/index.ts';
-import { describeOptions, parseOptions, type Values } from './arguments.ts';
-import { chosenConnector, readToken, remoteServerOptions, tokenOption } from './connect-options.ts';
-import { handleFaults } from './faults.ts';
-import { secretFiles } from './secret-files.ts';
-import { stderrLogger } from './stderr-logger.ts';
-import { stopWhenTold } from './stop-deadline.ts';
-import { UsageError } from './usage-error.ts';
+import { parseApprovalPolicy } from '../../agent/approval/index.ts';
+import { type OpenToolSet, openUnifiedExecTools, serveHttp, serveStdio } from '../../agent/mcp/index.ts';
+import { RulesStore, userRulesFolder } from '../../agent/rules/index.ts';
+import { localBackend, remoteBackend, type SandboxMode, sandboxModes } from '../../agent/unified-exec/index.ts';
+import { type Logger, Scope } from '../../base/index.ts';
+import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
+import { ownCredential, secretPaths, takeCredential } from '../../host/own/index.ts';
+import { reportJournalFaults } from '../../host/sandbox/index.ts';
+import { describeOptions, parseOptions, type Values } from '../arguments.ts';
+import { chosenConnector, readToken, remoteServerOptions, tokenOption } from '../connect-options.ts';
+import { handleFaults } from '../faults.ts';
+import { secretFiles } from '../secret-files.ts';
+import { stderrLogger } from '../stderr-logger.ts';
+import { stopWhenTold } from '../stop-deadline.ts';
+import { UsageError } from '../usage-error.ts';
 
 const options = {
   tools: {

@@ -1,19 +1,19 @@
 import { resolve } from 'node:path';
-import { ExecShell } from '../agent/escalation/index.ts';
-import { serveShellTool } from '../agent/mcp/index.ts';
-import { RulesStore, userRulesFolder } from '../agent/rules/index.ts';
-import { type SandboxMode, sandboxModes } from '../agent/unified-exec/index.ts';
-import { Scope, version } from '../base/index.ts';
-import { hardenProcess, nativeStatus, runUnderInit } from '../host/os/index.ts';
-import { secretPaths } from '../host/own/index.ts';
-import { inheritable } from '../host/process/index.ts';
-import { describeOptions, parseOptions } from './arguments.ts';
-import { handleFaults } from './faults.ts';
-import { secretFiles } from './secret-files.ts';
-import { chooseShellPrograms } from './shell-tool-programs.ts';
-import { stderrLogger } from './stderr-logger.ts';
-import { stopWhenTold } from './stop-deadline.ts';
-import { UsageError } from './usage-error.ts';
+import { ExecShell } from '../../agent/escalation/index.ts';
+import { serveShellTool } from '../../agent/mcp/index.ts';
+import { RulesStore, userRulesFolder } from '../../agent/rules/index.ts';
+import { type SandboxMode, sandboxModes } from '../../agent/unified-exec/index.ts';
+import { Scope, version } from '../../base/index.ts';
+import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
+import { secretPaths } from '../../host/own/index.ts';
+import { inheritable } from '../../host/process/index.ts';
+import { describeOptions, parseOptions } from '../arguments.ts';
+import { handleFaults } from '../faults.ts';
+import { secretFiles } from '../secret-files.ts';
+import { chooseShellPrograms } from '../shell-tool-programs.ts';
+import { stderrLogger } from '../stderr-logger.ts';
+import { stopWhenTold } from '../stop-deadline.ts';
+import { UsageError } from '../usage-error.ts';
 
 const options = {
   intercept: {

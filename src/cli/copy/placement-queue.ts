@@ -1,6 +1,6 @@
-import { deferred } from '../base/index.ts';
+import { deferred } from '../../base/index.ts';
+import type { RemoteCommands } from '../commands/remote-commands.ts';
 import { grouped, type Placement, placementCommand } from './placement-script.ts';
-import type { RemoteCommands } from './remote-commands.ts';
 
 interface Waiting {
   readonly placement: Placement;
