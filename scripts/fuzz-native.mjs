@@ -18,23 +18,23 @@ const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31));
 const sanitizers = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all', '-fno-omit-frame-pointer'];
 const flags = ['-std=gnu17', '-O1', '-g', '-Wall', '-Wextra', '-Werror', ...sanitizers];
 
-const json = ['bytes', 'json-read', 'json-write'];
-const broker = ['answers', 'command', 'control', 'escalation', 'sessions', 'shell'].map((part) => `broker-${part}`);
+const json = ['shared/bytes', 'shared/json-read', 'shared/json-write'];
+const broker = ['answers', 'command', 'control', 'escalation', 'sessions', 'shell'].map((part) => `broker/${part}`);
 
 /** A parser, the sources it consists of, and its share of all rounds. */
 const targets = [
   { name: 'json', parts: json, share: 0.3 },
-  { name: 'base64', parts: ['base64', 'base64-decode'], share: 0.2 },
-  { name: 'stage', parts: ['bytes'], share: 0.05 },
+  { name: 'base64', parts: ['shared/base64', 'shared/base64-decode'], share: 0.2 },
+  { name: 'stage', parts: ['shared/bytes'], share: 0.05 },
   {
     name: 'answer',
-    parts: ['wrapper-frames', 'wrapper-request', 'base64', 'limits', 'wrapper-complain', ...json],
+    parts: ['wrapper/frames', 'wrapper/request', 'shared/base64', 'shared/limits', 'wrapper/complain', ...json],
     share: 0.1,
   },
-  { name: 'request', parts: ['wrapper-request', 'base64', 'limits', ...json], share: 0.1 },
-  { name: 'frames', parts: ['wrapper-frames', 'bytes'], share: 0.05 },
-  { name: 'command', parts: ['broker-command', 'limits', 'strings', 'bytes'], share: 0.1 },
-  { name: 'broker', parts: [...broker, 'limits', 'strings', ...json], share: 0.1 },
+  { name: 'request', parts: ['wrapper/request', 'shared/base64', 'shared/limits', ...json], share: 0.1 },
+  { name: 'frames', parts: ['wrapper/frames', 'shared/bytes'], share: 0.05 },
+  { name: 'command', parts: ['broker/command', 'shared/limits', 'broker/strings', 'shared/bytes'], share: 0.1 },
+  { name: 'broker', parts: [...broker, 'shared/limits', 'broker/strings', ...json], share: 0.1 },
 ];
 
 function build({ name, parts }) {

@@ -1,6 +1,6 @@
 /* Answers that a wrapper gets: only the three that it knows lead anywhere. */
 #define main wrapper_main
-#include "../wrapper-main.c"
+#include "../wrapper/main.c"
 #undef main
 
 #include "fuzz.h"

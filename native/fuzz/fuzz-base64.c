@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base64.h"
+#include "../shared/base64.h"
 
 const struct seed seeds[] = {
     SEED(""),

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../broker.h"
-#include "../files.h"
+#include "../broker/broker.h"
+#include "../shared/files.h"
 
 const struct seed seeds[] = {
     SEED("\x08run 1\ndeny 1 2\nno"),

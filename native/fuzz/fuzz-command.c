@@ -1,7 +1,7 @@
 /* The strings of a command that a broker is to start. */
 #include "fuzz.h"
 
-#include "../broker.h"
+#include "../broker/broker.h"
 
 const struct seed seeds[] = {
     SEED("/tmp\0/bin/ls\0-\0-\0" "0\0" "1\0ls\0PATH=/bin\0"),

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "../wrapper.h"
+#include "../wrapper/wrapper.h"
 
 const struct seed seeds[] = {
     SEED("\x10\0\0\0{\"action\":\"Run\"}"),

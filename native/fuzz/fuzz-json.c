@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../json.h"
+#include "../shared/json.h"
 
 const struct seed seeds[] = {
     SEED("{\"action\":{\"Deny\":{\"reason\":\"not \\\"here\\\" \\u00e9\\ud83d\\ude00\"}}}"),

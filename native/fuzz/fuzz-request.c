@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../json.h"
-#include "../wrapper.h"
+#include "../shared/json.h"
+#include "../wrapper/wrapper.h"
 
 const struct seed seeds[] = {
     SEED("/bin/ls\0ls\0-l\0\0PATH=/bin\0HOME=/\0"),

@@ -4,7 +4,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "../calls.h"
+#include "../shared/calls.h"
 
 static int unchanged(void)
 {
@@ -33,7 +33,7 @@ static int control(int option, ...)
 #define close_between(first, last, flags) unchanged()
 #define prctl control
 #define execve not_found
-#include "../sandbox-stage.c"
+#include "../stage/main.c"
 #undef main
 
 #include "fuzz.h"

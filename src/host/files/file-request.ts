@@ -1,7 +1,7 @@
 import type { NativePath, PathUri } from '../../protocol/index.ts';
 import { pathBytes } from '../os/index.ts';
 
-/** What the filesystem engine can do; the numbers are the engine's (native/fs-engine.h). */
+/** What the filesystem engine can do; the numbers are the engine's (native/fs/engine.h). */
 export const operations = {
   readFile: 0,
   writeFile: 1,

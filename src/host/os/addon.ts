@@ -65,7 +65,7 @@ export interface Addon {
   send(fd: number, bytes: Uint8Array, more: Uint8Array | undefined): number;
   /** Receives from a socket what is there, without waiting; how many bytes, none at its end too. */
   receive(fd: number, room: Uint8Array): number;
-  /** Answers a request of the filesystem engine (native/fs-engine.h), whose payload may be given apart. */
+  /** Answers a request of the filesystem engine (native/fs/engine.h), whose payload may be given apart. */
   fileAnswer(request: Buffer, payload: Uint8Array | undefined): Buffer;
   /** The same on the thread pool. */
   fileAnswerLater(request: Buffer, payload: Uint8Array | undefined): Promise<Buffer>;
@@ -90,7 +90,7 @@ export interface Addon {
   unixPeer(fd: number): [number, number] | number;
   /**
    * Searches the holders of sockets, on a thread of its own. Marks are mark, mask, mark, mask, …, of any server of this product
-   * first, of this process then. Resolves with the bits of native/peers.h for each inode.
+   * first, of this process then. Resolves with the bits of native/peers/peers.h for each inode.
    */
   searchHolders(inodes: BigUint64Array, marks: BigUint64Array, everyone: boolean): Promise<Uint32Array>;
 }

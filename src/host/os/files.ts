@@ -1,6 +1,6 @@
 import { addon } from './addon.ts';
 
-/** Free bytes before and after the payload of an answer of the filesystem engine (native/fs-engine.h). */
+/** Free bytes before and after the payload of an answer of the filesystem engine (native/fs/engine.h). */
 export const ANSWER_ROOM_BEFORE = 192;
 export const ANSWER_ROOM_AFTER = 8;
 

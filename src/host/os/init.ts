@@ -4,7 +4,7 @@ import { wakeGuardians } from './guardian.ts';
 import { nativeFile } from './native-file.ts';
 
 /**
- * Where this is the first process of a container, it makes way for `native/init.c`, which starts it again as a child and reaps
+ * Where this is the first process of a container, it makes way for `native/family/init.c`, which starts it again as a child and reaps
  * the orphans of commands. To be called before anything is opened or taken out of the environment. Returns when there is no need.
  */
 export function runUnderInit(): void {

@@ -24,7 +24,7 @@ export const peerSockets = {
     return Array.isArray(found) ? found : undefined;
   },
 
-  /** Searches for the processes that hold sockets; resolves with the bits of native/peers.h for each inode. */
+  /** Searches for the processes that hold sockets; resolves with the bits of native/peers/peers.h for each inode. */
   holders(inodes: readonly bigint[], everyone: boolean): Promise<Uint32Array> {
     return addon().searchHolders(BigUint64Array.from(inodes), searchedMarks(), everyone);
   },

@@ -75,7 +75,7 @@ export function addressBytes(text: string): Uint8Array | undefined {
   return mapped ? bytes.subarray(12) : bytes;
 }
 
-/** Bits of native/peers.h. */
+/** Bits of native/peers/peers.h. */
 const bits = { held: 1, sandbox: 2, family: 4, elsewhere: 8, suspect: 16, froze: 32 } as const;
 
 function holder(holders: number): PeerHolder {

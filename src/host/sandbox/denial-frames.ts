@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { type Denial, limits, PathUri } from '../../protocol/index.ts';
 
-/** What a supervisor tells (native/denials.h). */
+/** What a supervisor tells (native/stage/denials.h). */
 export interface Fact {
   readonly denial: Denial;
   /** The path to be written is not in the view; whether the sandbox is why depends on the policy. */

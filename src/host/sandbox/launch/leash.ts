@@ -2,7 +2,7 @@ import { closeSync } from 'node:fs';
 import { hangUp, receivedNumber, rememberSandbox, sendToSocket, streamPair } from '../../os/index.ts';
 
 /**
- * A socket whose far end the first process of a sandbox holds (native/reaper.c): when the near end closes, with this process
+ * A socket whose far end the first process of a sandbox holds (native/stage/reaper.c): when the near end closes, with this process
  * or before, everything in the sandbox is killed. It depends on nothing that a command can change. What the first process sends
  * stays in the near end: a descriptor that keeps the number of its pid namespace from being given to another one.
  */

@@ -16,7 +16,7 @@ export interface StageOptions {
   readonly listeners?: { readonly channel: number; readonly ports: readonly number[] };
 }
 
-/** A seccomp program that asks a supervisor, and where that one tells what is refused (native/denials.h). */
+/** A seccomp program that asks a supervisor, and where that one tells what is refused (native/stage/denials.h). */
 export interface Watch {
   /** The descriptor of the facts. */
   readonly facts: number;
@@ -28,7 +28,7 @@ export interface Watch {
   readonly partialView: boolean;
 }
 
-/** What native/sandbox-stage.c is told to run. */
+/** What native/stage/main.c is told to run. */
 export function stageRequest({ argv, arg0, cwd, cwdIdentity, env }: Command, options: StageOptions = {}): Buffer {
   const { filter = -1, watch, mounts = [], listeners = { channel: -1, ports: [] } } = options;
   const program = argv[0] ?? '';

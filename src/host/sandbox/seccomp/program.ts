@@ -28,7 +28,7 @@ export interface FilterOptions {
   readonly watch?: WatchedCalls | undefined;
 }
 
-/** The calls about which a program asks the supervisor that listens (native/denials.h), besides those that it refuses. */
+/** The calls about which a program asks the supervisor that listens (native/stage/denials.h), besides those that it refuses. */
 export interface WatchedCalls {
   /** Calls that name a file to change. */
   readonly files: boolean;

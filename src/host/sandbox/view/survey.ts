@@ -7,11 +7,11 @@ export interface Found {
   readonly kind: 'directory' | 'file' | 'link' | 'other';
   /** Tells it from one that takes its place; numbers are used again, soon, so its birth counts too. */
   readonly identity: string;
-  /** Device and inode, as native/pin.h reads them. */
+  /** Device and inode, as native/shared/pin.h reads them. */
   readonly pin: string;
 }
 
-/** What is asked of the engine; the letters are those of native/fs-stat.c. */
+/** What is asked of the engine; the letters are those of native/fs/stat.c. */
 type Letter = 'l' | 's' | 'r' | 'e' | 'b';
 
 /**
@@ -155,7 +155,7 @@ const kinds: Readonly<Record<number, Found['kind']>> = {
   [constants.S_IFLNK]: 'link',
 };
 
-/** The operation of the engine (native/fs-engine.h) and the layout of its requests and answers. */
+/** The operation of the engine (native/fs/engine.h) and the layout of its requests and answers. */
 const INSPECT = 13;
 const HEAD_BYTES = 48;
 const LENGTH_BYTES = 4;

@@ -1,0 +1,266 @@
+/*
+ * Starts a child with clone(VM|VFORK|PIDFD|FILES): no page tables and no descriptor table are copied, so the cost
+ * depends neither on the memory nor on the open files of the server.
+ *
+ * The descriptor table is shared until the child unshares it with close_range, which copies only the entries below
+ * the closed range. The child's three descriptors therefore sit in slots with low numbers, reserved at the first spawn.
+ *
+ * The child's memory is the parent's: it only writes to its own stack and to struct job, and calls nothing that
+ * allocates or locks.
+ */
+#define _GNU_SOURCE
+#include "spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../shared/calls.h"
+#include "../family/family.h"
+#include "../shared/files.h"
+#include "harden.h"
+
+#define CHILD_STACK (16 * 1024)
+#define KERNEL_SIGNALS 64
+
+struct kernel_sigaction {
+    void (*handler)(int);
+    unsigned long flags;
+    void (*restorer)(void);
+    uint64_t mask;
+};
+
+static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER;
+static int slots[3] = {-1, -1, -1};
+static int null_device = -1;
+
+struct job {
+    const struct spawn_request *request;
+    pid_t parent;
+    int highest; /* of the descriptors the child needs */
+    volatile int error;
+    const char *volatile step;
+};
+
+static int give_up(struct job *job, const char *step)
+{
+    job->error = errno;
+    job->step = step;
+    _exit(127);
+}
+
+/* glibc hides two signals from sigaction, and a child could inherit them ignored. */
+static void default_signals(void)
+{
+    struct kernel_sigaction action;
+    memset(&action, 0, sizeof action);
+    for (int signal = 1; signal <= KERNEL_SIGNALS; signal++)
+        if (signal != SIGKILL && signal != SIGSTOP)
+            syscall(SYS_rt_sigaction, signal, &action, NULL, sizeof action.mask);
+    uint64_t none = 0;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
+}
+
+static int place_stdio(const struct spawn_request *request)
+{
+    bool terminal = request->stdio == STDIO_TERMINAL;
+    for (int fd = 0; fd < 3; fd++)
+        if (dup2(slots[terminal ? 0 : fd], fd) < 0)
+            return -1;
+    return inherit_place(request->inherited, request->inherited_count);
+}
+
+static int run_first(const struct spawn_request *request)
+{
+    bool denied = false;
+    errno = ENOENT;
+    for (char **file = request->files; *file != NULL; file++) {
+        execve(*file, request->argv, request->envp);
+        if (errno == EACCES)
+            denied = true;
+        else if (errno != ENOENT && errno != ENOTDIR)
+            return -1;
+    }
+    if (denied)
+        errno = EACCES;
+    return -1;
+}
+
+static int child_main(void *argument)
+{
+    struct job *job = argument;
+    const struct spawn_request *request = job->request;
+    if (close_between((unsigned)job->highest + 1, ~0U, CLOSE_RANGE_UNSHARE) < 0)
+        return give_up(job, "unshare");
+    if (setsid() < 0)
+        return give_up(job, "setsid");
+    if (place_stdio(request) < 0)
+        return give_up(job, "stdio");
+    if (request->stdio == STDIO_TERMINAL && ioctl(0, TIOCSCTTY, 0) < 0)
+        return give_up(job, "terminal");
+    if (request->mark != 0 && family_found(0, request->mark) < 0)
+        return give_up(job, "mark");
+    if (request->leashed) {
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+            return give_up(job, "leash");
+        if (getppid() != job->parent)
+            _exit(127);
+    }
+    if (harden_undo() < 0)
+        return give_up(job, "limits");
+    if (chdir(request->cwd) < 0)
+        return give_up(job, "chdir");
+    if (pin_check(&request->workdir, ".") < 0)
+        return give_up(job, "workdir");
+    default_signals();
+    run_first(request);
+    return give_up(job, "exec");
+}
+
+static int reserve_slots(void)
+{
+    if (null_device < 0)
+        null_device = open_retrying("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null_device < 0)
+        return -1;
+    for (int i = 0; i < 3; i++)
+        if (slots[i] < 0 && (slots[i] = fcntl(null_device, F_DUPFD_CLOEXEC, 3)) < 0)
+            return -1;
+    return 0;
+}
+
+/* Moves a descriptor into a slot; the slot then holds the only copy. */
+static int fill_slot(int slot, int fd)
+{
+    int moved = dup3(fd, slots[slot], O_CLOEXEC);
+    close(fd);
+    return moved < 0 ? -1 : 0;
+}
+
+static void clear_slots(void)
+{
+    for (int i = 0; i < 3; i++)
+        if (slots[i] >= 0)
+            dup3(null_device, slots[i], O_CLOEXEC);
+}
+
+static int make_pipe(int slot, bool child_reads, int *ours)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -1;
+    *ours = ends[child_reads ? 1 : 0];
+    if (fill_slot(slot, ends[child_reads ? 0 : 1]) < 0)
+        return -1;
+    return fcntl(*ours, F_SETFL, O_NONBLOCK);
+}
+
+static int make_terminal(const struct spawn_request *request, struct spawn_result *result)
+{
+    int master = open_retrying("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    if (master < 0)
+        return -1;
+    result->output[0] = master;
+    /* Input has a descriptor of its own, so that waiting for room and waiting for output stay apart. */
+    result->input = fcntl(master, F_DUPFD_CLOEXEC, 3);
+    if (result->input < 0)
+        return -1;
+    int locked = 0;
+    struct winsize size = {.ws_row = request->rows, .ws_col = request->cols};
+    if (ioctl(master, TIOCSPTLCK, &locked) < 0 || ioctl(master, TIOCSWINSZ, &size) < 0)
+        return -1;
+    int slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    return slave < 0 ? -1 : fill_slot(0, slave);
+}
+
+static int make_stdio(const struct spawn_request *request, struct spawn_result *result)
+{
+    if (request->stdio == STDIO_TERMINAL)
+        return make_terminal(request, result);
+    if (request->stdio == STDIO_OPEN_INPUT && make_pipe(0, true, &result->input) < 0)
+        return -1;
+    if (make_pipe(1, false, &result->output[0]) < 0)
+        return -1;
+    return make_pipe(2, false, &result->output[1]);
+}
+
+/* No handler of the parent may run in the child, where it would see the parent's memory. */
+static int clone_child(struct job *job, struct spawn_result *result)
+{
+    _Alignas(16) char stack[CHILD_STACK];
+    uint64_t all = ~UINT64_C(0), before;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+    pid_t pid = clone(child_main, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | CLONE_FILES | SIGCHLD, job,
+                      &result->pidfd);
+    int error = errno;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+    errno = error;
+    result->pid = pid;
+    return pid < 0 ? -1 : 0;
+}
+
+static int launch(const struct spawn_request *request, struct spawn_result *result)
+{
+    if (reserve_slots() < 0 || make_stdio(request, result) < 0) {
+        result->error = errno;
+        result->step = request->stdio == STDIO_TERMINAL ? "pty" : "pipe";
+        return -1;
+    }
+    struct job job = {.request = request, .parent = getpid()};
+    job.highest = inherit_prepare(request->inherited, request->inherited_count);
+    if (job.highest < 0) {
+        result->error = errno;
+        result->step = "inherit";
+        return -1;
+    }
+    for (int i = 0; i < 3; i++)
+        if (slots[i] > job.highest)
+            job.highest = slots[i];
+    if (clone_child(&job, result) < 0) {
+        result->error = errno;
+        result->step = "clone";
+        return -1;
+    }
+    if (job.step == NULL)
+        return 0;
+    result->error = job.error;
+    result->step = job.step;
+    reap(result->pidfd, NULL);
+    return -1;
+}
+
+int spawn_child(const struct spawn_request *request, struct spawn_result *result)
+{
+    *result = (struct spawn_result){.pid = -1, .pidfd = -1, .input = -1, .output = {-1, -1}};
+    pthread_mutex_lock(&slots_lock);
+    int outcome = launch(request, result);
+    clear_slots();
+    inherit_release(request->inherited, request->inherited_count);
+    pthread_mutex_unlock(&slots_lock);
+    if (outcome < 0) {
+        close_open(&result->pidfd);
+        close_open(&result->input);
+        close_open(&result->output[0]);
+        close_open(&result->output[1]);
+    }
+    return outcome;
+}
+
+const char *spawn_probe(void)
+{
+    int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    if (pidfd < 0)
+        return "pidfd_open";
+    close(pidfd);
+    if (close_between(~0U, ~0U, 0) < 0)
+        return "close_range";
+    return "";
+}

@@ -1,0 +1,43 @@
+/* Starting one child process: see spawn.c. */
+#ifndef EXEC_SPAWN_H
+#define EXEC_SPAWN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "inherit.h"
+#include "../shared/pin.h"
+
+enum stdio { STDIO_NULL_INPUT, STDIO_OPEN_INPUT, STDIO_TERMINAL };
+
+struct spawn_request {
+    char **files; /* tried in order, NULL-terminated */
+    char **argv;
+    char **envp;
+    const char *cwd;
+    struct pin workdir; /* what cwd must lead to */
+    enum stdio stdio;
+    unsigned short rows, cols;
+    uint64_t mark; /* 0: outside every family */
+    bool leashed;  /* dies with the thread that spawned it */
+    struct inherited *inherited; /* become the descriptors from 3 on */
+    size_t inherited_count;
+};
+
+struct spawn_result {
+    pid_t pid;
+    int pidfd;
+    int input;     /* -1: none */
+    int output[2]; /* stdout and stderr, or the terminal and -1 */
+    int error;     /* errno of a failure */
+    const char *step; /* what failed, NULL on success */
+};
+
+/* 0 on success, -1 with error and step set; every descriptor of the result is non-blocking and close-on-exec. */
+int spawn_child(const struct spawn_request *request, struct spawn_result *result);
+
+/* The name of the first system call this kernel lacks, or an empty string. */
+const char *spawn_probe(void);
+
+#endif

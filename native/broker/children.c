@@ -1,0 +1,121 @@
+/* All processes of the call: signals for them, their deaths, and seeing to it that none is left. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "broker.h"
+#include "../family/descendants.h"
+#include "../shared/files.h"
+
+#define PATIENCE_MS 2000
+
+void children_reap(struct broker *broker)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid != broker->shell) {
+            escalation_ended(broker, pid, status);
+            continue;
+        }
+        broker->shell = -1;
+        if (WIFSIGNALED(status))
+            tell(broker, "killed %d", WTERMSIG(status));
+        else
+            tell(broker, "exited %d", WEXITSTATUS(status));
+    }
+}
+
+void signals_ready(struct broker *broker, struct watch *watch, uint32_t events)
+{
+    (void)events;
+    struct signalfd_siginfo info;
+    while (read_retrying(watch->fd, &info, sizeof info) == (ssize_t)sizeof info)
+        if (info.ssi_signo == SIGTERM)
+            broker->ending = true;
+    if (broker->ending)
+        children_kill(broker, false);
+    else
+        children_reap(broker);
+}
+
+static const struct descendant *find(const struct descendant *list, ssize_t count, pid_t pid)
+{
+    for (ssize_t i = 0; i < count; i++)
+        if (list[i].pid == pid)
+            return &list[i];
+    return NULL;
+}
+
+static bool is_below(const struct descendant *list, ssize_t count, const struct descendant *process, pid_t ancestor)
+{
+    for (ssize_t steps = 0; process != NULL && steps <= count; steps++) {
+        if (process->pid == ancestor)
+            return true;
+        process = find(list, count, process->parent);
+    }
+    return false;
+}
+
+/* A shell in a process namespace is reached there: signals to its launcher would end the namespace, and the shell at once. */
+void children_signal(const struct broker *broker, int number)
+{
+    struct descendant *list = NULL;
+    ssize_t count = descendants_list(&list);
+    bool launched = false;
+    for (ssize_t i = 0; i < count && !launched; i++)
+        launched = is_below(list, count, &list[i], broker->shell) && descendant_is_nested(&list[i]);
+    for (ssize_t i = 0; i < count; i++) {
+        bool launcher = launched && is_below(list, count, &list[i], broker->shell) && !descendant_is_nested(&list[i]);
+        if (!list[i].dead && !launcher)
+            descendant_signal(&list[i], number);
+    }
+    free(list);
+}
+
+static bool is_detached(const struct descendant *process, pid_t shell_session)
+{
+    return (process->session != shell_session && process->session != getsid(0)) || descendant_ignores(process, SIGHUP);
+}
+
+/* How many were met alive. */
+static unsigned strike(bool spare_detached, pid_t shell_session)
+{
+    struct descendant *list = NULL;
+    ssize_t count = descendants_list(&list);
+    unsigned alive = 0;
+    for (ssize_t i = 0; i < count; i++)
+        if (!list[i].dead && !(spare_detached && is_detached(&list[i], shell_session)) && descendant_signal(&list[i], SIGKILL))
+            alive++;
+    free(list);
+    return alive;
+}
+
+static void await_child(void)
+{
+    sigset_t child;
+    struct timespec patience = {.tv_nsec = 10000000};
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigtimedwait(&child, NULL, &patience);
+}
+
+/* A process that was sent SIGKILL cannot fork any more; a pass that meets nobody alive has met all. */
+unsigned children_kill(struct broker *broker, bool spare_detached)
+{
+    unsigned total = 0, alive;
+    long deadline = now_ms() + PATIENCE_MS;
+    while ((alive = strike(spare_detached, broker->shell_session)) > 0 && now_ms() < deadline) {
+        if (total < alive)
+            total = alive;
+        await_child();
+        children_reap(broker);
+    }
+    children_reap(broker);
+    return total;
+}

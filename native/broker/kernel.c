@@ -1,0 +1,343 @@
+/* Execs the kernel asks about: each becomes a session like those of the wrappers. */
+#define _GNU_SOURCE
+#include "kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../shared/files.h"
+
+#ifndef SECCOMP_USER_NOTIF_FLAG_CONTINUE
+#define SECCOMP_USER_NOTIF_FLAG_CONTINUE (1UL << 0)
+#endif
+
+static void respond(const struct broker *broker, uint64_t notification, int error)
+{
+    struct seccomp_notif_resp response = {.id = notification, .error = -error};
+    if (error == 0)
+        response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    ioctl(broker->listener.fd, SECCOMP_IOCTL_NOTIF_SEND, &response); /* fails when the caller is no more */
+}
+
+/* What was read from its memory was its own: the number could have passed to another process. */
+static bool is_there(const struct broker *broker, uint64_t notification)
+{
+    return ioctl(broker->listener.fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &notification) == 0;
+}
+
+static void caller_died(struct broker *broker, struct watch *watch, uint32_t events)
+{
+    (void)events;
+    struct session *session = ((struct caller *)watch)->session;
+    tell(broker, "gone %llu", (unsigned long long)session->id);
+    session_end(broker, session);
+}
+
+static int watch_process(struct broker *broker, struct caller *caller, pid_t process)
+{
+    int pidfd = (int)syscall(SYS_pidfd_open, process, 0);
+    caller->process.ready = caller_died;
+    if (pidfd < 0 || watch_add(broker, &caller->process, pidfd, EPOLLIN) < 0) {
+        close_open(&pidfd);
+        caller->process.fd = -1;
+        return -1;
+    }
+    return 0;
+}
+
+static struct session *add_session(struct broker *broker, const struct seccomp_notif *notification)
+{
+    struct session *session = session_add(broker, (pid_t)notification->pid);
+    struct caller *caller = session != NULL ? calloc(1, sizeof *caller) : NULL;
+    if (caller == NULL) {
+        if (session != NULL)
+            session_end(broker, session);
+        return NULL;
+    }
+    *caller = (struct caller){.process.fd = -1, .session = session, .notification = notification->id,
+                              .thread = (pid_t)notification->pid, .data = notification->data, .planted_stub = -1};
+    session->caller = caller;
+    session->state = SESSION_GLIMPSED;
+    return session;
+}
+
+void caller_free(struct session *session)
+{
+    watch_close(&session->caller->process);
+    free(session->caller->glimpsed);
+    free(session->caller);
+    session->caller = NULL;
+}
+
+/* Long enough for a search of PATH. */
+#define DENIAL_LASTS_MS 1000
+
+static void remember_denial(struct broker *broker, const struct caller *caller)
+{
+    size_t place = broker->denial_count++ % (sizeof broker->denials / sizeof *broker->denials);
+    broker->denials[place] = (struct denial){.thread = caller->thread, .device = caller->device, .inode = caller->inode,
+                                             .until = now_ms() + DENIAL_LASTS_MS};
+}
+
+/* Whether the thread was denied this file, or without one, any. */
+static bool was_denied(const struct broker *broker, pid_t thread, const struct wanted *wanted)
+{
+    for (size_t i = 0; i < sizeof broker->denials / sizeof *broker->denials; i++) {
+        const struct denial *denial = &broker->denials[i];
+        bool is_it = wanted == NULL ||
+                     (wanted->device != 0 && denial->device == wanted->device && denial->inode == wanted->inode);
+        if (denial->thread == thread && is_it && denial->until > now_ms())
+            return true;
+    }
+    return false;
+}
+
+/* The shell itself is not asked about, nor what launches its sandbox. */
+static bool is_launch(struct broker *broker, const struct seccomp_notif *notification)
+{
+    if (!broker->launching)
+        return false;
+    char *path = caller_path((pid_t)notification->pid, &notification->data);
+    if (path != NULL && strcmp(path, broker->shell_path) == 0)
+        broker->launching = false;
+    free(path);
+    return true;
+}
+
+/* The exec a caller was sent back into. */
+static bool is_stub(const struct broker *broker, const struct seccomp_notif *notification)
+{
+    const struct seccomp_data *data = &notification->data;
+    if (data->nr != __NR_execveat || (data->args[4] & AT_EMPTY_PATH) == 0)
+        return false;
+    const struct session *session = broker->sessions;
+    while (session != NULL && (session->caller == NULL || session->caller->thread != (pid_t)notification->pid ||
+                               session->caller->planted_stub != (int)data->args[0]))
+        session = session->next;
+    if (session == NULL)
+        return false;
+    char *path = caller_path((pid_t)notification->pid, data);
+    bool is_file = path != NULL && *path == '\0';
+    free(path);
+    return is_file;
+}
+
+static void refuse(struct broker *broker, struct session *session, int error)
+{
+    respond(broker, session->caller->notification, error);
+    session_end(broker, session);
+}
+
+/* A caller whose arguments cannot be read is refused, unless the kernel will not be able to either. */
+static void ask(struct broker *broker, struct session *session, struct wanted *wanted)
+{
+    static const char unreadable[] = "the arguments cannot be read", too_many[] = "too many concurrent executions";
+    struct caller *caller = session->caller;
+    struct bytes block = {0};
+    caller_status(caller->thread, wanted);
+    int outcome = caller_command(caller->thread, &caller->data, wanted, &block), error = errno;
+    session->asker = wanted->process;
+    session->state = SESSION_ASKED;
+    caller->device = wanted->device;
+    caller->inode = wanted->inode;
+    if (!is_there(broker, caller->notification))
+        session_end(broker, session);
+    else if (outcome < 0 && (error == EFAULT || error == E2BIG))
+        refuse(broker, session, error);
+    else if (outcome < 0)
+        session_deny(broker, session, unreadable, strlen(unreadable));
+    else if (!session_may_ask(broker, session, block.length))
+        session_deny(broker, session, too_many, strlen(too_many));
+    else {
+        watch_process(broker, caller, wanted->process);
+        tell_block(broker, block.start, block.length, "asked %llu %ld kernel", (unsigned long long)session->id,
+                   (long)session->asker);
+    }
+    bytes_free(&block);
+}
+
+void caller_look(struct broker *broker, struct session *session)
+{
+    const struct caller *caller = session->caller;
+    struct wanted wanted;
+    int error = 0;
+    if (caller_wanted(caller->thread, &caller->data, &wanted) < 0)
+        error = errno == EFAULT || errno == EBADF ? errno : EPERM;
+    else
+        error = caller_lookup(caller->thread, &wanted); /* programs search PATH by trying */
+    if (error == 0 && was_denied(broker, caller->thread, &wanted))
+        error = EPERM;
+    if (error != 0)
+        refuse(broker, session, error);
+    else
+        ask(broker, session, &wanted);
+    wanted_free(&wanted);
+}
+
+/*
+ * Tells Node what can be had without /proc, whose entries cost more to make and unmake than the rest of an exec's
+ * interception. False where the words do not say what they mean: of relative paths, or after a denial.
+ */
+static bool glimpse(struct broker *broker, struct session *session)
+{
+    struct caller *caller = session->caller;
+    struct bytes words = {0};
+    bool enough = !was_denied(broker, caller->thread, NULL) && caller_words(caller->thread, &caller->data, &words) &&
+                  *words.start == '/' && is_there(broker, caller->notification) &&
+                  session_may_ask(broker, session, words.length);
+    if (enough) {
+        caller->glimpsed = strdup(words.start);
+        tell_block(broker, words.start, words.length, "glimpsed %llu", (unsigned long long)session->id);
+    }
+    bytes_free(&words);
+    return enough;
+}
+
+/* Whether Node need not hear of it: it has let the program run before, whatever its arguments. */
+static bool is_known(const struct broker *broker, const struct seccomp_notif *notification)
+{
+    if (broker->pass_count == 0 || was_denied(broker, (pid_t)notification->pid, NULL))
+        return false;
+    char *path = caller_path((pid_t)notification->pid, &notification->data);
+    bool known = path != NULL && pass_is_known(broker, path);
+    free(path);
+    return known;
+}
+
+static void consider(struct broker *broker, const struct seccomp_notif *notification)
+{
+    struct session *session;
+    if (is_launch(broker, notification) || is_stub(broker, notification) || is_known(broker, notification))
+        respond(broker, notification->id, 0);
+    else if ((session = add_session(broker, notification)) == NULL)
+        respond(broker, notification->id, ENOMEM);
+    else if (!glimpse(broker, session))
+        caller_look(broker, session);
+}
+
+/* The last stage of a sandbox has put its command under a filter that asks about execs and about refusals. */
+void listener_arrived(struct broker *broker, struct watch *watch, uint32_t events)
+{
+    (void)events;
+    if (denials_receive(&broker->refusals, watch->fd))
+        broker->listener = (struct watch){.fd = broker->refusals.listener, .ready = listener_ready};
+    watch_close(watch);
+}
+
+static bool is_exec(const struct seccomp_notif *notification)
+{
+    return notification->data.nr == __NR_execve || notification->data.nr == __NR_execveat;
+}
+
+/* Commands in a sandbox have no capabilities: what they may do is asked without those of root. */
+static void answer_denial(struct broker *broker, const struct seccomp_notif *notification)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct own[_LINUX_CAPABILITY_U32S_3], fewer[_LINUX_CAPABILITY_U32S_3];
+    bool reduced = geteuid() == 0 && syscall(SYS_capget, &header, own) == 0;
+    if (reduced) {
+        memcpy(fewer, own, sizeof fewer);
+        fewer[0].effective &= ~(1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH);
+        reduced = syscall(SYS_capset, &header, fewer) == 0;
+    }
+    denials_answer(&broker->refusals, notification);
+    if (reduced)
+        syscall(SYS_capset, &header, own);
+}
+
+void listener_ready(struct broker *broker, struct watch *watch, uint32_t events)
+{
+    if ((events & EPOLLIN) == 0) {
+        close_open(&watch->fd); /* nobody carries the filter any more */
+        return;
+    }
+    union {
+        struct seccomp_notif notification;
+        char space[1024]; /* the kernel's may be larger than the headers know */
+    } room;
+    memset(&room, 0, sizeof room);
+    if (ioctl(watch->fd, SECCOMP_IOCTL_NOTIF_RECV, &room) != 0)
+        return;
+    if (is_exec(&room.notification))
+        consider(broker, &room.notification);
+    else
+        answer_denial(broker, &room.notification);
+}
+
+void caller_run(struct broker *broker, struct session *session)
+{
+    respond(broker, session->caller->notification, 0);
+    session_end(broker, session);
+}
+
+void caller_pass(struct broker *broker, struct session *session)
+{
+    pass_remember(broker, session->caller);
+    caller_run(broker, session);
+}
+
+static void print_denial(struct broker *broker, const struct session *session, const char *reason, size_t length)
+{
+    struct bytes text = {0};
+    bytes_add_text(&text, length > 0 ? "Execution denied: " : "Execution denied");
+    bytes_add(&text, reason, length);
+    bytes_add_text(&text, "\n");
+    if (!text.failed && !caller_print(session->asker, text.start, text.length))
+        tell_block(broker, text.start, text.length, "output 2"); /* rather in the wrong place than not at all */
+    bytes_free(&text);
+}
+
+void caller_deny(struct broker *broker, struct session *session, const char *reason, size_t length)
+{
+    if (is_there(broker, session->caller->notification))
+        print_denial(broker, session, reason, length);
+    remember_denial(broker, session->caller);
+    respond(broker, session->caller->notification, EPERM);
+    session_end(broker, session);
+}
+
+static void escalation_failed(struct broker *broker, struct session *session, const char *step, bool answered)
+{
+    struct bytes reason = {0};
+    tell(broker, "unstarted %llu %s %d", (unsigned long long)session->id, step, errno);
+    bytes_print(&reason, "the command cannot be handed over: %s: %s", step, strerror(errno));
+    if (answered) {
+        print_denial(broker, session, reason.start, reason.length);
+        session_end(broker, session);
+    } else {
+        caller_deny(broker, session, reason.start, reason.length);
+    }
+    bytes_free(&reason);
+}
+
+void caller_escalate(struct broker *broker, struct session *session)
+{
+    int ends[2];
+    bool answered = false;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
+        escalation_failed(broker, session, "socket", answered);
+        return;
+    }
+    const char *step = caller_redirect(broker->listener.fd, broker->stub, session->caller, ends[1], &answered);
+    int error = errno;
+    close(ends[1]);
+    errno = error;
+    if (step == NULL && watch_add(broker, &session->stream, ends[0], EPOLLIN) == 0) {
+        watch_close(&session->caller->process); /* from now on the stream ends with it */
+        session_await_descriptors(session);
+        return;
+    }
+    session->stream.fd = -1;
+    close(ends[0]);
+    errno = error;
+    escalation_failed(broker, session, step != NULL ? step : "watching", answered);
+}

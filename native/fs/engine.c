@@ -1,0 +1,157 @@
+/* Requests apart, operations chosen, answers completed. */
+#define _GNU_SOURCE
+#include "engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static uint16_t get16(const uint8_t *at)
+{
+    return (uint16_t)(at[0] | at[1] << 8);
+}
+
+static uint32_t get32(const uint8_t *at)
+{
+    return (uint32_t)get16(at) | (uint32_t)get16(at + 2) << 16;
+}
+
+static uint64_t get64(const uint8_t *at)
+{
+    return (uint64_t)get32(at) | (uint64_t)get32(at + 4) << 32;
+}
+
+uint32_t fs_body_length(const uint8_t head[FS_REQUEST_HEAD])
+{
+    return get32(head);
+}
+
+uint32_t fs_payload_length(const uint8_t head[FS_ROOM_BEFORE])
+{
+    return get32(head);
+}
+
+/* A string of the given length, its NUL counted, or none when the length is zero. */
+static bool take_path(const char **path, const uint8_t **at, size_t *left, size_t length)
+{
+    *path = NULL;
+    if (length == 0)
+        return true;
+    if (length > *left || memchr(*at, '\0', length) != *at + length - 1)
+        return false;
+    *path = (const char *)*at;
+    *at += length;
+    *left -= length;
+    return true;
+}
+
+bool fs_parse(struct fs_request *request, const uint8_t *head, size_t length, const uint8_t *payload,
+              size_t payload_length)
+{
+    if (length < FS_REQUEST_HEAD || get32(head) != length - FS_REQUEST_HEAD + payload_length)
+        return false;
+    request->id = get32(head + 4);
+    request->operation = get16(head + 8);
+    request->flags = get16(head + 10);
+    for (int i = 0; i < 3; i++)
+        request->numbers[i] = get64(head + 16 + 8 * i);
+    const uint8_t *at = head + FS_REQUEST_HEAD;
+    size_t left = length - FS_REQUEST_HEAD;
+    if (!take_path(&request->path, &at, &left, get32(head + 12)) ||
+        !take_path(&request->target, &at, &left, get32(head + 40)))
+        return false;
+    if (payload_length > 0 && left > 0)
+        return false;
+    request->payload = payload_length > 0 ? payload : at;
+    request->payload_length = payload_length > 0 ? payload_length : left;
+    return true;
+}
+
+static void close_file(const struct fs_request *request, struct fs_answer *answer)
+{
+    close((int)request->numbers[0]); /* whatever it says, the descriptor is gone */
+    fs_puts(answer, "{}");
+}
+
+static const struct {
+    void (*run)(const struct fs_request *request, struct fs_answer *answer);
+    int paths;
+} operations[] = {
+    [FS_READ_FILE] = {fs_read_file, 1},
+    [FS_WRITE_FILE] = {fs_write_file, 1},
+    [FS_CREATE_DIRECTORY] = {fs_create_directory, 1},
+    [FS_GET_METADATA] = {fs_get_metadata, 1},
+    [FS_CANONICALIZE] = {fs_canonicalize, 1},
+    [FS_READ_DIRECTORY] = {fs_read_directory, 1},
+    [FS_WALK] = {fs_walk, 1},
+    [FS_REMOVE] = {fs_remove, 1},
+    [FS_COPY] = {fs_copy, 2},
+    [FS_OPEN] = {fs_open_file, 1},
+    [FS_READ_BLOCK] = {fs_read_block, 0},
+    [FS_WRITE_BLOCK] = {fs_write_block, 0},
+    [FS_CLOSE] = {close_file, 0},
+    [FS_INSPECT] = {fs_inspect, 0},
+    [FS_HIDE] = {fs_hide, 0},
+};
+
+static bool acceptable(const struct fs_request *request)
+{
+    if (request->operation >= sizeof operations / sizeof *operations || operations[request->operation].run == NULL)
+        return false;
+    int paths = operations[request->operation].paths;
+    return (paths < 1 || (request->path != NULL && request->path[0] == '/')) &&
+           (paths < 2 || (request->target != NULL && request->target[0] == '/'));
+}
+
+/* The root is in no directory, from which it could be reached without following links. */
+static bool names_no_entry(const struct fs_request *request)
+{
+    uint16_t operation = request->operation;
+    return request->flags & FS_NO_FOLLOW && strcmp(request->path, "/") == 0 &&
+           (operation == FS_READ_FILE || operation == FS_WRITE_FILE || operation == FS_REMOVE);
+}
+
+static void put32(uint8_t *at, uint32_t number)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (uint8_t)(number >> 8 * i);
+}
+
+bool fs_begin(struct fs_answer *answer)
+{
+    *answer = (struct fs_answer){0};
+    if (!fs_reserve(answer, FS_ROOM_BEFORE + 256))
+        return false;
+    memset(answer->bytes, 0, FS_ROOM_BEFORE);
+    answer->length = FS_ROOM_BEFORE;
+    return true;
+}
+
+void fs_end(const struct fs_request *request, struct fs_answer *answer)
+{
+    if (answer->exhausted)
+        fs_fail_errno(answer, ENOMEM);
+    put32(answer->bytes, (uint32_t)(answer->length - FS_ROOM_BEFORE));
+    put32(answer->bytes + 4, request->id);
+}
+
+bool fs_execute(const struct fs_request *request, struct fs_answer *answer)
+{
+    if (!fs_begin(answer))
+        return false;
+    if (!acceptable(request))
+        fs_fail_errno(answer, EINVAL);
+    else if (names_no_entry(request))
+        fs_fail_text(answer, FS_INVALID, "path must name an entry");
+    else
+        operations[request->operation].run(request, answer);
+    fs_end(request, answer);
+    return true;
+}
+
+void fs_set_status(struct fs_answer *answer, enum fs_status status, uint32_t number)
+{
+    put32(answer->bytes + 8, status);
+    put32(answer->bytes + 12, number);
+}

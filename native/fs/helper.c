@@ -1,0 +1,161 @@
+/*
+ * usage: fs-helper [FD]
+ *
+ * Answers filesystem requests (fs-engine.h) from standard input on standard output, and those from the socket FD
+ * through it, one after the other, until one of the inputs ends. Runs inside a sandbox, so that the kernel decides what
+ * a request may touch; it is told by FS_PROTECT of names that it must refuse itself, and by
+ * FS_MOUNTED what its view must be, without which it ends. Of the descriptors it is started with it keeps these alone.
+ *
+ * Exit codes: 0 input ended, 1 input or output failed (one line on stderr).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "../shared/calls.h"
+#include "../shared/files.h"
+#include "engine.h"
+#include "protect.h"
+#include "../stage/mounted.h"
+
+static int complain(const char *what)
+{
+    dprintf(2, "fs-helper: %s: %s\n", what, strerror(errno));
+    return 1;
+}
+
+/* 1 when everything was read, 0 at the end of the input, -1 on failure; an end in the middle is a failure. */
+static int read_all(int fd, uint8_t *bytes, size_t length)
+{
+    size_t filled = 0;
+    while (filled < length) {
+        ssize_t count = read_retrying(fd, bytes + filled, length - filled);
+        if (count == 0 && filled == 0)
+            return 0;
+        if (count == 0)
+            errno = EPIPE;
+        if (count <= 0)
+            return -1;
+        filled += (size_t)count;
+    }
+    return 1;
+}
+
+static int write_all(int fd, const uint8_t *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t count = write_retrying(fd, bytes, length);
+        if (count < 0)
+            return -1;
+        bytes += count;
+        length -= (size_t)count;
+    }
+    return 0;
+}
+
+/* Paths and pins in turn, each ended by NUL. */
+static int check_mounts(const char *at, size_t length)
+{
+    const char *end = at + length;
+    struct pin pin;
+    errno = EINVAL;
+    if (length == 0 || end[-1] != '\0')
+        return -1;
+    while (at < end) {
+        const char *path = at, *text = path + strlen(path) + 1;
+        if (text >= end || !pin_read(text, &pin) || mounted_check(path, &pin) < 0)
+            return -1;
+        at = text + strlen(text) + 1;
+    }
+    return 0;
+}
+
+static int answer(int fd, const uint8_t *message, size_t length)
+{
+    struct fs_request request;
+    struct fs_answer answer;
+    if (!fs_parse(&request, message, length, NULL, 0)) {
+        errno = EINVAL;
+        return complain("request");
+    }
+    if (request.operation == FS_PROTECT) {
+        errno = -fs_protect((const char *)request.payload, request.payload_length);
+        return errno == 0 ? 0 : complain("protected names");
+    }
+    if (request.operation == FS_MOUNTED) {
+        int outcome = check_mounts((const char *)request.payload, request.payload_length);
+        return outcome == 0 ? 0 : complain("the sandbox was changed while it was built");
+    }
+    if (!fs_execute(&request, &answer))
+        return complain("memory");
+    int outcome = write_all(fd, answer.bytes, answer.length);
+    free(answer.bytes);
+    return outcome < 0 ? complain("write") : 0;
+}
+
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return; /* then the limit stays what it is */
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* 0 when the input has ended, 1 to go on, -1 on failure, which has been told. */
+static int serve_one(int input, int output)
+{
+    uint8_t head[FS_REQUEST_HEAD];
+    int outcome = read_all(input, head, sizeof head);
+    if (outcome <= 0)
+        return outcome < 0 ? -complain("read") : 0;
+    size_t length = sizeof head + fs_body_length(head);
+    uint8_t *message = malloc(length);
+    if (message == NULL)
+        return -complain("memory");
+    memcpy(message, head, sizeof head);
+    if (length > sizeof head && read_all(input, message + sizeof head, length - sizeof head) <= 0)
+        return -complain("read");
+    int failed = answer(output, message, length);
+    free(message);
+    return failed ? -1 : 1;
+}
+
+/* Serves both inputs; a channel of -1 is none, which poll takes well. */
+static int serve(int channel)
+{
+    struct pollfd inputs[] = {{.fd = channel, .events = POLLIN}, {.fd = 0, .events = POLLIN}};
+    for (;;) {
+        int ready = poll(inputs, 2, -1);
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready < 0)
+            return complain("poll");
+        for (int i = 0; i < 2; i++) {
+            int outcome = inputs[i].revents == 0 ? 1 : serve_one(inputs[i].fd, i == 0 ? channel : 1);
+            if (outcome <= 0)
+                return outcome < 0;
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* no command may trace it or reach its file through /proc */
+    int channel = argc > 1 ? atoi(argv[1]) : -1;
+    if (channel >= 0 && channel != 3 && dup2(channel, 3) < 0)
+        return complain("channel");
+    if (close_between(channel >= 0 ? 4 : 3, ~0U, 0) < 0)
+        return complain("inherited descriptors");
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that must not grow is an error of the request */
+    raise_descriptor_limit();
+    return serve(channel >= 0 ? 3 : -1);
+}

@@ -1,0 +1,156 @@
+/* What a path is, and what it is really called. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "../shared/calls.h"
+#include "directory.h"
+#include "engine.h"
+
+static int look(const struct fs_request *request, int flags, struct statx *status)
+{
+    int fd = fs_open_path(request, request->path, O_PATH | flags, 0);
+    if (fd < 0)
+        return fd;
+    int how = AT_EMPTY_PATH | (request->flags & FS_AT_ONCE ? AT_STATX_DONT_SYNC : 0);
+    long outcome = syscall(SYS_statx, fd, "", how, STATX_BASIC_STATS | STATX_BTIME, status);
+    int failure = errno;
+    close(fd);
+    return outcome < 0 ? -failure : 0;
+}
+
+static long long milliseconds(struct statx_timestamp time)
+{
+    return time.tv_sec < 0 ? 0 : time.tv_sec * 1000LL + time.tv_nsec / 1000000;
+}
+
+void fs_get_metadata(const struct fs_request *request, struct fs_answer *answer)
+{
+    struct statx status;
+    int outcome = look(request, O_NOFOLLOW, &status);
+    bool is_link = outcome == 0 && S_ISLNK(status.stx_mode);
+    if (is_link && request->flags & FS_NO_FOLLOW)
+        return fs_fail_text(answer, FS_INVALID, "path contains a symbolic link");
+    if (is_link)
+        outcome = look(request, 0, &status);
+    if (outcome < 0)
+        return fs_fail_errno(answer, -outcome);
+    fs_putf(answer,
+            "{\"isDirectory\":%s,\"isFile\":%s,\"isSymlink\":%s,\"size\":%llu,\"createdAtMs\":%lld,\"modifiedAtMs\":%lld",
+            S_ISDIR(status.stx_mode) ? "true" : "false", S_ISREG(status.stx_mode) ? "true" : "false",
+            is_link ? "true" : "false", (unsigned long long)status.stx_size,
+            status.stx_mask & STATX_BTIME ? milliseconds(status.stx_btime) : 0, milliseconds(status.stx_mtime));
+    if (request->flags & FS_IDENTITY)
+        fs_putf(answer, ",\"identity\":\"%llu:%llu\"",
+                (unsigned long long)makedev(status.stx_dev_major, status.stx_dev_minor), (unsigned long long)status.stx_ino);
+    fs_puts(answer, "}");
+}
+
+void fs_canonicalize(const struct fs_request *request, struct fs_answer *answer)
+{
+    /* Says whether the way is known without waiting, and whether it may be gone. */
+    int fd = fs_open_path(request, request->path, O_PATH, 0);
+    if (fd < 0)
+        return fs_fail_errno(answer, -fd);
+    close(fd);
+    char *path = realpath(request->path, NULL);
+    if (path == NULL)
+        return fs_fail_errno(answer, errno);
+    fs_puts(answer, "{\"path\":\"");
+    fs_put_uri(answer, path);
+    fs_puts(answer, "\"}");
+    free(path);
+}
+
+/* What tells a thing from another that took its place, laid out for comparison and for src/host/sandbox/view/survey.ts. */
+struct sight {
+    uint32_t seen; /* 0: missing, or out of our sight */
+    uint32_t mode, uid, gid;
+    uint64_t device, inode;
+    int64_t born_seconds;
+    uint32_t born_nanoseconds;
+    uint32_t writable; /* or could be made so by us; followed only */
+};
+
+static void put_sight(struct fs_answer *answer, const char *path, bool follow)
+{
+    struct statx status;
+    struct sight sight = {0};
+    int how = follow ? 0 : AT_SYMLINK_NOFOLLOW;
+    if (syscall(SYS_statx, AT_FDCWD, path, how, STATX_BASIC_STATS | STATX_BTIME, &status) == 0) {
+        sight = (struct sight){.seen = 1, .mode = status.stx_mode, .uid = status.stx_uid, .gid = status.stx_gid,
+                               .device = makedev(status.stx_dev_major, status.stx_dev_minor), .inode = status.stx_ino,
+                               .born_seconds = status.stx_btime.tv_sec, .born_nanoseconds = status.stx_btime.tv_nsec};
+        /* An owner may always give itself the right. */
+        sight.writable = follow && (access(path, W_OK) == 0 || (errno == EACCES && status.stx_uid == geteuid()));
+    }
+    fs_put(answer, &sight, sizeof sight);
+}
+
+static void put_real_path(struct fs_answer *answer, const char *path)
+{
+    char real[PATH_MAX];
+    fs_put(answer, real, realpath(path, real) == NULL ? 0 : strlen(real));
+}
+
+/* One byte when nothing is in the directory, none when it is not empty or no directory that we may read. */
+static void put_emptiness(struct fs_answer *answer, const char *path)
+{
+    struct directory_reader reader;
+    int failure = 0;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (directory_start(&reader, fd)) {
+        if (directory_next(&reader, &failure) == NULL && failure == 0)
+            fs_puts(answer, "E");
+        directory_finish(&reader);
+    }
+    close(fd);
+}
+
+/* The beginning of a regular file, up to a little more than anyone wants. */
+static void put_beginning(struct fs_answer *answer, const char *path)
+{
+    struct stat status;
+    char bytes[4097];
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t count = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? pread(fd, bytes, sizeof bytes, 0) : 0;
+    close(fd);
+    if (count > 0)
+        fs_put(answer, bytes, (size_t)count);
+}
+
+/*
+ * inspect: the payload is questions, each a letter and a path ended by NUL; the answer has for each its length (u32)
+ * and its bytes. l: the thing at the path; s: what the path leads to; r: the path without links; e: is the directory
+ * empty; b: the beginning of the file.
+ */
+void fs_inspect(const struct fs_request *request, struct fs_answer *answer)
+{
+    const char *at = (const char *)request->payload, *end = at + request->payload_length;
+    if (request->payload_length == 0 || end[-1] != '\0')
+        return fs_fail_errno(answer, EINVAL);
+    for (; at < end; at += strlen(at) + 1) {
+        size_t before = answer->length;
+        uint32_t length = 0;
+        fs_put(answer, &length, sizeof length);
+        if (*at == 'l' || *at == 's')
+            put_sight(answer, at + 1, *at == 's');
+        else if (*at == 'r')
+            put_real_path(answer, at + 1);
+        else if (*at == 'e')
+            put_emptiness(answer, at + 1);
+        else if (*at == 'b')
+            put_beginning(answer, at + 1);
+        length = (uint32_t)(answer->length - before - sizeof length);
+        if (!answer->exhausted)
+            memcpy(answer->bytes + before, &length, sizeof length);
+    }
+}

@@ -1,0 +1,155 @@
+/*
+ * The I/O thread and what it shares with JavaScript.
+ *
+ * The thread alone reads, reaps and closes outputs. Fields marked (L) are guarded by loop->lock; the others of a child
+ * belong to the thread. A child lives from loop_add until JavaScript has been handed its EVENT_RELEASED.
+ */
+#ifndef EXEC_IO_H
+#define EXEC_IO_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../addon/spawn.h"
+
+#define OUTPUTS 2
+
+/* Raw bytes in one chunk: large enough that the cost per chunk vanishes, small enough to start sending early. */
+#define CHUNK_BYTES (128 * 1024)
+/* Raw bytes of one stream that JavaScript has not given back yet; then the child waits. */
+#define WINDOW_BYTES (256 * 1024)
+/* A pipe through which much goes gets this size: four times fewer switches between its ends. */
+#define ROOMY_PIPE_BYTES (256 * 1024)
+/* Less room than this is not read into: it would cut the output into crumbs. */
+#define LEAST_ROOM (32 * 1024)
+/* What a chunk costs besides its bytes, so that a window of one-byte chunks stays small too. */
+#define CHUNK_OVERHEAD 512
+
+enum event_kind {
+    EVENT_OUTPUT,
+    EVENT_ENDED,
+    EVENT_EXITED,
+    EVENT_KILLED,
+    EVENT_DRAINED,
+    EVENT_INPUT_FAILED,
+    EVENT_RELEASED,
+};
+
+struct event {
+    struct event *next;
+    uint32_t child;
+    enum event_kind kind;
+    int stream;
+    int value;       /* exit code, signal or errno; raw bytes of an output */
+    uint8_t *buffer; /* outputs: headroom, base64 text, tailroom */
+    size_t capacity;
+    uint8_t carry[2]; /* the raw bytes of an incomplete last group */
+};
+
+struct output {
+    int fd; /* -1: ended */
+    size_t outstanding; /* (L) */
+    bool stalled;       /* (L) not read, because the window is full */
+    bool listed;        /* in loop->ready */
+    bool roomy;         /* the pipe has been enlarged */
+    uint64_t posted_at; /* when the last chunk was queued, in nanoseconds */
+    struct child *child;
+    struct output *next_ready;
+};
+
+struct piece {
+    struct piece *next;
+    size_t length, written;
+    uint8_t bytes[];
+};
+
+/* All (L). */
+struct input {
+    int fd; /* -1: none or closed */
+    struct piece *first, *last;
+    size_t queued;
+    bool ending, watched;
+    bool roomy; /* the pipe has been enlarged */
+};
+
+struct child {
+    uint32_t id;
+    pid_t pid;
+    int pidfd;
+    bool terminal;      /* outputs[0] and input are one terminal */
+    bool background;    /* (L) does not keep the process alive */
+    bool reaped;        /* (L) */
+    bool closing;       /* (L) outputs are to be closed */
+    bool attention;     /* (L) in loop->attention */
+    bool releasing;     /* in loop->releasing, or EVENT_RELEASED queued */
+    struct event *last; /* (L) valid while generation is the loop's */
+    uint64_t generation;
+    struct output outputs[OUTPUTS];
+    struct input input;
+    struct child *next_attention;
+    struct child *next_releasing;
+};
+
+struct loop {
+    pthread_mutex_t lock;
+    pthread_t thread;
+    int epoll, wake;
+    size_t headroom, tailroom;
+    void (*notify)(void *context);
+    void *context;
+
+    struct child **children; /* (L) by id */
+    uint32_t capacity;       /* (L) */
+    struct event *first, *last; /* (L) */
+    uint64_t generation;        /* (L) grows whenever JavaScript takes the queue */
+    bool notified;              /* (L) */
+    bool stopping;              /* (L) */
+    struct child *attention;    /* (L) */
+
+    struct output *ready; /* outputs with more to read at once */
+    struct child *releasing;
+    uint8_t *scratch;
+};
+
+/* What an epoll event is about; the outputs are counted from SOURCE_OUTPUT. */
+enum source { SOURCE_WAKE, SOURCE_PROCESS, SOURCE_INPUT, SOURCE_OUTPUT };
+
+/* loop.c */
+int loop_watch(struct loop *loop, int operation, int fd, uint32_t events, enum source source, uint32_t child);
+struct loop *loop_start(size_t headroom, size_t tailroom, void (*notify)(void *), void *context);
+void loop_stop(struct loop *loop); /* kills the children that are left */
+void loop_attend(struct loop *loop, struct child *child); /* locked */
+void loop_release_settled(struct loop *loop, struct child *child);
+
+/* children.c */
+struct child *loop_add(struct loop *loop, const struct spawn_result *result, bool terminal);
+struct child *loop_find(struct loop *loop, uint32_t id);  /* locked */
+void loop_remove(struct loop *loop, struct child *child); /* locked */
+void loop_abandon(struct loop *loop);
+
+/* queue.c */
+void queue_post(struct loop *loop, struct child *child, enum event_kind kind, int stream, int value); /* locked */
+void queue_output(struct loop *loop, struct output *output, uint8_t *bytes, size_t length);
+struct event *queue_take(struct loop *loop);
+void queue_flush(struct loop *loop); /* tells JavaScript once about everything queued since it last looked */
+void event_free(struct event *event);
+
+/* output.c */
+void output_ready(struct loop *loop, struct output *output);
+void output_round(struct loop *loop);
+void output_drain(struct loop *loop, struct child *child);
+void output_close(struct loop *loop, struct output *output);
+void output_grant(struct loop *loop, struct child *child, int stream, size_t bytes); /* locked */
+
+/* input.c, all locked; input_continue unlocks while it writes */
+long input_write(struct loop *loop, struct child *child, const uint8_t *bytes, size_t length);
+void input_end(struct input *input);
+void input_continue(struct loop *loop, struct child *child);
+void input_fail(struct loop *loop, struct child *child, int error);
+void input_drop(struct input *input);
+
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * Listening sockets inside a network namespace, handed to the server outside. A socket belongs to the namespace it was
+ * made in, whoever holds it: the server accepts what connects to the loopback of the sandbox.
+ */
+#define _GNU_SOURCE
+#include "inner-listeners.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "../shared/number.h"
+
+static int listener(const char *port)
+{
+    uint64_t number;
+    if (read_number(port, 10, UINT16_MAX, &number) == NULL) {
+        errno = EINVAL;
+        return -1;
+    }
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)number)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(fd, SOMAXCONN) < 0)
+        return -1;
+    return fd;
+}
+
+int listen_for_server(int channel, char **ports, size_t count)
+{
+    int sockets[MOST_LISTENERS];
+    if (count > MOST_LISTENERS) {
+        errno = E2BIG;
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++)
+        if ((sockets[i] = listener(ports[i])) < 0)
+            return -1;
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof sockets)];
+    } control;
+    memset(&control, 0, sizeof control);
+    struct iovec content = {.iov_base = ".", .iov_len = 1};
+    struct msghdr message = {.msg_iov = &content,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(count * sizeof(int));
+    memcpy(CMSG_DATA(header), sockets, count * sizeof(int));
+    ssize_t sent;
+    do
+        sent = sendmsg(channel, &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent < 0 ? -1 : 0;
+}

@@ -1,0 +1,70 @@
+/* Whether a mount of a view lies where it is meant to: commands may move directories while bubblewrap mounts on them. */
+#ifndef EXEC_MOUNTED_H
+#define EXEC_MOUNTED_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "../shared/calls.h"
+#include "../shared/pin.h"
+
+#ifndef STATX_ATTR_MOUNT_ROOT
+#define STATX_ATTR_MOUNT_ROOT 0x2000 /* Linux 5.8 */
+#endif
+
+/* What another user's directory hides from us it hides from commands as well, and none of them can have changed it. */
+static inline bool mounted_is_foreign(int directory)
+{
+    struct stat status;
+    return fstat(directory, &status) == 0 && status.st_uid != geteuid();
+}
+
+/* Opens what is at an absolute path, following no link; -2 where another user's directory closes the way, -1 for all else. */
+static inline int mounted_open(const char *path)
+{
+    char name[NAME_MAX + 1];
+    int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    while (fd >= 0 && *(path += strspn(path, "/")) != '\0') {
+        size_t length = strcspn(path, "/");
+        if (length > NAME_MAX) {
+            close(fd);
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        memcpy(name, path, length);
+        name[length] = '\0';
+        int next = openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), failure = errno;
+        int closed = next < 0 && failure == EACCES && mounted_is_foreign(fd) ? -2 : -1;
+        close(fd);
+        errno = failure;
+        if (next < 0)
+            return closed;
+        fd = next;
+        path += length;
+    }
+    return fd;
+}
+
+/* 0 if something is mounted at the path, without links on the way, and it is what is pinned; else -1. */
+static inline int mounted_check(const char *path, const struct pin *pin)
+{
+    struct statx found;
+    int fd = mounted_open(path);
+    if (fd < 0)
+        return fd == -2 ? 0 : -1;
+    long outcome = syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_INO, &found);
+    close(fd);
+    if (outcome < 0)
+        return -1;
+    errno = ESTALE;
+    if (found.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT && !(found.stx_attributes & STATX_ATTR_MOUNT_ROOT))
+        return -1;
+    bool same = makedev(found.stx_dev_major, found.stx_dev_minor) == pin->device && found.stx_ino == pin->inode;
+    return !pin->set || same ? 0 : -1;
+}
+
+#endif
