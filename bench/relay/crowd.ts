@@ -8,7 +8,7 @@ import { Scope } from '../../src/base/index.ts';
 import { decodeFrame, encodeFrame, type RelayBody } from '../../src/relay/index.ts';
 import { freshTokens } from '../../src/relay/rendezvous/index.ts';
 import { Background } from '../../test/support/remote-programs.ts';
-import { RegistryCaller } from '../../test/system/rendezvous-fixture.ts';
+import { RegistryCaller } from '../../test/system/rendezvous/fixture.ts';
 import { ProcessTree } from '../process-tree.ts';
 import type { Progress } from '../progress.ts';
 import { median, quantile } from '../stats.ts';

@@ -1,7 +1,7 @@
 import type { Scope } from '../../src/base/index.ts';
 import type { ExecServerClient } from '../../src/client/index.ts';
 import { RunningRendezvous } from '../../test/support/remote-programs.ts';
-import { NatsServers, Nodes } from '../../test/system/rendezvous-cluster-fixture.ts';
+import { NatsServers, Nodes } from '../../test/system/rendezvous/cluster-fixture.ts';
 import { connectDirectly, connectThrough, type Executor } from './executors.ts';
 
 /** A way from harness to executor. */

@@ -1,5 +1,5 @@
 import { Scope } from '../../src/base/index.ts';
-import { Balancer, NatsServers, Nodes } from '../../test/system/rendezvous-cluster-fixture.ts';
+import { Balancer, NatsServers, Nodes } from '../../test/system/rendezvous/cluster-fixture.ts';
 import type { Progress } from '../progress.ts';
 import { connectThrough, type Executor } from './executors.ts';
 

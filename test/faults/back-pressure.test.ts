@@ -21,7 +21,7 @@ import {
 } from '../support/proc.ts';
 import { startServer } from '../support/server.ts';
 import { base64, connect, type WireClient } from '../support/wire-client.ts';
-import { restrictedRead, uri } from '../system/sandbox-fixture.ts';
+import { restrictedRead, uri } from '../system/sandbox/fixture.ts';
 
 describe('back-pressure', () => {
   it.each([false, true])(

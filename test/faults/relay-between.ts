@@ -7,7 +7,7 @@ import { CuttableProxy } from '../support/cuttable-proxy.ts';
 import { numbersTo, sha256 } from '../support/digest.ts';
 import { Background } from '../support/remote-programs.ts';
 import { serverProgram } from '../support/server.ts';
-import { NatsServers, Nodes } from '../system/rendezvous-cluster-fixture.ts';
+import { NatsServers, Nodes } from '../system/rendezvous/cluster-fixture.ts';
 import type { FaultRig } from './fault-rig.ts';
 
 type Node = Awaited<ReturnType<Nodes['spawn']>>;

@@ -6,7 +6,7 @@ import { CuttableProxy } from '../support/cuttable-proxy.ts';
 import { numbersTo, sha256 } from '../support/digest.ts';
 import { referenceBinary } from '../support/reference.ts';
 import { Background } from '../support/remote-programs.ts';
-import { startRendezvous } from '../system/rendezvous-fixture.ts';
+import { startRendezvous } from '../system/rendezvous/fixture.ts';
 import { Workspace } from './workspace.ts';
 
 /** The real executor and our harness at our rendezvous, each over a network that can be cut. */

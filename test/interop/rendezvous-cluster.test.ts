@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { Scope } from '../../src/base/index.ts';
 import { referenceBinary } from '../support/reference.ts';
-import { Balancer, NatsServers, Nodes } from '../system/rendezvous-cluster-fixture.ts';
+import { Balancer, NatsServers, Nodes } from '../system/rendezvous/cluster-fixture.ts';
 import { CodexExec } from './codex-exec.ts';
 import { writeCodexHome } from './codex-home.ts';
 import { ScriptedModel } from './scripted-model.ts';

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { makeOutOfBounds } from '../support/out-of-bounds.ts';
 import { serverProgram } from '../support/server.ts';
-import { McpPeer, type PeerOptions, patchedBash, wrapper } from '../system/escalation-fixture.ts';
+import { McpPeer, type PeerOptions, patchedBash, wrapper } from '../system/escalation/fixture.ts';
 
 const VERSION = '0.97.0';
 const triples: Record<string, string> = { x64: 'x86_64-unknown-linux-musl', arm64: 'aarch64-unknown-linux-musl' };

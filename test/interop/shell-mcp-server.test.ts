@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RpcError } from '../system/escalation-fixture.ts';
+import type { RpcError } from '../system/escalation/fixture.ts';
 import { type Pairing, ShellMcp } from './shell-mcp-fixture.ts';
 
 const servers: Pairing[] = [

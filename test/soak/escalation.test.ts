@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countExecs, interceptions, outcomesOfTrue, Site } from '../system/escalation-fixture.ts';
+import { countExecs, interceptions, outcomesOfTrue, Site } from '../system/escalation/fixture.ts';
 
 describe.each(interceptions)('many execs of the shell tool (--intercept=%s)', (intercept) => {
   it.each(outcomesOfTrue)('loses none of many execs, one after the other or at once: %s', async (outcome, rules) => {

@@ -1,6 +1,6 @@
 import { setInterval } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { ExecFixture, type Place } from '../system/unified-exec-fixture.ts';
+import { ExecFixture, type Place } from '../system/unified-exec/fixture.ts';
 
 const places: Place[] = ['here', 'server'];
 const floodBytes = 2 ** 30;

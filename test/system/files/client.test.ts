@@ -1,0 +1,103 @@
+import { readdirSync, statSync } from 'node:fs';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ExecServerClient, RemoteFileSystem } from '../../../src/client/index.ts';
+import { LocalFileSystem } from '../../../src/host/files/index.ts';
+import { webSocket } from '../../../src/link/index.ts';
+import { type ExecutorFileSystem, PathUri, type Sandbox } from '../../../src/protocol/index.ts';
+import { Shelf } from './fixture.ts';
+
+let shelf: Shelf;
+beforeAll(async () => {
+  shelf = await Shelf.open();
+});
+afterAll(() => shelf[Symbol.asyncDispose]());
+
+interface Opened extends AsyncDisposable {
+  readonly files: ExecutorFileSystem;
+}
+
+async function remote(): Promise<Opened> {
+  const client = await ExecServerClient.connect(webSocket(shelf.server.url));
+  return { files: new RemoteFileSystem(client), [Symbol.asyncDispose]: () => client.close() };
+}
+
+async function local(): Promise<Opened> {
+  const files = new LocalFileSystem();
+  return { files, [Symbol.asyncDispose]: () => files[Symbol.asyncDispose]() };
+}
+
+const limits = { maxDepth: 8, maxDirectories: 100, maxEntries: 1000, followDirectorySymlinks: false };
+
+describe.each([
+  { place: 'this machine', open: local },
+  { place: 'a server', open: remote },
+])('the filesystem of $place', ({ open }) => {
+  let opened: Opened;
+  let root: PathUri;
+  let count = 0;
+  beforeAll(async () => {
+    opened = await open();
+  });
+  afterAll(() => opened[Symbol.asyncDispose]());
+  beforeEach(async () => {
+    root = PathUri.fromNative(shelf.at(`client${count++}-${process.pid}`));
+    await opened.files.createDirectory(root);
+  });
+
+  const at = (name: string): PathUri => PathUri.fromNative(`${root.toNative()}/${name}`);
+
+  it('does everything a filesystem does', async () => {
+    const { files } = opened;
+    await files.createDirectory(at('a/b'));
+    await files.writeFile(at('a/b/f'), Buffer.from('hello'));
+    expect(Buffer.from(await files.readFile(at('a/b/f'))).toString()).toBe('hello');
+    expect(await files.getMetadata(at('a/b/f'))).toMatchObject({ isFile: true, isDirectory: false, size: 5 });
+    expect((await files.canonicalize(at('a/b/../b/f'))).href).toBe(at('a/b/f').href);
+    expect(await files.readDirectory(at('a'))).toEqual([{ fileName: 'b', isDirectory: true, isFile: false }]);
+    await files.copy(at('a'), at('c'), { recursive: true });
+    expect((await files.walk(root, limits)).entries.map(({ path, kind }) => [path.href, kind])).toEqual([
+      [at('a').href, 'directory'],
+      [at('c').href, 'directory'],
+      [at('a/b').href, 'directory'],
+      [at('c/b').href, 'directory'],
+      [at('a/b/f').href, 'file'],
+      [at('c/b/f').href, 'file'],
+    ]);
+    await files.remove(at('a'));
+    expect(readdirSync(root.toNative() as string)).toEqual(['c']);
+    await expect(files.readFile(at('a/b/f'))).rejects.toMatchObject({ kind: 'notFound' });
+    await expect(files.remove(at('a'), { force: false })).rejects.toMatchObject({ kind: 'notFound' });
+  });
+
+  it('streams a file of many blocks in order', async () => {
+    const { files } = opened;
+    const pieces = Array.from({ length: 9 }, (_, n) => Buffer.alloc(700_001, n));
+    expect(await files.write(at('streamed'), pieces)).toBe(9 * 700_001);
+    const read: Uint8Array[] = [];
+    for await (const bytes of files.read(at('streamed'))) read.push(bytes);
+    expect(Buffer.concat(read).equals(Buffer.concat(pieces))).toBe(true);
+    expect(statSync(at('streamed').toNative() as string).size).toBe(9 * 700_001);
+  });
+
+  it('keeps to a sandbox', async () => {
+    const { files } = opened;
+    const sandbox: Sandbox = {
+      permissions: {
+        type: 'managed',
+        file_system: {
+          type: 'restricted',
+          entries: [{ path: { type: 'special', value: { kind: 'root' } }, access: 'read' }],
+        },
+        network: 'restricted',
+      },
+      windowsSandboxLevel: 'disabled',
+    };
+    await expect(files.writeFile(at('f'), Buffer.from('x'), { sandbox })).rejects.toMatchObject({
+      message: 'Read-only file system (os error 30)',
+    });
+    await expect(files.write(at('f'), [Buffer.from('x')], { sandbox })).rejects.toMatchObject({
+      message: 'Read-only file system (os error 30)',
+    });
+    expect(await files.readDirectory(root, { sandbox })).toEqual([]);
+  });
+});

@@ -1,0 +1,174 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { deferred } from '../../../src/base/index.ts';
+import { appeared, eventually, uniqueSeconds } from '../../support/proc.ts';
+import { base64 } from '../../support/wire-client.ts';
+import { refusal } from '../files/fixture.ts';
+import { accounts, outcomeOf, path, special, uri, workspaceWrite, Yard } from './fixture.ts';
+
+/** What the real client sends for a workspace. */
+const workspaceOfCodex = [
+  ...workspaceWrite,
+  ...['.git', '.agents', '.codex'].map((subpath) => ({
+    ...special('project_roots', 'read', { subpath }),
+    missing_path_behavior: 'skip',
+  })),
+];
+
+describe.each(accounts)('the workspace on the disk, while a server of $name is at work in it', (account) => {
+  let yard: Yard;
+  beforeAll(async () => {
+    yard = await Yard.open(account);
+  });
+  beforeEach(() => {
+    yard.reset();
+    rmSync(yard.at('workspace/.git'), { recursive: true });
+  });
+  afterAll(() => yard[Symbol.asyncDispose]());
+
+  const sandbox = (entries: readonly object[] = workspaceOfCodex) => ({
+    permissions: { type: 'managed', file_system: { type: 'restricted', entries }, network: 'restricted' },
+    windowsSandboxLevel: 'disabled',
+    cwd: uri(yard.workspace),
+    workspaceRoots: [uri(yard.workspace)],
+  });
+  const call = (method: string, params: Readonly<Record<string, unknown>>) => {
+    for (const member of ['path', 'destinationPath']) {
+      const place = params[member];
+      if (place !== undefined && !String(place).startsWith(uri(yard.at(''))))
+        throw new Error(`${place} is not in the yard`);
+    }
+    return yard.client.call(method, { sandbox: sandbox(), ...params });
+  };
+  const at = (name: string) => uri(join(yard.workspace, name));
+  const write = (name: string, more: object = {}) =>
+    call('fs/writeFile', { path: at(name), dataBase64: base64('x'), ...more });
+  const readOnlyDisk = { code: -32603, message: 'Read-only file system (os error 30)' };
+
+  it('shows nothing but what file calls write, not for a moment', async () => {
+    const seen = new Set<string>();
+    const last = deferred<void>();
+    const watcher = watch(yard.workspace, (_, name) => {
+      seen.add(String(name));
+      if (name === 'last') last.resolve();
+    });
+    await write('first');
+    expect(readdirSync(yard.workspace).sort()).toEqual(['a.txt', 'first', 'sub']);
+    await write('second', { sandbox: sandbox([...workspaceOfCodex, path(join(yard.workspace, 'nope/deep'), 'deny')]) });
+    writeFileSync(join(yard.workspace, 'last'), '');
+    await last.promise;
+    watcher.close();
+    expect([...seen].sort()).toEqual(['first', 'last', 'second']);
+  });
+
+  it.each(['.git', '.agents', '.codex', '.aws'])('gets no %s from a file call', async (name) => {
+    yard.mkdir('workspace/sub/tree');
+    yard.mkdir(`workspace/sub/tree/${name}`);
+    yard.write(`workspace/sub/tree/${name}/config`, 'x');
+    symlinkSync(name, yard.at('workspace/link'));
+    symlinkSync(`sub/../${name}`, yard.at('workspace/sub/farther'));
+    symlinkSync('../link', yard.at('workspace/sub/chain'));
+    const copied = { sourcePath: at('sub/tree'), destinationPath: at(''), recursive: true };
+    const single = { sourcePath: at('a.txt'), recursive: false };
+    const attempts: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
+      ['fs/writeFile', { path: at(name), dataBase64: '' }],
+      ['fs/writeFile', { path: at(name), dataBase64: '', followSymlinks: false }],
+      ['fs/writeFile', { path: at(`${name}/config`), dataBase64: '' }],
+      ['fs/writeFile', { path: at('link'), dataBase64: '' }],
+      ['fs/writeFile', { path: at('sub/chain'), dataBase64: '' }],
+      ['fs/open', { handleId: 'h', path: at(name), mode: 'replace' }],
+      ['fs/open', { handleId: 'h', path: at('link'), mode: 'replace' }],
+      ['fs/createDirectory', { path: at(name) }],
+      ['fs/createDirectory', { path: at(name), recursive: false }],
+      ['fs/createDirectory', { path: at(name), followSymlinks: false }],
+      ['fs/createDirectory', { path: at(`${name}/hooks/more`), recursive: true }],
+      ['fs/createDirectory', { path: at(`${name}/hooks/more`), recursive: true, followSymlinks: false }],
+      ['fs/copy', copied],
+      ['fs/copy', { ...copied, destinationPath: at(name) }],
+      ['fs/copy', { ...copied, destinationPath: at(`${name}/below`) }],
+      ['fs/copy', { ...single, destinationPath: at(name) }],
+      ['fs/copy', { ...single, destinationPath: at('sub/chain') }],
+      ['fs/copy', { ...single, sourcePath: at('link'), destinationPath: at(name) }],
+    ];
+    for (const [method, params] of attempts) {
+      expect([method, params, await refusal(call(method, params))]).toEqual([method, params, readOnlyDisk]);
+      expect(existsSync(join(yard.workspace, name))).toBe(false);
+    }
+    await write(`sub/${name}`);
+  });
+
+  it('has nothing to remove below a name that is missing and protected', async () => {
+    for (const below of ['.git/x', '.codex/x/y']) {
+      const remove = (more: object) => call('fs/remove', { path: at(below), ...more });
+      await expect(remove({})).resolves.toEqual({});
+      await expect(remove({ recursive: true, force: true })).resolves.toEqual({});
+      expect(await refusal(remove({ force: false }))).toMatchObject({ code: -32004 });
+    }
+    expect(await refusal(call('fs/remove', { path: at('.git') }))).toEqual(readOnlyDisk);
+  });
+
+  it('gets no file call into a repository that is made while a helper is warm', async () => {
+    await write('first');
+    const made = Promise.all([write('.git/hooks/pre-commit').catch(() => {}), write('a').catch(() => {})]);
+    yard.mkdir('workspace/.git/hooks');
+    await made;
+    const calls = Array.from({ length: 20 }, () => refusal(write('.git/hooks/pre-commit')));
+    for (const answer of await Promise.all(calls)) expect(answer).toEqual(readOnlyDisk);
+    expect(await refusal(call('fs/remove', { path: at('.git'), recursive: true }))).toMatchObject({ code: -32603 });
+    expect(readdirSync(yard.at('workspace/.git/hooks'))).toEqual([]);
+  });
+
+  it('is no broken repository while a command runs, and as it was afterwards', async () => {
+    const outer = yard.at('workspace');
+    execFileSync('git', ['init', '-q', outer]);
+    own(outer);
+    yard.mkdir('workspace/package');
+    yard.write('workspace/package/file', 'x');
+    const root = join(outer, 'package');
+    const entries = [...workspaceOfCodex, path(join(root, '.git'), 'deny')];
+    const seconds = uniqueSeconds();
+    const long = await yard.start(`exec sleep ${seconds}`, {
+      entries,
+      cwd: root,
+      sandbox: { workspaceRoots: [uri(root)] },
+    });
+    await appeared(seconds);
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'safe.directory=*', '-C', root, ...args], { encoding: 'utf8' });
+    expect(git('rev-parse', '--show-toplevel').trim()).toBe(outer);
+    expect(git('status', '--short')).toContain('./');
+    expect(lstatSync(join(root, '.git')).isDirectory()).toBe(true);
+    await yard.client.call('process/terminate', { processId: long.id });
+    await outcomeOf(long);
+    expect(readdirSync(root)).toEqual(['file']);
+    expect(readFileSync(join(root, 'file'), 'utf8')).toBe('x');
+  });
+
+  it('loses what a command kept from being removed as soon as that is possible', async () => {
+    const before = readdirSync(yard.workspace);
+    expect((await yard.run('chmod 555 .', { entries: workspaceWrite })).exitCode).toBe(0);
+
+    chmodSync(yard.workspace, 0o755);
+    await eventually('the end of what was left', () => !existsSync(yard.at('workspace/.git')));
+    expect(readdirSync(yard.workspace)).toEqual(before);
+  });
+
+  function own(folder: string): void {
+    for (const name of ['', ...readdirSync(folder, { recursive: true, encoding: 'utf8' })]) {
+      chownSync(join(folder, name), account.uid, account.gid);
+    }
+  }
+});
