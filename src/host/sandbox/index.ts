@@ -9,4 +9,3 @@ export { expandGlobsLater } from './policy/glob-scan.ts';
 export { isNarrower } from './policy/narrower.ts';
 export { hasFullRead, type Policy, resolvePolicy, workspaceRootsOf } from './policy/resolution.ts';
 export { Refusal } from './refusal.ts';
-export { type Seatbelt, type SeatbeltNetwork, seatbelt, seatbeltArgv } from './seatbelt.ts';
