@@ -213,6 +213,16 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       isSame(withoutDenied(withoutProtected(reference.result), step, ours), ours.result),
   },
   {
+    row: 'an empty directory is copied onto a denied one',
+    explains: (step, reference, ours) =>
+      method(step) === 'fs/copy' &&
+      param(step, 'recursive') === true &&
+      deniedPlaces(step).includes(linkedPlaceOf(String(param(step, 'destinationPath')))) &&
+      isSame(reference.result, {}) &&
+      isSame(reference.files, ours.files) &&
+      messageOf(ours) === 'Permission denied (os error 13)',
+  },
+  {
     row: 'a sandboxed write to a denied file in a read-only place',
     explains: (step, reference, ours) =>
       deniedPlaces(step).some((place) =>
