@@ -93,7 +93,7 @@ function remove(file: string, onFault: (error: unknown) => void): void {
 function isDealtWith(path: string): boolean {
   if (!isProtectedName(path)) return true;
   const found = look(path);
-  return !found?.isDirectory() || isRemoved(path, found); // gone already, or somebody's by now
+  return !found?.isDirectory() || isRemoved(path, found); // gone already, or something else has taken its place
 }
 
 function pathsIn(file: string): string[] {
