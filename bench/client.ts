@@ -1,4 +1,4 @@
-import { RawWebSocket } from './raw-websocket.ts';
+import { type Acknowledgement, RawWebSocket } from './raw-websocket.ts';
 import { type ChunkObserver, type ProcessEvent, TrackedProcess } from './tracked-process.ts';
 
 const outputMethod = Buffer.from('"process/output"');
@@ -62,12 +62,13 @@ export class Client {
   #lastId = 0;
   #lastProcess = 0;
 
-  static async open(url: string): Promise<Client> {
+  static async open(url: string, acknowledgement: Acknowledgement = 'delayed'): Promise<Client> {
     const client = new Client();
-    client.#socket = await RawWebSocket.open(url, {
-      message: (payload) => client.#onMessage(payload),
-      closed: (error) => client.#onClosed(error),
-    });
+    const handlers = {
+      message: (payload: Buffer) => client.#onMessage(payload),
+      closed: (error: Error) => client.#onClosed(error),
+    };
+    client.#socket = await RawWebSocket.open(url, handlers, acknowledgement);
     await client.call('initialize', { clientName: 'exec-bench' });
     client.#socket.send('{"method":"initialized","params":{}}');
     return client;

@@ -11,6 +11,9 @@ export interface RawWebSocketHandlers {
   closed(error: Error): void;
 }
 
+/** When the kernel tells the server that its bytes have arrived. */
+export type Acknowledgement = 'delayed' | 'at once';
+
 /**
  * A WebSocket client on a plain TCP socket. The benchmark shares the machine with the server it judges, so this one
  * reads into one fixed buffer, does not copy what arrives whole, does not check UTF-8 and masks what is large only once.
@@ -24,7 +27,7 @@ export class RawWebSocket {
     this.#socket = socket;
   }
 
-  static open(url: string, handlers: RawWebSocketHandlers): Promise<RawWebSocket> {
+  static open(url: string, handlers: RawWebSocketHandlers, acknowledgement: Acknowledgement): Promise<RawWebSocket> {
     const { hostname, host, port, pathname, search } = new URL(url);
     const upgrade = [
       `GET ${pathname}${search} HTTP/1.1`,
@@ -70,6 +73,7 @@ export class RawWebSocket {
             try {
               if (answer) handshake(chunk);
               else reader.feed(chunk);
+              if (acknowledgement === 'at once') self.#acknowledge();
             } catch (error) {
               socket.destroy(error as Error); // nonsense from a server fails its sample, not the whole run
             }
@@ -119,6 +123,11 @@ export class RawWebSocket {
   [Symbol.dispose](): void {
     this.#socket.end(encodeFrame(Buffer.alloc(0), { opcode: opcodes.close, mask: this.#mask }));
     this.#socket.setTimeout(50, () => this.#socket.destroy());
+  }
+
+  /** A segment of ours carries the acknowledgement that the kernel would hold back for up to 40 ms. */
+  #acknowledge(): void {
+    this.#socket.write(encodeFrame(Buffer.alloc(0), { opcode: opcodes.pong, mask: this.#mask }));
   }
 
   #answer(opcode: number, payload: Buffer): void {

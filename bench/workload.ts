@@ -1,5 +1,6 @@
 import { Client } from './client.ts';
 import type { Fixtures } from './fixtures.ts';
+import type { Acknowledgement } from './raw-websocket.ts';
 import type { Scale } from './scale.ts';
 import type { ServerUnderTest } from './server-under-test.ts';
 
@@ -20,6 +21,8 @@ export interface WorkloadContext {
   server: ServerUnderTest;
   fixtures: Fixtures;
   scale: Scale;
+  /** How the workload's client acknowledges; `delayed` is how a kernel does by itself. */
+  acknowledgement?: Acknowledgement;
 }
 
 export interface Workload {
@@ -67,9 +70,24 @@ export async function inFlight(
 export const status = (client: Client): Promise<unknown> => client.call('environment/status', {});
 
 /** A client of a server that has served a few calls and processes, as it has for most of its life. */
-export async function openWarmClient(server: ServerUnderTest): Promise<Client> {
-  const client = await Client.open(server.url);
+export async function openWarmClient({
+  server,
+  acknowledgement,
+}: Pick<WorkloadContext, 'server' | 'acknowledgement'>): Promise<Client> {
+  const client = await Client.open(server.url, acknowledgement);
   await timeEach(200, () => status(client));
   await timeEach(5, () => client.start({ argv: ['/bin/true'] }).closed);
   return client;
+}
+
+/**
+ * The same work for a client that acknowledges what it receives at once. A server that leaves Nagle's algorithm on holds its
+ * second message back until the first is acknowledged, and a kernel takes up to 40 ms for that.
+ */
+export function acknowledgedAtOnce(workload: Workload): Workload {
+  return {
+    ...workload,
+    about: `${workload.about}, for a client that acknowledges at once`,
+    run: (context) => workload.run({ ...context, acknowledgement: 'at once' }),
+  };
 }

@@ -27,7 +27,7 @@ export const bulk8: Workload = {
 export const bulkSlow: Workload = {
   about: 'the client stops reading for 3 s: memory while stalled, nothing lost',
   async run(context) {
-    using client = await openWarmClient(context.server);
+    using client = await openWarmClient(context);
     const result = await transfer(context.server, client, { ...wholeFile(context, checkedSeldom), stallMs: 3000 });
     return {
       figures: {
@@ -51,7 +51,7 @@ export const bulkVerify: Workload = {
 };
 
 async function timed(context: WorkloadContext, plan: Partial<TransferPlan>) {
-  using client = await openWarmClient(context.server);
+  using client = await openWarmClient(context);
   const result = await transfer(context.server, client, { ...wholeFile(context, checkedSeldom), ...plan });
   return { figures: transferFigures(result) };
 }

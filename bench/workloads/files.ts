@@ -20,7 +20,7 @@ const sandbox = null;
 export const fsSmall: Workload = {
   about: 'getMetadata, readFile and writeFile of 1 KiB, canonicalize; 32 in flight',
   async run({ server, fixtures, scale }) {
-    using client = await openWarmClient(server);
+    using client = await openWarmClient({ server });
     const calls = scale.smallFileCalls;
     const source = { path: fileUri(fixtures.file1K), sandbox };
     const content = readFileSync(fixtures.file1K).toString('base64');
@@ -56,7 +56,7 @@ export const fsBulk: Workload = {
   about: 'readFile of 1 and 64 MiB, writeFile of 1 and 8 MiB, peak memory, readBlock streaming',
   async run(context) {
     const { server, fixtures, scale } = context;
-    using client = await openWarmClient(server);
+    using client = await openWarmClient({ server });
     const large = Buffer.from(readFileSync(fixtures.file64M).toString('base64'));
     const medium = Buffer.from(readFileSync(fixtures.file1M).toString('base64'));
     // The reference server closes the connection on a frame above 16 MiB.
@@ -110,7 +110,7 @@ export const fsBulk: Workload = {
 };
 
 async function streamBlocks({ server, fixtures }: WorkloadContext, width: number): Promise<Figure> {
-  using client = await openWarmClient(server);
+  using client = await openWarmClient({ server });
   const handleId = 'stream';
   await client.call('fs/open', { handleId, path: fileUri(fixtures.file64M), sandbox });
   let bytes = 0;
@@ -129,7 +129,7 @@ async function streamBlocks({ server, fixtures }: WorkloadContext, width: number
 export const fsDirs: Workload = {
   about: 'readDirectory of 1k and 10k files; walk, copy and remove of a tree of 5k entries',
   async run({ server, fixtures, scale }) {
-    using client = await openWarmClient(server);
+    using client = await openWarmClient({ server });
     const list = async (method: string, params: object, entries: number) => {
       const result = await client.call<{ entries: unknown[] }>(method, params);
       verify(result.entries.length === entries, `${method} returned ${result.entries.length} of ${entries} entries`);

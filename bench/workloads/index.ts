@@ -1,4 +1,4 @@
-import type { Workload } from '../workload.ts';
+import { acknowledgedAtOnce, type Workload } from '../workload.ts';
 import { bulk8, bulkPipe, bulkSlow, bulkTty, bulkVerify } from './bulk.ts';
 import { fsBulk, fsDirs, fsSmall } from './files.ts';
 import { echo, firstByte } from './latency.ts';
@@ -19,6 +19,10 @@ export const workloads: Readonly<Record<string, Workload>> = {
   'spawn-tty': spawnTty,
   'first-byte': firstByte,
   echo,
+  'spawn-acked': acknowledgedAtOnce(spawn),
+  'spawn-tty-acked': acknowledgedAtOnce(spawnTty),
+  'first-byte-acked': acknowledgedAtOnce(firstByte),
+  'echo-acked': acknowledgedAtOnce(echo),
   'bulk-pipe': bulkPipe,
   'bulk-tty': bulkTty,
   'bulk-8': bulk8,
@@ -26,6 +30,7 @@ export const workloads: Readonly<Record<string, Workload>> = {
   'bulk-verify': bulkVerify,
   lines,
   read,
+  'read-acked': acknowledgedAtOnce(read),
   stdin,
   'fs-small': fsSmall,
   'fs-bulk': fsBulk,

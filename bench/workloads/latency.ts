@@ -2,8 +2,9 @@ import { openWarmClient, timeEach, verify, type Workload } from '../workload.ts'
 
 export const firstByte: Workload = {
   about: '`printf x` to the first `process/output`',
-  async run({ server, scale }) {
-    using client = await openWarmClient(server);
+  async run(context) {
+    using client = await openWarmClient(context);
+    const { scale } = context;
     const samples: { pipe: number[]; tty: number[] } = { pipe: [], tty: [] };
     for (let i = 0; i < scale.spawns; i++) {
       for (const kind of ['pipe', 'tty'] as const) {
@@ -19,8 +20,9 @@ export const firstByte: Workload = {
 
 export const echo: Workload = {
   about: '`cat` behind a pipe and behind a raw terminal: write to output',
-  async run({ server, scale }) {
-    using client = await openWarmClient(server);
+  async run(context) {
+    using client = await openWarmClient(context);
+    const { scale } = context;
 
     const echoes = async (tty: boolean): Promise<number[]> => {
       const argv = tty ? ['/bin/sh', '-c', 'stty raw -echo; printf R; exec cat'] : ['/bin/cat'];

@@ -4,7 +4,7 @@ import { higher, lower, openWarmClient, type Workload } from '../workload.ts';
 export const lines: Workload = {
   about: '`seq`, block-buffered, and with one write per line (pipe, terminal)',
   async run({ server, scale }) {
-    using client = await openWarmClient(server);
+    using client = await openWarmClient({ server });
     const count = scale.lineWrites;
     const seq = (last: number) => ['/usr/bin/seq', '1', String(last)];
     const blocks = await transfer(server, client, { argv: seq(scale.lines), bytes: seqBytes(scale.lines) });

@@ -54,7 +54,7 @@ export const connections: Workload = {
 export const live: Workload = {
   about: 'up to 1000 live processes: RPC and spawn latency, memory per process, idle CPU, terminating all',
   async run({ server, scale }) {
-    using client = await openWarmClient(server);
+    using client = await openWarmClient({ server });
     const before = server.use.memory();
     const processes: TrackedProcess[] = [];
     const samples: Record<string, number[]> = {};
@@ -115,7 +115,7 @@ export const burst: Workload = {
 export const liveTty: Workload = {
   about: 'many live terminals',
   async run({ server, scale }) {
-    using client = await openWarmClient(server);
+    using client = await openWarmClient({ server });
     const count = scale.liveTerminals;
     const before = server.use.memory();
     const starting = performance.now();

@@ -12,8 +12,9 @@ interface ReadResult {
 
 export const read: Workload = {
   about: '`process/read`: empty poll, replay, push latency, long-poll wake, another request behind a parked poll',
-  async run({ server, fixtures, scale }) {
-    using client = await openWarmClient(server);
+  async run(context) {
+    const { fixtures, scale } = context;
+    using client = await openWarmClient(context);
     const script = `head -c ${retainedBytes} ${fixtures.bulk}; exec cat`;
     const process = client.start({ argv: ['/bin/sh', '-c', script], pipeStdin: true });
     await process.received(retainedBytes);

@@ -8,7 +8,7 @@ import { higher, inFlight, lower, openWarmClient, timeEach, verify, type Workloa
 export const sandbox: Workload = {
   about: 'sandboxed readFile, writeFile and process, confinement checked, CPU including helpers',
   async run({ server, fixtures, scale }) {
-    using client = await openWarmClient(server);
+    using client = await openWarmClient({ server });
     const count = scale.sandboxed;
     const inside = (name: string) => join(fixtures.sandboxWork, name);
     const forbidden = join(fixtures.sandbox, 'forbidden');

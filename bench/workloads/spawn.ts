@@ -20,8 +20,9 @@ export const spawnTty: Workload = {
   run: (context) => spawnMany(context, { argv: ['/bin/true'], tty: true }),
 };
 
-async function spawnMany({ server, scale }: WorkloadContext, params: StartParams): Promise<Outcome> {
-  using client = await openWarmClient(server);
+async function spawnMany(context: WorkloadContext, params: StartParams): Promise<Outcome> {
+  const { server, scale } = context;
+  using client = await openWarmClient(context);
   const toResponse: number[] = [];
   const toExited: number[] = [];
   const toClosed: number[] = [];

@@ -10,7 +10,7 @@ const verifiedBytes = 4 * MiB;
 export const stdin: Workload = {
   about: 'a stream into a child through `process/write`, counted and compared by the child',
   async run({ server, fixtures, scale }) {
-    using client = await openWarmClient(server);
+    using client = await openWarmClient({ server });
     const total = scale.stdinMiB * MiB;
     const base64 = Buffer.from(fixtures.slice(0, writeBytes).toString('base64'));
     const { process, printed } = startReader(client, `head -c ${total} | wc -c`);
