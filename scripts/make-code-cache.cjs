@@ -4,6 +4,9 @@ const { writeFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { WebSocket } = require('ws');
 
+// V8 takes a cache only with the flags it was saved with, and the server is loaded with V8's own.
+require('node:v8').setFlagsFromString = () => {};
+
 const folder = join(__dirname, '..', 'dist', 'bin');
 const write = process.stdout.write;
 process.stdout.write = (line) => {
