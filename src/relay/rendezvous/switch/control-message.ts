@@ -1,6 +1,6 @@
 import { decodeUtf8, encodeUtf8 } from '../../../base/index.ts';
 
-/** What the two nodes of a conversation say to each other besides the frames they pass on. */
+/** What the two nodes of a link say to each other besides the frames they pass on. */
 export type ControlMessage =
   /** A harness is here. `streams` have been talked on before, between endpoints that repeat what was lost. */
   | { readonly type: 'open'; readonly key: string; readonly streams: readonly string[] }

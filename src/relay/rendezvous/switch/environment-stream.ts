@@ -1,14 +1,14 @@
-import type { Conversation } from './conversation.ts';
 import { CreditQueue, CreditReturn } from './credit-queue.ts';
-import type { LineContext } from './line-context.ts';
+import type { NodeLink } from './node-link.ts';
 import { StreamRecord } from './stream-record.ts';
+import type { SwitchContext } from './switch-context.ts';
 
 /** A harness connection, as the node of an environment knows it. */
-export interface Party {
+export interface AttachedHarness {
   readonly connectionId: string;
   /** Fingerprint of the harness's key. */
   readonly key: string;
-  readonly conversation: Conversation;
+  readonly link: NodeLink;
 }
 
 /** A stream, as the node of its environment knows it. */
@@ -16,11 +16,11 @@ export class EnvironmentStream {
   readonly id: string;
   readonly key: string;
   readonly record: StreamRecord;
-  readonly #context: LineContext;
+  readonly #context: SwitchContext;
   readonly #queue: CreditQueue;
   readonly #returns: CreditReturn;
   /** The connection it belongs to; none while a reliable harness is looking for a new one. */
-  party: Party | undefined;
+  harness: AttachedHarness | undefined;
   detachedAt = 0;
   /** A handshake that waits for its turn. */
   held: Uint8Array | undefined;
@@ -30,14 +30,14 @@ export class EnvironmentStream {
   ending = false;
   #progressAt: number;
 
-  constructor(context: LineContext, id: string, party: Party, reliable: boolean) {
+  constructor(context: SwitchContext, id: string, harness: AttachedHarness, reliable: boolean) {
     this.id = id;
-    this.key = party.key;
-    this.party = party;
+    this.key = harness.key;
+    this.harness = harness;
     this.record = new StreamRecord(reliable);
     this.#context = context;
     this.#progressAt = context.now();
-    this.#queue = new CreditQueue(context.limits.windowBytes, (frame) => this.party?.conversation.sendFrame(frame));
+    this.#queue = new CreditQueue(context.limits.windowBytes, (frame) => this.harness?.link.sendFrame(frame));
     this.#returns = new CreditReturn(context.limits.creditBytes);
   }
 
@@ -74,7 +74,7 @@ export class EnvironmentStream {
   /** Bytes from the harness have been written to the environment's socket. */
   written(length: number): void {
     const bytes = this.#returns.written(length);
-    if (bytes > 0) this.party?.conversation.tell({ type: 'credit', stream: this.id, bytes });
+    if (bytes > 0) this.harness?.link.tell({ type: 'credit', stream: this.id, bytes });
   }
 
   #booked(change: () => void): void {

@@ -7,9 +7,9 @@ import type { Address, Bus, BusReceiver } from '../cluster/bus.ts';
 import type { Registration } from '../cluster/directory.ts';
 import { LocalDirectory } from '../cluster/local-directory.ts';
 import { type RendezvousLimits, rendezvousLimits } from '../limits.ts';
-import type { EnvironmentLine } from './environment-line.ts';
-import type { HarnessLine } from './harness-line.ts';
-import type { Port, PortReceiver } from './port.ts';
+import type { EnvironmentSocket } from './environment-socket.ts';
+import type { FrameReceiver, FrameSocket } from './frame-socket.ts';
+import type { HarnessSocket } from './harness-socket.ts';
 import { Switchboard } from './switchboard.ts';
 
 type Change = (current: Registration | undefined) => Registration | undefined;
@@ -54,7 +54,7 @@ class World {
     this.#receivers.delete(name);
   }
 
-  async environment(board: Switchboard): Promise<Peer<EnvironmentLine>> {
+  async environment(board: Switchboard): Promise<Peer<EnvironmentSocket>> {
     await this.#directory.update('env', (current) => ({
       environmentId: 'env',
       registrationId: 'r',
@@ -73,7 +73,7 @@ class World {
     return new Peer((await board.takeEnvironment('env', 'r'))!);
   }
 
-  async harness(board: Switchboard, connectionId = 'c', key = 'k'): Promise<Peer<HarnessLine>> {
+  async harness(board: Switchboard, connectionId = 'c', key = 'k'): Promise<Peer<HarnessSocket>> {
     const grant = { role: 'harness', environmentId: 'env', registrationId: 'r', connectionId, key } as const;
     return new Peer((await board.takeHarness(grant))!);
   }
@@ -103,17 +103,17 @@ class World {
 }
 
 /** The endpoint of a socket; frames leave at once unless it holds them. */
-class Peer<Line extends PortReceiver & { attach(port: Port): void }> implements Port {
-  readonly line: Line;
+class Peer<Socket extends FrameReceiver & { attach(socket: FrameSocket): void }> implements FrameSocket {
+  readonly socket: Socket;
   readonly received: string[] = [];
   readonly unwritten: (() => void)[] = [];
   holding = false;
   paused = false;
   closed: number | undefined;
 
-  constructor(line: Line) {
-    this.line = line;
-    line.attach(this);
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.attach(this);
   }
 
   send(frame: Uint8Array, written: () => void = () => {}): void {
@@ -138,7 +138,7 @@ class Peer<Line extends PortReceiver & { attach(port: Port): void }> implements 
   }
 
   say(body: RelayBody, streamId = 's'): void {
-    this.line.receive(encodeFrame({ streamId, body }));
+    this.socket.receive(encodeFrame({ streamId, body }));
   }
 
   data(seq: number, bytes = 1): void {
@@ -387,10 +387,10 @@ describe('between nodes', () => {
     expect([harness.received, newer.received, environment.received]).toEqual([['stream_in_use'], ['9'], ['resume']]);
   });
 
-  it('a conversation that is forgotten at one end is taken up again', async () => {
+  it('a link that is forgotten at one end is taken up again', async () => {
     const world = new World();
     const { environment, harness } = await pair(world, { reliable: true });
-    environment.line.partyLost('c');
+    environment.socket.harnessLost('c');
     harness.data(0);
     await Promise.resolve();
     harness.data(1);

@@ -5,11 +5,11 @@ import type { Address, Bus, BusReceiver } from '../cluster/bus.ts';
 import type { Directory, Registration } from '../cluster/directory.ts';
 import type { RendezvousLimits } from '../limits.ts';
 import { type ControlMessage, decodeControl, encodeControl, isControl } from './control-message.ts';
-import { EnvironmentLine } from './environment-line.ts';
-import { type HarnessGrant, HarnessLine } from './harness-line.ts';
-import { countedTraffic, environmentPlace, type LineContext } from './line-context.ts';
-import { LineTable } from './line-table.ts';
+import { EnvironmentSocket } from './environment-socket.ts';
+import { type HarnessGrant, HarnessSocket } from './harness-socket.ts';
 import { QueueBudget } from './queue-budget.ts';
+import { SocketTable } from './socket-table.ts';
+import { countedTraffic, environmentPlace, type SwitchContext } from './switch-context.ts';
 
 export interface SwitchboardOptions {
   readonly bus: Bus;
@@ -26,11 +26,11 @@ export interface SwitchboardOptions {
 /** The sockets of a node, and the way from each to the others. Knows sockets as ports and other nodes as addresses. */
 export class Switchboard implements BusReceiver, AsyncDisposable {
   readonly #options: SwitchboardOptions;
-  readonly #context: LineContext;
+  readonly #context: SwitchContext;
   /** By the ids of their connections. */
-  readonly #harnesses = new LineTable<HarnessLine>();
+  readonly #harnesses = new SocketTable<HarnessSocket>();
   /** By token and epoch, as in their places. */
-  readonly #environments = new LineTable<EnvironmentLine>();
+  readonly #environments = new SocketTable<EnvironmentSocket>();
   readonly #questions = new Map<string, Deferred<boolean>>();
   /** On their way to the directory. */
   readonly #changes = new Set<Promise<unknown>>();
@@ -80,20 +80,20 @@ export class Switchboard implements BusReceiver, AsyncDisposable {
    * Makes this node the one that has the environment's socket, which is about to open. Nothing, if the registration is not
    * the current one any more.
    */
-  async takeEnvironment(environmentId: string, registrationId: string): Promise<EnvironmentLine | undefined> {
+  async takeEnvironment(environmentId: string, registrationId: string): Promise<EnvironmentSocket | undefined> {
     const { directory, bus, now } = this.#options;
-    let line: EnvironmentLine | undefined;
+    let socket: EnvironmentSocket | undefined;
     const forget = (): void => {
-      if (line) this.#environments.delete(keyOf(line.facts));
-      line = undefined;
+      if (socket) this.#environments.delete(keyOf(socket.facts));
+      socket = undefined;
     };
     const change = (current: Registration | undefined): Registration | undefined => {
       forget();
       if (current?.registrationId !== registrationId) return undefined;
       const facts = { environmentId, registrationId, epoch: current.epoch + 1 };
-      const made = new EnvironmentLine(this.#context, facts, () => this.#environmentEnded(made));
-      line = made;
-      this.#environments.set(keyOf(facts), environmentId, line); // before anybody can know of it
+      const made = new EnvironmentSocket(this.#context, facts, () => this.#environmentEnded(made));
+      socket = made;
+      this.#environments.set(keyOf(facts), environmentId, socket); // before anybody can know of it
       return { ...current, epoch: facts.epoch, node: bus.node, state: 'online', updated: now() };
     };
     try {
@@ -102,22 +102,22 @@ export class Switchboard implements BusReceiver, AsyncDisposable {
       forget();
       throw error;
     }
-    return line;
+    return socket;
   }
 
-  #environmentEnded(line: EnvironmentLine): void {
-    this.#environments.delete(keyOf(line.facts));
-    this.#change(line, { state: 'offline' });
+  #environmentEnded(socket: EnvironmentSocket): void {
+    this.#environments.delete(keyOf(socket.facts));
+    this.#change(socket, { state: 'offline' });
   }
 
   /** After an interruption, finds out at once what was lost. */
   #compare(): void {
     this.#settledAt = Number.POSITIVE_INFINITY;
-    for (const line of this.#lines()) line.pulse();
+    for (const socket of this.#sockets()) socket.pulse();
   }
 
   /** Says what is new of an environment, as long as this is the node that may. */
-  #change({ facts }: EnvironmentLine, news: Pick<Partial<Registration>, 'state'>): void {
+  #change({ facts }: EnvironmentSocket, news: Pick<Partial<Registration>, 'state'>): void {
     const { directory, log, now, bus } = this.#options;
     const { environmentId, registrationId, epoch } = facts;
     const isOurs = (current: Registration): boolean =>
@@ -132,13 +132,13 @@ export class Switchboard implements BusReceiver, AsyncDisposable {
   }
 
   /** Lets a harness talk to its environment; nothing, if that is not there. */
-  async takeHarness(grant: HarnessGrant): Promise<HarnessLine | undefined> {
+  async takeHarness(grant: HarnessGrant): Promise<HarnessSocket | undefined> {
     const registration = this.#options.directory.get(grant.environmentId);
     if (registration?.registrationId !== grant.registrationId || registration.state !== 'online') return undefined;
-    const line = new HarnessLine(this.#context, grant, () => this.#harnesses.delete(grant.connectionId));
-    this.#harnesses.set(grant.connectionId, grant.environmentId, line);
-    if (await line.join(registration)) return line;
-    line.ended();
+    const socket = new HarnessSocket(this.#context, grant, () => this.#harnesses.delete(grant.connectionId));
+    this.#harnesses.set(grant.connectionId, grant.environmentId, socket);
+    if (await socket.join(registration)) return socket;
+    socket.ended();
     return undefined;
   }
 
@@ -186,7 +186,7 @@ export class Switchboard implements BusReceiver, AsyncDisposable {
     const [kind, first = '', second = '', third = ''] = place.split('.');
     if (kind === 'q') this.#questions.get(first)?.resolve(false);
     if (kind === 'h') this.#harnesses.get(first)?.peerLost();
-    if (kind === 'e') this.#environments.get(`${first}.${second}`)?.partyLost(third);
+    if (kind === 'e') this.#environments.get(`${first}.${second}`)?.harnessLost(third);
   }
 
   interrupted(): void {
@@ -195,8 +195,8 @@ export class Switchboard implements BusReceiver, AsyncDisposable {
   }
 
   #registrationChanged(environmentId: string, registration: Registration | undefined): void {
-    for (const line of this.#environments.of(environmentId)) line.registrationChanged(registration);
-    for (const line of this.#harnesses.of(environmentId)) line.registrationChanged(registration);
+    for (const socket of this.#environments.of(environmentId)) socket.registrationChanged(registration);
+    for (const socket of this.#harnesses.of(environmentId)) socket.registrationChanged(registration);
   }
 
   /** Does what is due; called about every second. */
@@ -204,19 +204,19 @@ export class Switchboard implements BusReceiver, AsyncDisposable {
     const { steadyNow, limits } = this.#options;
     const now = steadyNow();
     if (now >= this.#settledAt) this.#compare();
-    for (const line of this.#lines()) line.tick(now);
+    for (const socket of this.#sockets()) socket.tick(now);
     if (now - this.#refreshedAt < limits.refreshMs) return;
     this.#refreshedAt = now;
-    for (const line of this.#environments.all()) this.#change(line, {});
+    for (const socket of this.#environments.all()) this.#change(socket, {});
   }
 
-  #lines(): (EnvironmentLine | HarnessLine)[] {
+  #sockets(): (EnvironmentSocket | HarnessSocket)[] {
     return [...this.#environments.all(), ...this.#harnesses.all()];
   }
 
   /** Ends every stream and says goodbye to every socket. */
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const line of this.#lines()) line.close();
+    for (const socket of this.#sockets()) socket.close();
     await Promise.all(this.#changes);
   }
 }

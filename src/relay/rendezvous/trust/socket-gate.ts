@@ -7,9 +7,9 @@ import { RateLimit } from '../api/rate-limit.ts';
 import { Refusal } from '../api/refusal.ts';
 import type { Directory } from '../cluster/directory.ts';
 import type { RendezvousLimits } from '../limits.ts';
-import type { Port, PortReceiver } from '../switch/port.ts';
+import type { FrameReceiver, FrameSocket } from '../switch/frame-socket.ts';
 import type { Switchboard } from '../switch/switchboard.ts';
-import { WebSocketPort } from '../switch/websocket-port.ts';
+import { WebSocketFrames } from '../switch/websocket-frames.ts';
 import type { Ledger } from './ledger.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import { claimedRole, readSocketUrl, type SocketGrant } from './socket-url.ts';
@@ -26,8 +26,8 @@ export interface SocketGateOptions {
   isStopping(): boolean;
 }
 
-interface Line extends PortReceiver {
-  attach(port: Port): void;
+interface SocketOwner extends FrameReceiver {
+  attach(socket: FrameSocket): void;
 }
 
 /**
@@ -59,8 +59,8 @@ export class SocketGate {
     try {
       if (request.headers.origin !== undefined) throw new Refusal(403, 'forbidden', 'browsers are not served');
       const grant = this.#granted(url);
-      const line = await this.#lineFor(grant);
-      this.#upgrade(request, socket, head, grant, line);
+      const receiver = await this.#receiverFor(grant);
+      this.#upgrade(request, socket, head, grant, receiver);
       this.#options.metrics.add('rendezvous_upgrades_total', { role, status: '101' });
     } catch (error) {
       const status = error instanceof Refusal ? error.status : 503;
@@ -88,20 +88,20 @@ export class SocketGate {
     return grant;
   }
 
-  async #lineFor(grant: SocketGrant): Promise<Line> {
+  async #receiverFor(grant: SocketGrant): Promise<SocketOwner> {
     const { switchboard, ledger } = this.#options;
     if (grant.role === 'environment') {
-      const line = await switchboard.takeEnvironment(grant.environmentId, grant.registrationId);
-      if (!line) throw stale();
-      return line;
+      const receiver = await switchboard.takeEnvironment(grant.environmentId, grant.registrationId);
+      if (!receiver) throw stale();
+      return receiver;
     }
     if (!(await ledger.claim(grant.connectionId))) throw new Refusal(401, 'url_used', 'the URL was used before');
-    const line = await switchboard.takeHarness(grant);
-    if (!line) throw new Refusal(401, 'environment_offline', 'the environment is not connected');
-    return line;
+    const receiver = await switchboard.takeHarness(grant);
+    if (!receiver) throw new Refusal(401, 'environment_offline', 'the environment is not connected');
+    return receiver;
   }
 
-  #upgrade(request: IncomingMessage, socket: Socket, head: Buffer, grant: SocketGrant, line: Line): void {
+  #upgrade(request: IncomingMessage, socket: Socket, head: Buffer, grant: SocketGrant, receiver: SocketOwner): void {
     const { audit, limits, now } = this.#options;
     let opened = false;
     this.#sockets.handleUpgrade(request, socket, head, (ws) => {
@@ -112,9 +112,9 @@ export class SocketGate {
       ws.once('close', (code) => {
         audit.record(`${grant.role}.disconnected`, { ...facts, code, seconds: Math.round((now() - since) / 1000) });
       });
-      line.attach(new WebSocketPort(ws, line, limits));
+      receiver.attach(new WebSocketFrames(ws, receiver, limits));
     });
-    if (!opened) line.ended(); // hung up meanwhile, or is no websocket
+    if (!opened) receiver.ended(); // hung up meanwhile, or is no websocket
   }
 }
 

@@ -5,7 +5,7 @@ import { type ControlMessage, encodeControl } from './control-message.ts';
  * One harness connection and one environment socket, seen from the node of either. Counting what was sent and comparing
  * now and then turns a loss on the way into a fact, also when nothing follows the lost frame.
  */
-export class Conversation {
+export class NodeLink {
   readonly here: Address;
   readonly there: Address;
   readonly #bus: Bus;

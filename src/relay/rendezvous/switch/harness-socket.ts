@@ -7,11 +7,11 @@ import type { Address } from '../cluster/bus.ts';
 import type { Registration } from '../cluster/directory.ts';
 import type { SocketGrant } from '../trust/socket-url.ts';
 import { type ControlMessage, decodeControl, isControl } from './control-message.ts';
-import { Conversation } from './conversation.ts';
 import { CreditQueue, CreditReturn } from './credit-queue.ts';
-import { environmentPlace, harnessPlace, type LineContext, type ResetReason, resetFrame } from './line-context.ts';
-import { closeCodes, type Port, type PortReceiver } from './port.ts';
+import { closeCodes, type FrameReceiver, type FrameSocket } from './frame-socket.ts';
+import { NodeLink } from './node-link.ts';
 import { StreamRecord } from './stream-record.ts';
+import { environmentPlace, harnessPlace, type ResetReason, resetFrame, type SwitchContext } from './switch-context.ts';
 
 export type HarnessGrant = Extract<SocketGrant, { role: 'harness' }>;
 
@@ -27,23 +27,23 @@ interface HarnessStream {
   apartSince: number | undefined;
 }
 
-/** One harness socket: its streams, and its conversation with the node that has the environment's socket. */
-export class HarnessLine implements PortReceiver {
+/** One harness socket: its streams, and its link with the node that has the environment's socket. */
+export class HarnessSocket implements FrameReceiver {
   readonly grant: HarnessGrant;
-  readonly #context: LineContext;
+  readonly #context: SwitchContext;
   readonly #here: Address;
   readonly #streams = new Map<string, HarnessStream>();
   readonly #beginnings: RateLimit;
   readonly #onEnded: () => void;
-  #port: Port | undefined;
-  #conversation: Conversation | undefined;
-  #opening: { readonly conversation: Conversation; readonly answer: Deferred<Opening> } | undefined;
+  #socket: FrameSocket | undefined;
+  #link: NodeLink | undefined;
+  #opening: { readonly link: NodeLink; readonly answer: Deferred<Opening> } | undefined;
   /** Counts attempts to join, so that an older one gives way. */
   #attempt = 0;
   #reading = true;
   #ended = false;
 
-  constructor(context: LineContext, grant: HarnessGrant, onEnded: () => void) {
+  constructor(context: SwitchContext, grant: HarnessGrant, onEnded: () => void) {
     this.#context = context;
     this.grant = grant;
     this.#beginnings = new RateLimit(context.limits.beginningsPerHarness, BEGINNINGS_MS, context.now);
@@ -55,9 +55,9 @@ export class HarnessLine implements PortReceiver {
     return this.#streams.size;
   }
 
-  attach(port: Port): void {
-    if (this.#ended) port.close(closeCodes.goingAway, 'going away');
-    else this.#port = port;
+  attach(socket: FrameSocket): void {
+    if (this.#ended) socket.close(closeCodes.goingAway, 'going away');
+    else this.#socket = socket;
   }
 
   /** Meets the environment where the registration says it is; false if it is not there. */
@@ -66,25 +66,25 @@ export class HarnessLine implements PortReceiver {
     const { limits, now } = this.#context;
     const there = this.#addressOf(registration);
     for (const pause of [...limits.openRetriesMs, undefined]) {
-      const conversation = new Conversation(this.#context.bus, this.#here, there, now());
-      const outcome = await this.#open(conversation);
+      const link = new NodeLink(this.#context.bus, this.#here, there, now());
+      const outcome = await this.#open(link);
       if (attempt !== this.#attempt || this.#ended) {
-        if (outcome === 'opened') conversation.tell({ type: 'gone' });
+        if (outcome === 'opened') link.tell({ type: 'gone' });
         return false;
       }
       if (outcome === 'opened') return true;
-      if (outcome === 'silent' || !conversation.isRemote || pause === undefined) return false;
+      if (outcome === 'silent' || !link.isRemote || pause === undefined) return false;
       await delay(pause);
     }
     return false;
   }
 
-  async #open(conversation: Conversation): Promise<Opening> {
+  async #open(link: NodeLink): Promise<Opening> {
     const answer = deferred<Opening>();
-    this.#opening = { conversation, answer };
+    this.#opening = { link, answer };
     const patience = setTimeout(() => answer.resolve('silent'), this.#context.limits.openMs);
     const streams = [...this.#streams.values()].map(({ id }) => id);
-    conversation.tell({ type: 'open', key: this.grant.key, streams });
+    link.tell({ type: 'open', key: this.grant.key, streams });
     const outcome = await answer.promise;
     clearTimeout(patience);
     if (this.#opening?.answer === answer) this.#opening = undefined;
@@ -93,10 +93,10 @@ export class HarnessLine implements PortReceiver {
 
   #opened(): void {
     if (!this.#opening) return;
-    this.#conversation = this.#opening.conversation;
+    this.#link = this.#opening.link;
     this.#opening.answer.resolve('opened');
     this.#opening = undefined;
-    this.#conversation.heard(this.#context.now());
+    this.#link.heard(this.#context.now());
     for (const stream of this.#streams.values()) stream.apartSince = undefined;
   }
 
@@ -120,26 +120,26 @@ export class HarnessLine implements PortReceiver {
   #giveUp(stream: HarnessStream, reset: Uint8Array): void {
     this.#forget(stream);
     stream.queue.clear();
-    this.#conversation?.sendFrame(reset);
+    this.#link?.sendFrame(reset);
   }
 
   #refuseFrame(): void {
     this.#context.metrics.add('rendezvous_invalid_frames_total', { role: 'harness' });
-    this.#port?.close(closeCodes.invalidFrame, 'invalid frame');
+    this.#socket?.close(closeCodes.invalidFrame, 'invalid frame');
   }
 
   #begin({ streamId, body }: Envelope): HarnessStream | undefined {
     if (body === 'reset' || body === 'ack' || body === 'heartbeat') return undefined;
     if (body === 'data') return this.#refuseStream(streamId, 'unknown_stream');
-    if (!this.#conversation) return this.#refuseStream(streamId, 'environment_offline');
+    if (!this.#link) return this.#refuseStream(streamId, 'environment_offline');
     const { limits, now } = this.#context;
     const isBusy = this.#streams.size >= limits.streamsPerHarness || !this.#beginnings.allows('begun');
     if (isBusy) return this.#refuseStream(streamId, 'stream_limit');
-    if (this.#streams.size === 0) this.#conversation.heard(now());
+    if (this.#streams.size === 0) this.#link.heard(now());
     const stream: HarnessStream = {
       id: streamId,
       record: new StreamRecord(),
-      queue: new CreditQueue(limits.windowBytes, (frame) => this.#conversation?.sendFrame(frame)),
+      queue: new CreditQueue(limits.windowBytes, (frame) => this.#link?.sendFrame(frame)),
       returns: new CreditReturn(limits.creditBytes),
       apartSince: undefined,
     };
@@ -148,7 +148,7 @@ export class HarnessLine implements PortReceiver {
   }
 
   #refuseStream(streamId: string, reason: ResetReason): undefined {
-    this.#port?.send(resetFrame(this.#context, streamId, reason));
+    this.#socket?.send(resetFrame(this.#context, streamId, reason));
   }
 
   /** Frames already here go on before the harness is read again. */
@@ -156,25 +156,25 @@ export class HarnessLine implements PortReceiver {
     const waiting = [...this.#streams.values()].some(({ queue }) => queue.bytes > 0);
     if (waiting === !this.#reading) return;
     this.#reading = !waiting;
-    if (waiting) this.#port?.pause();
-    else this.#port?.resume();
+    if (waiting) this.#socket?.pause();
+    else this.#socket?.resume();
   }
 
   /** Something from the environment's node. */
   received(payload: Uint8Array, from: Address): void {
     const message = isControl(payload) ? decodeControl(payload) : undefined;
-    const opening = this.#opening && isSame(this.#opening.conversation.there, from) ? this.#opening : undefined;
+    const opening = this.#opening && isSame(this.#opening.link.there, from) ? this.#opening : undefined;
     if (opening && message?.type === 'opened') this.#opened();
     else if (opening && message?.type === 'gone') opening.answer.resolve('gone');
-    const conversation = this.#conversation;
-    if (!conversation || !isSame(conversation.there, from)) return;
-    conversation.heard(this.#context.now());
-    if (message) this.#control(conversation, message);
-    else this.#frame(conversation, payload);
+    const link = this.#link;
+    if (!link || !isSame(link.there, from)) return;
+    link.heard(this.#context.now());
+    if (message) this.#control(link, message);
+    else this.#frame(link, payload);
   }
 
-  #frame(conversation: Conversation, frame: Uint8Array): void {
-    conversation.frameReceived();
+  #frame(link: NodeLink, frame: Uint8Array): void {
+    link.frameReceived();
     const envelope = readEnvelope(frame);
     const stream = envelope && this.#streams.get(envelope.streamId);
     if (!stream) return; // ended here meanwhile
@@ -186,28 +186,28 @@ export class HarnessLine implements PortReceiver {
     const { frames, bytes } = this.#context.traffic.toHarness;
     frames.value++;
     bytes.value += frame.length;
-    this.#port?.send(frame, () => this.#written(stream, frame.length));
+    this.#socket?.send(frame, () => this.#written(stream, frame.length));
     if (body === 'reset') this.#forget(stream);
   }
 
   #written(stream: HarnessStream, length: number): void {
     const bytes = stream.returns.written(length);
     if (bytes > 0 && this.#streams.get(stream.id) === stream) {
-      this.#conversation?.tell({ type: 'credit', stream: stream.id, bytes });
+      this.#link?.tell({ type: 'credit', stream: stream.id, bytes });
     }
   }
 
-  #control(conversation: Conversation, message: ControlMessage): void {
+  #control(link: NodeLink, message: ControlMessage): void {
     if (message.type === 'gone') this.peerLost();
     if (message.type === 'credit') this.#streams.get(message.stream)?.queue.credit(message.bytes);
     if (message.type === 'reliable') this.#streams.get(message.stream)?.record.becomeReliable();
     if (message.type === 'lost') for (const { queue } of this.#streams.values()) queue.forgive();
-    if (message.type === 'pulse' && conversation.misses(message.sent)) this.#framesLost(conversation);
+    if (message.type === 'pulse' && link.misses(message.sent)) this.#framesLost(link);
     this.#readOrWait();
   }
 
-  #framesLost(conversation: Conversation): void {
-    conversation.tell({ type: 'lost' });
+  #framesLost(link: NodeLink): void {
+    link.tell({ type: 'lost' });
     for (const stream of [...this.#streams.values()]) {
       if (!stream.record.reliable) this.#resetBoth(stream, 'frame_lost');
     }
@@ -215,7 +215,7 @@ export class HarnessLine implements PortReceiver {
 
   /** Nobody is at the other end, although the directory may say so. */
   peerLost(): void {
-    const wasJoined = this.#conversation !== undefined;
+    const wasJoined = this.#link !== undefined;
     this.#part();
     const registration = this.#context.registration(this.grant.environmentId);
     if (wasJoined && registration?.registrationId === this.grant.registrationId && registration.state === 'online') {
@@ -226,8 +226,8 @@ export class HarnessLine implements PortReceiver {
   /** Streams end now, unless their endpoints know how to go on. */
   #part(): void {
     this.#opening?.answer.resolve('gone');
-    if (!this.#conversation) return;
-    this.#conversation = undefined;
+    if (!this.#link) return;
+    this.#link = undefined;
     for (const stream of [...this.#streams.values()]) {
       stream.queue.clear();
       if (stream.record.reliable) stream.apartSince ??= this.#context.now();
@@ -243,12 +243,12 @@ export class HarnessLine implements PortReceiver {
     } else {
       this.#part();
       const { replaced, removed } = closeCodes;
-      this.#port?.close(registration ? replaced : removed, registration ? 'replaced' : 'removed');
+      this.#socket?.close(registration ? replaced : removed, registration ? 'replaced' : 'removed');
     }
   }
 
   #follow(registration: Registration): void {
-    const there = (this.#conversation ?? this.#opening?.conversation)?.there;
+    const there = (this.#link ?? this.#opening?.link)?.there;
     const online = registration.state === 'online';
     if (online && there && isSame(there, this.#addressOf(registration))) return;
     this.#part();
@@ -265,20 +265,20 @@ export class HarnessLine implements PortReceiver {
       const { apartSince } = stream;
       if (apartSince !== undefined && now - apartSince >= limits.reattachMs) this.#end(stream, 'environment_offline');
     }
-    const conversation = this.#conversation;
-    if (!conversation?.isRemote || this.#streams.size === 0) return;
-    if (now - conversation.heardAt >= limits.pulseSilenceMs) this.peerLost();
-    else if (conversation.pulseIsDue(now, limits.pulseMs)) conversation.pulse(now);
+    const link = this.#link;
+    if (!link?.isRemote || this.#streams.size === 0) return;
+    if (now - link.heardAt >= limits.pulseSilenceMs) this.peerLost();
+    else if (link.pulseIsDue(now, limits.pulseMs)) link.pulse(now);
   }
 
   /** Somebody relies on the socket being alive: finds out. */
   probe(): void {
-    this.#port?.probe();
+    this.#socket?.probe();
   }
 
   /** Messages between nodes may have been lost: finds out. */
   pulse(): void {
-    if (this.#conversation?.isRemote) this.#conversation.pulse(this.#context.now());
+    if (this.#link?.isRemote) this.#link.pulse(this.#context.now());
   }
 
   /** The socket is gone. */
@@ -286,9 +286,9 @@ export class HarnessLine implements PortReceiver {
     if (this.#ended) return;
     this.#ended = true;
     this.#opening?.answer.resolve('gone');
-    this.#port = undefined;
-    this.#conversation?.tell({ type: 'gone' });
-    this.#conversation = undefined;
+    this.#socket = undefined;
+    this.#link?.tell({ type: 'gone' });
+    this.#link = undefined;
     this.#streams.clear();
     this.#onEnded();
   }
@@ -296,18 +296,18 @@ export class HarnessLine implements PortReceiver {
   /** Says goodbye: the service stops. */
   close(): void {
     for (const stream of [...this.#streams.values()]) this.#end(stream, 'environment_offline');
-    this.#port?.close(closeCodes.goingAway, 'going away');
+    this.#socket?.close(closeCodes.goingAway, 'going away');
     this.ended();
   }
 
   #resetBoth(stream: HarnessStream, reason: ResetReason): void {
     this.#end(stream, reason);
-    this.#conversation?.sendFrame(resetFrame(this.#context, stream.id, reason));
+    this.#link?.sendFrame(resetFrame(this.#context, stream.id, reason));
   }
 
   #end(stream: HarnessStream, reason: ResetReason): void {
     this.#forget(stream);
-    this.#port?.send(resetFrame(this.#context, stream.id, reason));
+    this.#socket?.send(resetFrame(this.#context, stream.id, reason));
   }
 
   #forget(stream: HarnessStream): void {

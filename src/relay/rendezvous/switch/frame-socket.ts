@@ -1,5 +1,5 @@
 /** A websocket as the switchboard sees it. */
-export interface Port {
+export interface FrameSocket {
   /** `written` is called when the frame has left, or never will. */
   send(frame: Uint8Array, written?: () => void): void;
   /** Stops reading; what was read already still comes. */
@@ -11,7 +11,7 @@ export interface Port {
 }
 
 /** Takes what comes from a websocket. */
-export interface PortReceiver {
+export interface FrameReceiver {
   receive(frame: Uint8Array): void;
   ended(): void;
 }

@@ -3,11 +3,11 @@ import { isStreamId } from '../api/identifiers.ts';
 import type { Address } from '../cluster/bus.ts';
 import type { Registration } from '../cluster/directory.ts';
 import { type ControlMessage, decodeControl, encodeControl, isControl } from './control-message.ts';
-import { Conversation } from './conversation.ts';
-import { EnvironmentStream, type Party } from './environment-stream.ts';
+import { type AttachedHarness, EnvironmentStream } from './environment-stream.ts';
+import { closeCodes, type FrameReceiver, type FrameSocket } from './frame-socket.ts';
 import { HandshakeGate } from './handshake-gate.ts';
-import { environmentPlace, type LineContext, type ResetReason, resetFrame } from './line-context.ts';
-import { closeCodes, type Port, type PortReceiver } from './port.ts';
+import { NodeLink } from './node-link.ts';
+import { environmentPlace, type ResetReason, resetFrame, type SwitchContext } from './switch-context.ts';
 
 export interface EnvironmentFacts {
   readonly environmentId: string;
@@ -16,10 +16,10 @@ export interface EnvironmentFacts {
 }
 
 /** One environment socket: all its streams, and the connections they belong to, wherever those are. */
-export class EnvironmentLine implements PortReceiver {
+export class EnvironmentSocket implements FrameReceiver {
   readonly facts: EnvironmentFacts;
-  readonly #context: LineContext;
-  readonly #parties = new Map<string, Party>();
+  readonly #context: SwitchContext;
+  readonly #harnesses = new Map<string, AttachedHarness>();
   readonly #streams = new Map<string, EnvironmentStream>();
   readonly #gate: HandshakeGate;
   readonly #openedAt: number;
@@ -28,11 +28,11 @@ export class EnvironmentLine implements PortReceiver {
   readonly #over = new Set<string>();
   /** Frames that came before the socket was open. */
   #early: [frame: Uint8Array, written: (() => void) | undefined][] = [];
-  #port: Port | undefined;
+  #socket: FrameSocket | undefined;
   #paused = false;
   #ended = false;
 
-  constructor(context: LineContext, facts: EnvironmentFacts, onEnded: () => void) {
+  constructor(context: SwitchContext, facts: EnvironmentFacts, onEnded: () => void) {
     this.#context = context;
     this.facts = facts;
     this.#openedAt = context.now();
@@ -46,10 +46,10 @@ export class EnvironmentLine implements PortReceiver {
   }
 
   /** Somebody may have taken its place while the socket was being opened; it must not stay open for nobody. */
-  attach(port: Port): void {
-    if (this.#ended) port.close(...REPLACED);
-    else this.#port = port;
-    for (const [frame, written] of this.#early.splice(0)) port.send(frame, written);
+  attach(socket: FrameSocket): void {
+    if (this.#ended) socket.close(...REPLACED);
+    else this.#socket = socket;
+    for (const [frame, written] of this.#early.splice(0)) socket.send(frame, written);
   }
 
   /** A message of the environment. */
@@ -59,7 +59,7 @@ export class EnvironmentLine implements PortReceiver {
     if (!envelope || !isStreamId(envelope.streamId)) this.#overlook();
     else if (!stream) this.#unknown(envelope);
     else if (!stream.record.follows('toHarness', envelope)) this.#resetBoth(stream, 'frame_lost');
-    else if (stream.party && !stream.ending) this.#pass(stream, envelope, frame); // else a reliable end repeats it
+    else if (stream.harness && !stream.ending) this.#pass(stream, envelope, frame); // else a reliable end repeats it
   }
 
   #overlook(): void {
@@ -90,11 +90,11 @@ export class EnvironmentLine implements PortReceiver {
   #pause(): void {
     if (this.#paused) return;
     this.#paused = true;
-    this.#port?.pause();
+    this.#socket?.pause();
     this.#context.metrics.add('rendezvous_reading_paused_total', {});
     this.#context.budget.wait(() => {
       this.#paused = false;
-      this.#port?.resume();
+      this.#socket?.resume();
     });
   }
 
@@ -102,14 +102,14 @@ export class EnvironmentLine implements PortReceiver {
   received(connectionId: string, payload: Uint8Array, from: Address): void {
     const message = isControl(payload) ? decodeControl(payload) : undefined;
     if (message?.type === 'open') return void this.#open(connectionId, message, from);
-    const party = this.#parties.get(connectionId);
-    if (!party || party.conversation.there.node !== from.node) {
+    const harness = this.#harnesses.get(connectionId);
+    if (!harness || harness.link.there.node !== from.node) {
       if (message?.type !== 'gone') this.#answer(connectionId, from, { type: 'gone' });
       return;
     }
-    party.conversation.heard(this.#context.now());
-    if (message) this.#control(party, message);
-    else this.#frame(party, payload);
+    harness.link.heard(this.#context.now());
+    if (message) this.#control(harness, message);
+    else this.#frame(harness, payload);
   }
 
   #answer(connectionId: string, to: Address, message: ControlMessage): void {
@@ -127,77 +127,77 @@ export class EnvironmentLine implements PortReceiver {
    */
   async #open(connectionId: string, message: ControlMessage & { type: 'open' }, from: Address): Promise<void> {
     const { bus, limits, now } = this.#context;
-    const older = [...this.#parties.values()].filter(({ key }) => key === message.key);
-    const others = older.filter((party) => party.connectionId !== connectionId);
+    const older = [...this.#harnesses.values()].filter(({ key }) => key === message.key);
+    const others = older.filter((harness) => harness.connectionId !== connectionId);
     await Promise.all(
-      others.map(async (party) => {
-        if (!(await this.#context.isThere(party.conversation.there))) this.#partyGone(party);
+      others.map(async (harness) => {
+        if (!(await this.#context.isThere(harness.link.there))) this.#harnessGone(harness);
       }),
     );
-    const known = this.#parties.get(connectionId);
-    const isFull = this.#parties.size >= PARTIES_PER_STREAM * limits.streamsPerEnvironment;
-    if (this.#ended || (!known && isFull && !this.#forgetIdleParty())) {
+    const known = this.#harnesses.get(connectionId);
+    const isFull = this.#harnesses.size >= HARNESSES_PER_STREAM * limits.streamsPerEnvironment;
+    if (this.#ended || (!known && isFull && !this.#forgetIdleHarness())) {
       return this.#answer(connectionId, from, { type: 'gone' });
     }
-    const conversation = new Conversation(bus, this.#here(connectionId), from, now());
-    const party: Party = { connectionId, key: message.key, conversation };
-    if (known) this.#partyGone(known);
-    this.#parties.set(connectionId, party);
-    for (const id of message.streams) this.#adopt(id, party);
-    conversation.tell({ type: 'opened' });
+    const link = new NodeLink(bus, this.#here(connectionId), from, now());
+    const harness: AttachedHarness = { connectionId, key: message.key, link };
+    if (known) this.#harnessGone(known);
+    this.#harnesses.set(connectionId, harness);
+    for (const id of message.streams) this.#adopt(id, harness);
+    link.tell({ type: 'opened' });
   }
 
   /** Nobody misses the node of a connection without streams when it dies. One that is alive opens again when it has some. */
-  #forgetIdleParty(): boolean {
-    const busy = new Set([...this.#streams.values()].map(({ party }) => party));
-    const idle = [...this.#parties.values()].find((party) => !busy.has(party));
-    return idle !== undefined && this.#parties.delete(idle.connectionId);
+  #forgetIdleHarness(): boolean {
+    const busy = new Set([...this.#streams.values()].map(({ harness }) => harness));
+    const idle = [...this.#harnesses.values()].find((harness) => !busy.has(harness));
+    return idle !== undefined && this.#harnesses.delete(idle.connectionId);
   }
 
   /** A stream that existed on an earlier socket of this environment. */
-  #adopt(id: string, party: Party): void {
+  #adopt(id: string, harness: AttachedHarness): void {
     const existing = this.#streams.get(id);
-    if (existing) this.#reattach(existing, party);
+    if (existing) this.#reattach(existing, harness);
     else if (this.#streams.size < this.#context.limits.streamsPerEnvironment) {
-      this.#streams.set(id, new EnvironmentStream(this.#context, id, party, true));
+      this.#streams.set(id, new EnvironmentStream(this.#context, id, harness, true));
     }
   }
 
   /** A harness that changed its network may be back before its older socket is known to be dead. */
-  #reattach(stream: EnvironmentStream, party: Party): void {
-    const { party: before, record, key } = stream;
-    if (before === party || key !== party.key || !record.reliable) return;
+  #reattach(stream: EnvironmentStream, harness: AttachedHarness): void {
+    const { harness: before, record, key } = stream;
+    if (before === harness || key !== harness.key || !record.reliable) return;
     stream.clear();
-    stream.party = party;
+    stream.harness = harness;
     if (before) this.#refuse(before, stream.id, 'stream_in_use');
-    party.conversation.tell({ type: 'reliable', stream: stream.id });
+    harness.link.tell({ type: 'reliable', stream: stream.id });
   }
 
-  #control(party: Party, message: ControlMessage): void {
-    if (message.type === 'gone') this.#partyGone(party);
-    if (message.type === 'lost') for (const stream of this.#streamsOf(party)) stream.forgive();
-    if (message.type === 'pulse' && party.conversation.misses(message.sent)) this.#framesLost(party);
+  #control(harness: AttachedHarness, message: ControlMessage): void {
+    if (message.type === 'gone') this.#harnessGone(harness);
+    if (message.type === 'lost') for (const stream of this.#streamsOf(harness)) stream.forgive();
+    if (message.type === 'pulse' && harness.link.misses(message.sent)) this.#framesLost(harness);
     if (message.type !== 'credit') return;
     const stream = this.#streams.get(message.stream);
-    if (stream?.party !== party) return;
+    if (stream?.harness !== harness) return;
     stream.credit(message.bytes);
     this.#forgetIfOver(stream);
   }
 
-  #framesLost(party: Party): void {
-    party.conversation.tell({ type: 'lost' });
-    for (const stream of this.#streamsOf(party)) {
+  #framesLost(harness: AttachedHarness): void {
+    harness.link.tell({ type: 'lost' });
+    for (const stream of this.#streamsOf(harness)) {
       if (!stream.record.reliable) this.#resetBoth(stream, 'frame_lost');
     }
   }
 
-  #frame(party: Party, frame: Uint8Array): void {
-    party.conversation.frameReceived();
+  #frame(harness: AttachedHarness, frame: Uint8Array): void {
+    harness.link.frameReceived();
     const envelope = readEnvelope(frame);
-    const stream = envelope && (this.#streams.get(envelope.streamId) ?? this.#begin(envelope, party));
+    const stream = envelope && (this.#streams.get(envelope.streamId) ?? this.#begin(envelope, harness));
     if (!stream) return;
-    this.#reattach(stream, party);
-    if (stream.party !== party) this.#refuse(party, stream.id, 'stream_in_use');
+    this.#reattach(stream, harness);
+    if (stream.harness !== harness) this.#refuse(harness, stream.id, 'stream_in_use');
     else if (!stream.record.follows('toEnvironment', envelope)) this.#resetBoth(stream, 'frame_lost');
     else if (envelope.body === 'handshake') this.#handshake(stream, frame);
     else {
@@ -206,19 +206,19 @@ export class EnvironmentLine implements PortReceiver {
     }
   }
 
-  #begin({ streamId, body }: Envelope, party: Party): EnvironmentStream | undefined {
-    if (body === 'data') return this.#refuse(party, streamId, 'unknown_stream');
+  #begin({ streamId, body }: Envelope, harness: AttachedHarness): EnvironmentStream | undefined {
+    if (body === 'data') return this.#refuse(harness, streamId, 'unknown_stream');
     if (body !== 'resume' && body !== 'handshake') return undefined;
     const { limits } = this.#context;
-    if (this.#streams.size >= limits.streamsPerEnvironment) return this.#refuse(party, streamId, 'stream_limit');
-    const stream = new EnvironmentStream(this.#context, streamId, party, false);
+    if (this.#streams.size >= limits.streamsPerEnvironment) return this.#refuse(harness, streamId, 'stream_limit');
+    const stream = new EnvironmentStream(this.#context, streamId, harness, false);
     this.#streams.set(streamId, stream);
     this.#over.delete(streamId);
     return stream;
   }
 
-  #refuse(party: Party, streamId: string, reason: ResetReason): undefined {
-    party.conversation.sendFrame(resetFrame(this.#context, streamId, reason));
+  #refuse(harness: AttachedHarness, streamId: string, reason: ResetReason): undefined {
+    harness.link.sendFrame(resetFrame(this.#context, streamId, reason));
   }
 
   #handshake(stream: EnvironmentStream, frame: Uint8Array): void {
@@ -254,22 +254,22 @@ export class EnvironmentLine implements PortReceiver {
   }
 
   #toEnvironment(frame: Uint8Array, written?: () => void): void {
-    if (this.#port) this.#port.send(frame, written);
+    if (this.#socket) this.#socket.send(frame, written);
     else if (!this.#ended) this.#early.push([frame, written]);
   }
 
   /** The node of a harness, or its socket, is gone. */
-  partyLost(connectionId: string): void {
-    const party = this.#parties.get(connectionId);
-    if (party) this.#partyGone(party);
+  harnessLost(connectionId: string): void {
+    const harness = this.#harnesses.get(connectionId);
+    if (harness) this.#harnessGone(harness);
   }
 
   /** Without the reset an executor would refuse to let the harness take up its session on another connection. */
-  #partyGone(party: Party): void {
-    this.#parties.delete(party.connectionId);
-    for (const stream of this.#streamsOf(party)) {
+  #harnessGone(harness: AttachedHarness): void {
+    this.#harnesses.delete(harness.connectionId);
+    for (const stream of this.#streamsOf(harness)) {
       stream.clear();
-      stream.party = undefined;
+      stream.harness = undefined;
       stream.detachedAt = this.#context.now();
       if (!stream.record.reliable || stream.ending) this.#endTowardsEnvironment(stream, 'harness_disconnected');
     }
@@ -281,38 +281,38 @@ export class EnvironmentLine implements PortReceiver {
     if (registration?.registrationId === registrationId && registration.epoch === epoch && registration.node === node)
       return;
     const [code, reason] = registration ? REPLACED : REMOVED;
-    this.#port?.close(code, reason);
+    this.#socket?.close(code, reason);
     this.ended();
   }
 
   tick(now: number): void {
     const { limits } = this.#context;
     for (const stream of [...this.#streams.values()]) {
-      const forsaken = !stream.party && now - stream.detachedAt >= limits.reattachMs;
+      const forsaken = !stream.harness && now - stream.detachedAt >= limits.reattachMs;
       if (forsaken) this.#endTowardsEnvironment(stream, 'harness_disconnected');
       else if (stream.isStalled(now)) this.#resetBoth(stream, 'slow_consumer');
     }
     this.#releaseHeld();
-    for (const party of [...this.#parties.values()]) this.#tickParty(party, now);
+    for (const harness of [...this.#harnesses.values()]) this.#tickHarness(harness, now);
   }
 
-  #tickParty(party: Party, now: number): void {
-    const { conversation } = party;
+  #tickHarness(harness: AttachedHarness, now: number): void {
+    const { link } = harness;
     const { pulseMs, pulseSilenceMs } = this.#context.limits;
-    if (!conversation.isRemote || this.#streamsOf(party).length === 0) return;
-    if (now - conversation.heardAt >= pulseSilenceMs) this.#partyGone(party);
-    else if (conversation.pulseIsDue(now, pulseMs)) conversation.pulse(now);
+    if (!link.isRemote || this.#streamsOf(harness).length === 0) return;
+    if (now - link.heardAt >= pulseSilenceMs) this.#harnessGone(harness);
+    else if (link.pulseIsDue(now, pulseMs)) link.pulse(now);
   }
 
   /** Somebody relies on the socket being alive: finds out. */
   probe(): void {
-    this.#port?.probe();
+    this.#socket?.probe();
   }
 
   /** Messages between nodes may have been lost: finds out. */
   pulse(): void {
-    for (const { conversation } of this.#parties.values()) {
-      if (conversation.isRemote) conversation.pulse(this.#context.now());
+    for (const { link } of this.#harnesses.values()) {
+      if (link.isRemote) link.pulse(this.#context.now());
     }
   }
 
@@ -320,29 +320,29 @@ export class EnvironmentLine implements PortReceiver {
   ended(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#port = undefined;
+    this.#socket = undefined;
     this.#early = [];
     for (const stream of this.#streams.values()) stream.clear();
     this.#streams.clear();
     this.#onEnded();
-    for (const { conversation } of this.#parties.values()) conversation.tell({ type: 'gone' });
-    this.#parties.clear();
+    for (const { link } of this.#harnesses.values()) link.tell({ type: 'gone' });
+    this.#harnesses.clear();
   }
 
   /** Says goodbye: the service stops. */
   close(): void {
-    this.#port?.close(closeCodes.goingAway, 'going away');
+    this.#socket?.close(closeCodes.goingAway, 'going away');
     this.ended();
   }
 
-  #streamsOf(party: Party): EnvironmentStream[] {
-    return [...this.#streams.values()].filter((stream) => stream.party === party);
+  #streamsOf(harness: AttachedHarness): EnvironmentStream[] {
+    return [...this.#streams.values()].filter((stream) => stream.harness === harness);
   }
 
   #resetBoth(stream: EnvironmentStream, reason: ResetReason): void {
-    const { party } = stream;
+    const { harness } = stream;
     this.#endTowardsEnvironment(stream, reason);
-    party?.conversation.sendFrame(resetFrame(this.#context, stream.id, reason));
+    harness?.link.sendFrame(resetFrame(this.#context, stream.id, reason));
   }
 
   #endTowardsEnvironment(stream: EnvironmentStream, reason: ResetReason): void {
@@ -368,7 +368,7 @@ export class EnvironmentLine implements PortReceiver {
 }
 
 /** Connections that hold no stream at the moment are few, but there may be some. */
-const PARTIES_PER_STREAM = 4;
+const HARNESSES_PER_STREAM = 4;
 const REMEMBERED = 256;
 const REPLACED = [closeCodes.replaced, 'replaced'] as const;
 const REMOVED = [closeCodes.removed, 'removed'] as const;

@@ -1,11 +1,11 @@
 import type { WebSocket } from 'ws';
 import type { RendezvousLimits } from '../limits.ts';
-import { closeCodes, type Port, type PortReceiver } from './port.ts';
+import { closeCodes, type FrameReceiver, type FrameSocket } from './frame-socket.ts';
 
 type KeepAlive = Pick<RendezvousLimits, 'pingMs' | 'silenceMs' | 'probeMs'>;
 
 /** A websocket, kept alive and given up when it is silent. */
-export class WebSocketPort implements Port {
+export class WebSocketFrames implements FrameSocket {
   readonly #ws: WebSocket;
   readonly #keepAlive: NodeJS.Timeout;
   readonly #limits: KeepAlive;
@@ -16,7 +16,7 @@ export class WebSocketPort implements Port {
   #heardAt = performance.now();
   #receive: (frame: Uint8Array) => void;
 
-  constructor(ws: WebSocket, receiver: PortReceiver, limits: KeepAlive) {
+  constructor(ws: WebSocket, receiver: FrameReceiver, limits: KeepAlive) {
     this.#ws = ws;
     this.#limits = limits;
     this.#receive = (frame) => receiver.receive(frame);

@@ -7,8 +7,8 @@ import type { RendezvousLimits } from '../limits.ts';
 import type { QueueBudget } from './queue-budget.ts';
 import type { Direction } from './stream-record.ts';
 
-/** What the lines of a switchboard share. */
-export interface LineContext {
+/** What the sockets of a switchboard share. */
+export interface SwitchContext {
   readonly bus: Bus;
   readonly limits: RendezvousLimits;
   readonly metrics: Metrics;
@@ -46,13 +46,13 @@ export type ResetReason =
   | 'unknown_stream';
 
 /** A reset made here, counted. */
-export function resetFrame({ metrics }: LineContext, streamId: string, reason: ResetReason): Uint8Array {
+export function resetFrame({ metrics }: SwitchContext, streamId: string, reason: ResetReason): Uint8Array {
   metrics.add('rendezvous_resets_total', { reason });
   return encodeFrame({ streamId, body: { type: 'reset', reason } });
 }
 
 export const harnessPlace = (connectionId: string): string => `h.${connectionId}`;
 
-/** Where an environment's node keeps its end of the conversation with a connection. */
+/** Where an environment's node keeps its end of the link with a connection. */
 export const environmentPlace = (environmentId: string, epoch: number, connectionId: string): string =>
   `e.${environmentToken(environmentId)}.${epoch}.${connectionId}`;

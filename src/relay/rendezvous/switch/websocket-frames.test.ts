@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { deferred } from '../../../base/index.ts';
-import { WebSocketPort } from './websocket-port.ts';
+import { WebSocketFrames } from './websocket-frames.ts';
 
 let server: WebSocketServer;
 beforeEach(async () => {
@@ -24,23 +24,23 @@ async function connect(limits: { pingMs: number; silenceMs: number }) {
   const ended = deferred();
   const receiver = { receive() {}, ended: () => ended.resolve() };
   await once(client, 'open');
-  return { client, ended: ended.promise, port: new WebSocketPort(ws, receiver, { ...limits, probeMs: 1000 }) };
+  return { client, ended: ended.promise, socket: new WebSocketFrames(ws, receiver, { ...limits, probeMs: 1000 }) };
 }
 
 describe('a socket of the service', () => {
   it('is given up when its peer takes none of its answers', async () => {
-    const { client, port, ended } = await connect({ pingMs: 30_000, silenceMs: 75_000 });
+    const { client, socket, ended } = await connect({ pingMs: 30_000, silenceMs: 75_000 });
     client.pause();
     const frame = Buffer.alloc(256 * 1024);
-    for (let n = 0; n < 1024 + 100; n++) port.send(frame);
+    for (let n = 0; n < 1024 + 100; n++) socket.send(frame);
 
     await ended;
   });
 
   it('is kept by a peer that takes them, however many there are', async () => {
-    const { client, port } = await connect({ pingMs: 30_000, silenceMs: 75_000 });
+    const { client, socket } = await connect({ pingMs: 30_000, silenceMs: 75_000 });
     for (let n = 0; n < 3; n++) {
-      for (let frames = 0; frames < 1000; frames++) port.send(Buffer.from('frame'));
+      for (let frames = 0; frames < 1000; frames++) socket.send(Buffer.from('frame'));
       client.ping(`${n}`);
       await once(client, 'pong');
     }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LineTable } from './line-table.ts';
+import { SocketTable } from './socket-table.ts';
 
 const name = fc.constantFrom('a', 'b', 'c', 'd');
 const environment = fc.constantFrom('one', 'two');
@@ -9,25 +9,25 @@ const step = fc.oneof(
   fc.record({ does: fc.constant('delete' as const), name, environment }),
 );
 
-describe('a table of lines', () => {
+describe('a table of sockets', () => {
   it('finds by name and by environment exactly what was put in and not taken out', () => {
     fc.assert(
       fc.property(fc.array(step), (steps) => {
-        const table = new LineTable<object>();
-        const model = new Map<string, { environment: string; line: object }>();
+        const table = new SocketTable<object>();
+        const model = new Map<string, { environment: string; socket: object }>();
         for (const { does, name, environment } of steps) {
-          const line = { name, environment };
-          if (does === 'set') model.set(name, { environment, line });
+          const socket = { name, environment };
+          if (does === 'set') model.set(name, { environment, socket });
           else model.delete(name);
-          if (does === 'set') table.set(name, environment, line);
+          if (does === 'set') table.set(name, environment, socket);
           else table.delete(name);
         }
-        const lines = [...model.values()];
+        const sockets = [...model.values()];
         expect(table.size).toBe(model.size);
-        expect(new Set(table.all())).toEqual(new Set(lines.map(({ line }) => line)));
-        for (const [key, { line }] of model) expect(table.get(key)).toBe(line);
+        expect(new Set(table.all())).toEqual(new Set(sockets.map(({ socket }) => socket)));
+        for (const [key, { socket }] of model) expect(table.get(key)).toBe(socket);
         for (const id of ['one', 'two', 'three']) {
-          const expected = lines.filter(({ environment }) => environment === id).map(({ line }) => line);
+          const expected = sockets.filter(({ environment }) => environment === id).map(({ socket }) => socket);
           expect(new Set(table.of(id))).toEqual(new Set(expected));
         }
       }),
