@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { once } from '../../base/index.ts';
 import { NativeFileMissing, nativeFile } from './native-file.ts';
 
 /** How the child's three standard descriptors are made; the numbers are the addon's. */
@@ -95,13 +96,8 @@ export interface Addon {
   searchHolders(inodes: BigUint64Array, marks: BigUint64Array, everyone: boolean): Promise<Uint32Array>;
 }
 
-let loaded: Addon | undefined;
-
 /** The addon, loaded at the first use. */
-export function addon(): Addon {
-  loaded ??= createRequire(import.meta.url)(nativeFile('exec_native.node')) as Addon;
-  return loaded;
-}
+export const addon = once(() => createRequire(import.meta.url)(nativeFile('exec_native.node')) as Addon);
 
 /** `ready`, or the one-line reason why the addon cannot be used and the remedy. */
 export function nativeStatus(): { ready: true } | { ready: false; reason: string } {

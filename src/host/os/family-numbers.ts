@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { once } from '../../base/index.ts';
 import { marksInUse } from './family.ts';
 import {
   ANY_SERVER_MASK,
@@ -76,13 +77,8 @@ export function claimServerNumber(): number {
   }
 }
 
-let own: number | undefined;
-
 /** The number of this process, for programs that are no server. */
-export function ownServerNumber(): number {
-  own ??= claimServerNumber();
-  return own;
-}
+export const ownServerNumber = once(claimServerNumber);
 
 const ownMarks = new Map<number, () => bigint>();
 

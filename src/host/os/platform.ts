@@ -1,12 +1,8 @@
 import { closeSync, openSync, readSync } from 'node:fs';
-
-let known: string | undefined;
+import { once } from '../../base/index.ts';
 
 /** What native files have to be built for to be of use here, such as `linux-x64-glibc`. */
-export function platformName(): string {
-  known ??= `${process.platform}-${process.arch}-${libcOf('/proc/self/exe')}`;
-  return known;
-}
+export const platformName = once(() => `${process.platform}-${process.arch}-${libcOf('/proc/self/exe')}`);
 
 /** Where a program names its loader, behind the headers. */
 const HEAD_BYTES = 4096;

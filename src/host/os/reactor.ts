@@ -1,3 +1,4 @@
+import { once } from '../../base/index.ts';
 import { type Addon, addon, type Batch } from './addon.ts';
 import { HEADROOM, TAILROOM } from './chunk.ts';
 
@@ -38,10 +39,5 @@ export class Reactor {
   }
 }
 
-let current: Reactor | undefined;
-
 /** The reactor of this thread, started at the first use. */
-export function reactor(): Reactor {
-  current ??= new Reactor(addon());
-  return current;
-}
+export const reactor = once(() => new Reactor(addon()));

@@ -1,16 +1,16 @@
 import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { once } from '../../base/index.ts';
 import { foldersAbove, isReleasedPackage, nativeFile } from '../os/index.ts';
 
-interface Known {
-  readonly program: readonly string[];
-  /** Directories in one of which every dependency lies; undefined if some lie elsewhere. */
-  readonly modules: readonly string[] | undefined;
-  dependencies?: readonly string[];
-}
+/** Its code, the Node it runs in and the directories of the links it is started by. */
+const program = once(() => [...codeFiles(), realpathSync.native(process.execPath), ...startingLinks()]);
 
-let known: Known | undefined;
+/** Directories in one of which every dependency lies; undefined if some lie elsewhere. */
+const modules = once(moduleFolders);
+
+const dependencies = once(findDependencies);
 
 /**
  * Every file and directory from which this program loads code or executes a program, without links: its own package or
@@ -18,15 +18,9 @@ let known: Known | undefined;
  * Of dependencies only those that could lie in or around one of the roots: finding them takes a while.
  */
 export function ownFiles(roots: readonly string[]): readonly string[] {
-  known ??= {
-    program: [...codeFiles(), realpathSync.native(process.execPath), ...startingLinks()],
-    modules: moduleFolders(),
-  };
-  const { program, modules } = known;
-  const isNear = (root: string) => modules?.some((folder) => isWithin(folder, root) || isWithin(root, folder)) ?? true;
-  if (!roots.some(isNear)) return outermost(program);
-  known.dependencies ??= dependencies();
-  return outermost([...program, ...known.dependencies]);
+  const isNear = (root: string) =>
+    modules()?.some((folder) => isWithin(folder, root) || isWithin(root, folder)) ?? true;
+  return outermost(roots.some(isNear) ? [...program(), ...dependencies()] : program());
 }
 
 /** The folders in which Node looks for packages, unless a dependency is a link that leads out of them. */
@@ -68,7 +62,7 @@ function nativeFolder(): string | undefined {
 }
 
 /** The packages that the package needs to run, and those that they need, as Node finds them. */
-function dependencies(): readonly string[] {
+function findDependencies(): readonly string[] {
   const found = new Set<string>();
   const waiting = [packageFolder()];
   for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {

@@ -1,15 +1,13 @@
 import { spawnSync } from 'node:child_process';
+import { once } from '../../../base/index.ts';
 import { stageProgram } from '../launch/stage.ts';
-
-let answer: boolean | undefined;
 
 /**
  * Whether refusals can be watched here. A task can have one seccomp listener: where this server runs under another, as in some
  * containers, the kernel refuses a second one (EBUSY). Tried once in the life of this process.
  */
-export function canWatch(): boolean {
-  answer ??= spawnSync(stageProgram(), ['probe'], { env: {}, stdio: 'ignore', timeout: LONGEST_PROBE_MS }).status === 0;
-  return answer;
-}
+export const canWatch = once(
+  () => spawnSync(stageProgram(), ['probe'], { env: {}, stdio: 'ignore', timeout: LONGEST_PROBE_MS }).status === 0,
+);
 
 const LONGEST_PROBE_MS = 10_000;

@@ -1,0 +1,84 @@
+import { once } from '../../base/index.ts';
+import { type Addon, addon } from './addon.ts';
+
+interface Family {
+  readonly mark: bigint;
+  readonly mask: bigint;
+}
+
+/** One scan of /proc that is yet to begin, and the families it looks for. */
+interface Sweep {
+  readonly families: Family[];
+  readonly counts: Promise<Uint32Array>;
+}
+
+interface Sandbox {
+  readonly mark: bigint;
+  /** The inode of its pid namespace, once that is known. */
+  readonly space: () => bigint | undefined;
+}
+
+/** Scans /proc for families to kill, one scan at a time: calls that arrive during a scan share the next one. */
+export class FamilySweeps {
+  readonly #addon: Addon;
+  readonly #sandboxes = new Set<Sandbox>();
+  #last: Promise<unknown> = Promise.resolve();
+  #next: Sweep | undefined;
+  /** The scan that is going on. */
+  #scan: Promise<unknown> | undefined;
+
+  constructor(native: Addon) {
+    this.#addon = native;
+  }
+
+  /**
+   * Kills every living process whose mark matches, and everything in the sandboxes of such marks; resolves with their number
+   * when they are dead.
+   */
+  async kill(mark: bigint, mask: bigint): Promise<number> {
+    this.#next ??= this.#plan();
+    const index = this.#next.families.push({ mark, mask }) - 1;
+    const counts = await this.#next.counts;
+    return counts[index]!;
+  }
+
+  /** Looks for the pid namespace of a sandbox, too, wherever its family is looked for, until this is disposed. */
+  remember(mark: bigint, space: () => bigint | undefined, forgotten: () => void): Disposable {
+    const sandbox = { mark, space };
+    this.#sandboxes.add(sandbox);
+    return {
+      [Symbol.dispose]: () => {
+        this.#sandboxes.delete(sandbox);
+        if (this.#scan) void this.#scan.then(forgotten, forgotten);
+        else forgotten();
+      },
+    };
+  }
+
+  #plan(): Sweep {
+    const families: Family[] = [];
+    const counts = this.#last.then(() => {
+      this.#next = undefined;
+      const spaces = families.flatMap((family) => this.#spacesOf(family));
+      const marks = families.map(({ mark, mask }) => [mark, mask, 0n]);
+      const namespaces = spaces.map((space) => [0n, 0n, space]);
+      const scan = this.#addon.sweep(BigUint64Array.from([...marks, ...namespaces].flat()));
+      this.#scan = scan;
+      return scan;
+    });
+    this.#last = counts
+      .catch(() => undefined) // the callers see the failure
+      .then(() => {
+        this.#scan = undefined;
+      });
+    return { families, counts };
+  }
+
+  #spacesOf({ mark, mask }: Family): bigint[] {
+    const matching = [...this.#sandboxes].filter((sandbox) => ((sandbox.mark ^ mark) & mask) === 0n);
+    return matching.flatMap(({ space }) => space() ?? []).filter((space) => space !== 0n);
+  }
+}
+
+/** Those of this process: all its servers share one scan. */
+export const familySweeps = once(() => new FamilySweeps(addon()));
