@@ -4,5 +4,4 @@ export { StdioLink } from './stdio-link.ts';
 export { ConnectionRefused, type WebSocketConnectOptions, webSocket } from './websocket/connect-websocket.ts';
 export { Delivery } from './websocket/delivery.ts';
 export { splitTokenUrl } from './websocket/token-url.ts';
-export { Vigil } from './websocket/vigil.ts';
 export { WebSocketLink, type WebSocketLinkOptions } from './websocket/websocket-link.ts';

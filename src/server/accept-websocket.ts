@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
-import { hasCoreToSpare, mask, release, sendNow } from '../host/os/index.ts';
-import { Vigil, WebSocketLink } from '../link/index.ts';
+import { mask, release, sendNow } from '../host/os/index.ts';
+import { WebSocketLink } from '../link/index.ts';
 import { limits } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
 
@@ -15,8 +15,6 @@ const sockets = new WebSocketServer({
   handleProtocols: () => false,
 });
 
-const spare = hasCoreToSpare();
-
 /** Completes the handshake of a request that was found in order; the link is handed over before anything is read. */
 export function acceptWebSocket(
   request: IncomingMessage,
@@ -28,7 +26,6 @@ export function acceptWebSocket(
   sockets.handleUpgrade(request, socket, head, (ws) => {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
     const below = { socket, sendNow, unmask: mask, release }; // masking twice is none
-    const vigil = spare ? new Vigil() : undefined;
-    take(new WebSocketLink(ws, { peer, below, vigil, pingIntervalMs: limits.pingIntervalMs, onFault }));
+    take(new WebSocketLink(ws, { peer, below, pingIntervalMs: limits.pingIntervalMs, onFault }));
   });
 }

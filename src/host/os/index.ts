@@ -3,7 +3,6 @@ export { decodeBase64Part } from './base64.ts';
 export { pathBytes, pathText } from './byte-path.ts';
 export type { Child, ChildEvent, ChildInput, ExitStatus, OutputChunk, OutputStream } from './child.ts';
 export { HEADROOM, releaseChunk, TAILROOM } from './chunk.ts';
-export { hasCoreToSpare } from './cores.ts';
 export { DescriptorChannel, hangUp, lock, receivedNumber, receiveNow, streamPair, unreadBytes } from './descriptors.ts';
 export { osErrorText } from './error-text.ts';
 export { killFamily, rememberSandbox } from './family.ts';

@@ -6,11 +6,10 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { byteHandling } from '../../../test/support/unmask.ts';
 import { deferred, Scope } from '../../base/index.ts';
 import { sendNow } from '../../host/os/index.ts';
-import { Vigil } from './vigil.ts';
 import { WebSocketLink } from './websocket-link.ts';
 
 /** Two links over a real connection. */
-async function connected(scope: Scope, vigil?: Vigil) {
+async function connected(scope: Scope) {
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false });
   scope.defer(() => new Promise((resolve) => server.close(() => resolve())));
   await once(server, 'listening');
@@ -26,7 +25,6 @@ async function connected(scope: Scope, vigil?: Vigil) {
     near: new WebSocketLink(accepted, {
       peer: '127.0.0.1:7',
       below: { socket: request.socket, sendNow, ...byteHandling },
-      vigil,
     }),
     far: new WebSocketLink(client, { peer: 'server' }),
   };
@@ -160,25 +158,6 @@ describe('a WebSocket link', () => {
     await near.closed;
 
     expect(received).toEqual(['good']);
-  });
-
-  it('keeps a vigil for a peer that asks one thing after the other', async () => {
-    await using scope = new Scope();
-    let clock = 0;
-    let asleep = true;
-    const vigil = new Vigil(
-      () => (clock += 0.1),
-      () => (asleep = false),
-    );
-    const { near, client } = await connected(scope, vigil);
-    near.open((message) => near.send(`answer to ${text(message)}`));
-
-    for (let n = 0; n < 20; n++) {
-      client.send('a question');
-      await once(client, 'message');
-    }
-
-    expect(asleep).toBe(false);
   });
 
   it('learns from its peer what was delivered', async () => {

@@ -6,7 +6,6 @@ import type { Farewell, Link, Receiver } from '../../rpc/index.ts';
 import { Delivery } from './delivery.ts';
 import { type ByteHandling, gatherFrames } from './frame-gatherer.ts';
 import { FrameWriter, type SendNow } from './frame-writer.ts';
-import type { Vigil } from './vigil.ts';
 
 export interface WebSocketLinkOptions {
   /** Where messages come from, for error texts. */
@@ -17,8 +16,6 @@ export interface WebSocketLinkOptions {
   readonly pingIntervalMs?: number;
   /** Called when a fault of ours has ended the connection. */
   readonly onFault?: (error: unknown) => void;
-  /** Kept for a peer that asks one thing after the other. */
-  readonly vigil?: Vigil | undefined;
 }
 
 /** Messages as WebSocket messages; deliveries are confirmed by the pongs every peer must send. */
@@ -30,7 +27,6 @@ export class WebSocketLink implements Link {
   readonly #ws: WebSocket;
   readonly #below: WebSocketLinkOptions['below'];
   readonly #frames: FrameWriter | undefined;
-  readonly #vigil: Vigil | undefined;
   readonly #room = new Changes();
   readonly #delivery: Delivery;
   readonly #answers = new Changes();
@@ -49,7 +45,6 @@ export class WebSocketLink implements Link {
     const below = options.below;
     this.#below = below;
     this.#frames = below && new FrameWriter(below.socket, below.sendNow, this.#written);
-    this.#vigil = options.vigil;
     this.#delivery = new Delivery((text) => {
       this.#frames?.flush();
       ws.ping(text);
@@ -94,7 +89,6 @@ export class WebSocketLink implements Link {
     // Unless the receiver is busy, nothing is on its way from the socket to here between two reads.
     const isOpen = (): boolean => !this.#busy && this.#ws.readyState === this.#ws.OPEN;
     const takeAtOnce = (message: Uint8Array): void => {
-      this.#vigil?.heard();
       this.#frames?.hold();
       take(message);
     };
@@ -105,7 +99,6 @@ export class WebSocketLink implements Link {
   send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void> {
     const ws = this.#ws;
     if (ws.readyState !== ws.OPEN) return;
-    this.#vigil?.said();
     if (this.#frames) this.#frames.write(message);
     else ws.send(message, AS_TEXT, this.#written);
     this.#delivery.sent(message.length, onDelivered);
