@@ -1,4 +1,4 @@
-import type { ManagedProcess, Preparations } from '../host/process/index.ts';
+import { type ManagedProcess, type Preparations, processRequests } from '../host/process/index.ts';
 import { ExecError, type Params, type Result } from '../protocol/index.ts';
 import { DeferredResult, EncodedResult } from '../rpc/index.ts';
 import type { Handlers, RequestContext } from './handlers.ts';
@@ -6,7 +6,18 @@ import { launchNetwork } from './network-launch.ts';
 import { using } from './payload.ts';
 import type { Session } from './session.ts';
 
+/** Requests that a process answers, which must be known. */
+const answeredByProcess: Handlers = Object.fromEntries(
+  Object.entries(processRequests).map(([method, answer]) => [
+    method,
+    (params: { readonly processId: string }, { session, signal }: RequestContext) =>
+      answer(known(session, params.processId), params as never, signal),
+  ]),
+);
+
 export const processHandlers: Handlers = {
+  ...answeredByProcess,
+
   'process/start': (params, context) =>
     params.networkProxy || params.shellSnapshot || deniesByPattern(params)
       ? startPrepared(params, context)
@@ -34,15 +45,6 @@ export const processHandlers: Handlers = {
 
   'process/terminate': (params, { session }) => ({ running: session.processes.terminate(params) }),
 
-  'process/resize': ({ processId, rows, cols }, { session }) => {
-    known(session, processId).resize(rows, cols);
-    return {};
-  },
-
-  'process/wait': (params, { session, signal }) => known(session, params.processId).wait(params, signal),
-
-  'process/snapshot': ({ processId }, { session }) => known(session, processId).snapshot(),
-
   'process/list': (_params, { session }) => ({ processes: session.processes.list() }),
 };
 
@@ -67,8 +69,9 @@ function start(
     throw error;
   }
   if (!started) void network?.[Symbol.asyncDispose]();
-  log.debug('process.started', { processId });
-  session.notifyIfWanted('process/started', { processId, startedAtMs: known(session, processId).startedAtMs });
+  const { pid, startedAtMs } = known(session, processId);
+  log.debug('process.started', { processId, pid });
+  session.notifyIfWanted('process/started', { processId, startedAtMs });
   return { processId, sandboxType: params.sandbox ? 'linuxSeccomp' : 'none' };
 }
 

@@ -1,4 +1,5 @@
 export type { ProcessAudience } from './audience.ts';
 export { inheritable } from './child-environment.ts';
 export { ManagedProcess } from './managed-process.ts';
+export { processRequests } from './requests.ts';
 export { type Preparations, ProcessTable } from './table.ts';

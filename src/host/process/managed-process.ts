@@ -99,6 +99,10 @@ export class ManagedProcess implements AsyncDisposable {
     work.catch(this.#onFault);
   }
 
+  get pid(): number {
+    return this.#child.pid;
+  }
+
   get state(): ProcessState {
     return this.#state;
   }

@@ -1,0 +1,20 @@
+import type { MethodName, Params, Result } from '../../protocol/index.ts';
+import type { ManagedProcess } from './managed-process.ts';
+
+type ProcessRequests = {
+  readonly [M in Extract<MethodName, `process/${string}`>]?: (
+    process: ManagedProcess,
+    params: Params<M>,
+    signal: AbortSignal,
+  ) => Result<M> | Promise<Result<M>>;
+};
+
+/** Requests about one process, which must be known. */
+export const processRequests: ProcessRequests = {
+  'process/resize': (process, { rows, cols }) => {
+    process.resize(rows, cols);
+    return {};
+  },
+  'process/wait': (process, params, signal) => process.wait(params, signal),
+  'process/snapshot': (process) => process.snapshot(),
+};
