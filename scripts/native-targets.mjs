@@ -31,21 +31,8 @@ const withMusl = [
 const fast = [withMusl, moving, still];
 
 const filesystem = [
-  'shared/base64',
-  'shared/base64-decode',
-  'fs/answer',
-  'fs/copy',
-  'fs/parallel',
-  'fs/directory',
-  'fs/engine',
-  'fs/open',
-  'fs/read',
-  'fs/remove',
-  'fs/stat',
-  'fs/text',
-  'fs/protect',
-  'fs/walk',
-  'fs/write',
+  ...['shared/base64', 'shared/base64-decode'],
+  ...filesIn('fs').filter((name) => name !== 'fs/helper'), // which is a program
 ];
 const addon = [
   ...filesystem,
@@ -109,6 +96,12 @@ const broker = [
   ...denials,
   ...json,
 ];
+
+/** The C files of a folder, without their endings. */
+function filesIn(folder) {
+  const files = readdirSync(join(native, folder)).filter((name) => name.endsWith('.c'));
+  return files.sort().map((name) => `${folder}/${name.slice(0, -'.c'.length)}`);
+}
 
 export const nativeSource = (name) => join(native, name);
 

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "addon.h"
+#include "../fs/engine.h"
 #include "../family/family.h"
 #include "harden.h"
 
@@ -227,6 +228,17 @@ static napi_value harden(napi_env env, napi_callback_info info)
     return number(env, harden_process(keep, files) < 0 ? errno : 0);
 }
 
+/* fileOperations(): the number of each operation of the filesystem engine by its name. */
+static napi_value file_operations(napi_env env, napi_callback_info info)
+{
+    (void)info;
+    napi_value operations;
+    TRY(env, napi_create_object(env, &operations));
+    for (unsigned n = 0; fs_operation_name(n) != NULL; n++)
+        TRY(env, napi_set_named_property(env, operations, fs_operation_name(n), number(env, (int32_t)n)));
+    return operations;
+}
+
 NAPI_MODULE_INIT()
 {
     const struct {
@@ -245,7 +257,7 @@ NAPI_MODULE_INIT()
         {"tcpPeer", tcp_peer},                                {"unixPeer", unix_peer},
         {"searchHolders", search_holders},                    {"execute", execute_program},
         {"exitNow", exit_now},                                {"unreadBytes", unread_bytes},
-        {"lock", lock_file},
+        {"lock", lock_file},                                  {"fileOperations", file_operations},
     };
     struct addon *addon = calloc(1, sizeof *addon);
     if (addon == NULL)

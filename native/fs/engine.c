@@ -68,36 +68,37 @@ bool fs_parse(struct fs_request *request, const uint8_t *head, size_t length, co
     return true;
 }
 
-static void close_file(const struct fs_request *request, struct fs_answer *answer)
+void fs_close(const struct fs_request *request, struct fs_answer *answer)
 {
     close((int)request->numbers[0]); /* whatever it says, the descriptor is gone */
     fs_puts(answer, "{}");
 }
 
+/* For operations that are carried out before a request comes here. */
+void fs_elsewhere(const struct fs_request *request, struct fs_answer *answer)
+{
+    (void)request;
+    fs_fail_errno(answer, EINVAL);
+}
+
 static const struct {
+    const char *name;
     void (*run)(const struct fs_request *request, struct fs_answer *answer);
     int paths;
 } operations[] = {
-    [FS_READ_FILE] = {fs_read_file, 1},
-    [FS_WRITE_FILE] = {fs_write_file, 1},
-    [FS_CREATE_DIRECTORY] = {fs_create_directory, 1},
-    [FS_GET_METADATA] = {fs_get_metadata, 1},
-    [FS_CANONICALIZE] = {fs_canonicalize, 1},
-    [FS_READ_DIRECTORY] = {fs_read_directory, 1},
-    [FS_WALK] = {fs_walk, 1},
-    [FS_REMOVE] = {fs_remove, 1},
-    [FS_COPY] = {fs_copy, 2},
-    [FS_OPEN] = {fs_open_file, 1},
-    [FS_READ_BLOCK] = {fs_read_block, 0},
-    [FS_WRITE_BLOCK] = {fs_write_block, 0},
-    [FS_CLOSE] = {close_file, 0},
-    [FS_INSPECT] = {fs_inspect, 0},
-    [FS_HIDE] = {fs_hide, 0},
+#define ENTRY(number, name, function, paths) [number] = {name, function, paths},
+    FS_OPERATIONS(ENTRY)
+#undef ENTRY
 };
+
+const char *fs_operation_name(unsigned number)
+{
+    return number < sizeof operations / sizeof *operations ? operations[number].name : NULL;
+}
 
 static bool acceptable(const struct fs_request *request)
 {
-    if (request->operation >= sizeof operations / sizeof *operations || operations[request->operation].run == NULL)
+    if (request->operation >= sizeof operations / sizeof *operations)
         return false;
     int paths = operations[request->operation].paths;
     return (paths < 1 || (request->path != NULL && request->path[0] == '/')) &&

@@ -23,25 +23,38 @@
 #define FS_ROOM_BEFORE 192
 #define FS_ROOM_AFTER 8
 
+/*
+ * Every operation: its number, the name by which programs ask for it, its function, and how many paths it takes. The numbers
+ * are of no account: both ends learn them from this list.
+ */
+#define FS_OPERATIONS(OPERATION) \
+    OPERATION(FS_READ_FILE, "readFile", fs_read_file, 1) \
+    OPERATION(FS_WRITE_FILE, "writeFile", fs_write_file, 1) \
+    OPERATION(FS_CREATE_DIRECTORY, "createDirectory", fs_create_directory, 1) \
+    OPERATION(FS_GET_METADATA, "getMetadata", fs_get_metadata, 1) \
+    OPERATION(FS_CANONICALIZE, "canonicalize", fs_canonicalize, 1) \
+    OPERATION(FS_READ_DIRECTORY, "readDirectory", fs_read_directory, 1) \
+    OPERATION(FS_WALK, "walk", fs_walk, 1) \
+    OPERATION(FS_REMOVE, "remove", fs_remove, 1) \
+    OPERATION(FS_COPY, "copy", fs_copy, 2) \
+    OPERATION(FS_OPEN, "open", fs_open_file, 1) \
+    OPERATION(FS_READ_BLOCK, "readBlock", fs_read_block, 0) \
+    OPERATION(FS_WRITE_BLOCK, "writeBlock", fs_write_block, 0) \
+    OPERATION(FS_CLOSE, "close", fs_close, 0) \
+    OPERATION(FS_INSPECT, "inspect", fs_inspect, 0) \
+    /* The addon's alone. */ \
+    OPERATION(FS_EXCHANGE, "exchange", fs_elsewhere, 0) \
+    /* The helper's alone, without an answer: the payload is paths (protect.h). */ \
+    OPERATION(FS_PROTECT, "protect", fs_elsewhere, 0) \
+    /* The payload is paths that guarded requests may not reach, in place of those before. */ \
+    OPERATION(FS_HIDE, "hide", fs_hide, 0) \
+    /* The helper's alone, without an answer: the payload is paths and pins in turn (mounted.h). */ \
+    OPERATION(FS_MOUNTED, "mounted", fs_elsewhere, 0)
+
 enum fs_operation {
-    FS_READ_FILE,
-    FS_WRITE_FILE,
-    FS_CREATE_DIRECTORY,
-    FS_GET_METADATA,
-    FS_CANONICALIZE,
-    FS_READ_DIRECTORY,
-    FS_WALK,
-    FS_REMOVE,
-    FS_COPY,
-    FS_OPEN,
-    FS_READ_BLOCK,
-    FS_WRITE_BLOCK,
-    FS_CLOSE,
-    FS_INSPECT,
-    FS_EXCHANGE,  /* the addon's alone */
-    FS_PROTECT,   /* the helper's alone, without an answer: the payload is paths (fs-protect.h) */
-    FS_HIDE,      /* the payload is paths that guarded requests may not reach, in place of those before */
-    FS_MOUNTED,   /* the helper's alone, without an answer: the payload is paths and pins in turn (mounted.h) */
+#define NUMBER(number, name, function, paths) number,
+    FS_OPERATIONS(NUMBER)
+#undef NUMBER
 };
 
 enum fs_flag {
@@ -83,7 +96,9 @@ struct fs_answer {
     bool exhausted;
 };
 
-/* fs-engine.c */
+/* engine.c */
+/* The name of the operation with a number; NULL if there are fewer. */
+const char *fs_operation_name(unsigned number);
 uint32_t fs_body_length(const uint8_t head[FS_REQUEST_HEAD]);
 uint32_t fs_payload_length(const uint8_t head[FS_ROOM_BEFORE]); /* of an answer */
 /* An answer without a payload; false when there is no memory for it. */
@@ -95,7 +110,7 @@ bool fs_parse(struct fs_request *request, const uint8_t *head_and_paths, size_t 
 /* Fills an empty answer; the caller frees its bytes. Returns false when there is no memory for an answer at all. */
 bool fs_execute(const struct fs_request *request, struct fs_answer *answer);
 
-/* fs-answer.c */
+/* answer.c */
 bool fs_reserve(struct fs_answer *answer, size_t more);
 void fs_put(struct fs_answer *answer, const void *bytes, size_t length);
 void fs_puts(struct fs_answer *answer, const char *text);
@@ -106,7 +121,7 @@ void fs_fail_errno(struct fs_answer *answer, int number);
 void fs_fail_text(struct fs_answer *answer, enum fs_status status, const char *text);
 void fs_set_status(struct fs_answer *answer, enum fs_status status, uint32_t number);
 
-/* fs-text.c */
+/* text.c */
 bool fs_is_utf8(const char *text);
 void fs_put_json(struct fs_answer *answer, const char *name);
 void fs_put_lossy(struct fs_answer *answer, const char *name);
@@ -115,32 +130,21 @@ void fs_put_uri(struct fs_answer *answer, const char *path);
 /* The part of a URI for more of a path, which must not start at the root. */
 void fs_put_uri_rest(struct fs_answer *answer, const char *path, bool lossy);
 
-/* fs-open.c: descriptors or a negative errno; -EAGAIN means FS_LATER. */
+/* open.c: descriptors or a negative errno; -EAGAIN means FS_LATER. */
 int fs_open_path(const struct fs_request *request, const char *path, int flags, mode_t mode);
 /* The directory that holds the last component, reached without following any link; sets the name in it. */
 int fs_open_parent(const struct fs_request *request, const char *path, const char **name);
 /* Whether a little can be written in the directory of a path without waiting: a local disk takes it into memory. */
 bool fs_writes_promptly(const char *path);
-/* fs-open.c: refuses what is in procfs, and what is hidden, for a guarded request. */
+/* open.c: refuses what is in procfs, and what is hidden, for a guarded request. */
 int fs_check_guard(const struct fs_request *request, int fd);
 
-/* fs-write.c: 0 or a negative errno. */
+/* write.c: 0 or a negative errno. */
 int fs_make_directory(const char *path, bool recursive, bool follow);
 
-/* Operations. */
-void fs_read_file(const struct fs_request *request, struct fs_answer *answer);
-void fs_read_block(const struct fs_request *request, struct fs_answer *answer);
-void fs_open_file(const struct fs_request *request, struct fs_answer *answer);
-void fs_write_file(const struct fs_request *request, struct fs_answer *answer);
-void fs_write_block(const struct fs_request *request, struct fs_answer *answer);
-void fs_create_directory(const struct fs_request *request, struct fs_answer *answer);
-void fs_get_metadata(const struct fs_request *request, struct fs_answer *answer);
-void fs_canonicalize(const struct fs_request *request, struct fs_answer *answer);
-void fs_hide(const struct fs_request *request, struct fs_answer *answer);
-void fs_inspect(const struct fs_request *request, struct fs_answer *answer);
-void fs_read_directory(const struct fs_request *request, struct fs_answer *answer);
-void fs_walk(const struct fs_request *request, struct fs_answer *answer);
-void fs_remove(const struct fs_request *request, struct fs_answer *answer);
-void fs_copy(const struct fs_request *request, struct fs_answer *answer);
+#define DECLARATION(number, name, function, paths) \
+    void function(const struct fs_request *request, struct fs_answer *answer);
+FS_OPERATIONS(DECLARATION)
+#undef DECLARATION
 
 #endif

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PathUri } from '../../protocol/index.ts';
-import { fileAnswer } from '../os/index.ts';
-import { encodeFileRequest, type FileOperation, operations } from './file-request.ts';
+import { fileAnswer, fileOperations } from '../os/index.ts';
+import { encodeFileRequest, type FileOperation } from './file-request.ts';
 
 /** Takes a request apart the way the engine does. */
 function decoded(message: Buffer) {
@@ -32,7 +32,7 @@ const nativePath = fc
 
 describe('a request to the engine', () => {
   it('says what it was made of', () => {
-    const operation = fc.constantFrom(...(Object.keys(operations) as FileOperation[]));
+    const operation = fc.constantFrom(...(Object.keys(fileOperations()) as FileOperation[]));
     const numbers = fc.array(fc.maxSafeNat(), { minLength: 3, maxLength: 3 });
     fc.assert(
       fc.property(
@@ -49,7 +49,7 @@ describe('a request to the engine', () => {
           expect(decoded(message)).toEqual({
             bodyLength: a.length + b.length + 2 + extra,
             id: 7,
-            operation: operations[name],
+            operation: fileOperations()[name],
             flags,
             numbers: three,
             path: Buffer.concat([a, Buffer.alloc(1)]),

@@ -1,32 +1,10 @@
-import type { NativePath, PathUri } from '../../protocol/index.ts';
-import { pathBytes } from '../os/index.ts';
+import type { FileMethod, NativePath, PathUri } from '../../protocol/index.ts';
+import { fileOperations, pathBytes } from '../os/index.ts';
 
-/** What the filesystem engine can do; the numbers are the engine's (native/fs/engine.h). */
-export const operations = {
-  readFile: 0,
-  writeFile: 1,
-  createDirectory: 2,
-  getMetadata: 3,
-  canonicalize: 4,
-  readDirectory: 5,
-  walk: 6,
-  remove: 7,
-  copy: 8,
-  open: 9,
-  readBlock: 10,
-  writeBlock: 11,
-  close: 12,
-  /** Sends a request to another engine and takes its answer: by descriptor and microseconds to wait. */
-  exchange: 14,
-  /** Tells a helper what it must refuse to create or change: paths, each ended by NUL. There is no answer. */
-  protect: 15,
-  /** Tells the engine of this process what guarded requests may not reach: paths, each ended by NUL. */
-  hide: 16,
-  /** Tells a helper what must be mounted where; it ends if that is not so. There is no answer. */
-  mounted: 17,
-} as const;
+/** What the engine can do (native/fs/engine.h): carry out a method, or what only this program asks of it. */
+export type FileOperation = Named<FileMethod> | 'exchange' | 'protect' | 'hide' | 'mounted';
 
-export type FileOperation = keyof typeof operations;
+type Named<M extends FileMethod> = M extends `fs/${infer Name}` ? Name : never;
 
 export const fileFlags = {
   noFollow: 1,
@@ -63,7 +41,7 @@ export function encodeFileRequest(request: FileRequest, id = 0): Buffer {
   const message = Buffer.allocUnsafe(HEAD_BYTES + pathBytes + targetBytes);
   head[0] = pathBytes + targetBytes + (payload?.length ?? 0);
   head[1] = id;
-  head[2] = operations[operation] | (flags << 16);
+  head[2] = numberOf(operation) | (flags << 16);
   head[3] = pathBytes;
   setNumber(4, numbers?.[0]);
   setNumber(6, numbers?.[1]);
@@ -81,6 +59,16 @@ export const pathList = (paths: readonly string[]): Buffer => pathBytes(paths.ma
 export function setFlags(message: Buffer, flags: number): void {
   message[10] = flags & 0xff;
   message[11] = flags >> 8;
+}
+
+/** Told by the engine when the first request is made. */
+const numbers = new Map<string, number>();
+
+function numberOf(operation: FileOperation): number {
+  if (numbers.size === 0) for (const [name, number] of Object.entries(fileOperations())) numbers.set(name, number);
+  const number = numbers.get(operation);
+  if (number === undefined) throw new Error(`the engine has no operation ${operation}`);
+  return number;
 }
 
 const HEAD_BYTES = 48;

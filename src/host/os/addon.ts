@@ -66,6 +66,8 @@ export interface Addon {
   send(fd: number, bytes: Uint8Array, more: Uint8Array | undefined): number;
   /** Receives from a socket what is there, without waiting; how many bytes, none at its end too. */
   receive(fd: number, room: Uint8Array): number;
+  /** The number of each operation of the filesystem engine by its name. */
+  fileOperations(): Readonly<Record<string, number>>;
   /** Answers a request of the filesystem engine (native/fs/engine.h), whose payload may be given apart. */
   fileAnswer(request: Buffer, payload: Uint8Array | undefined): Buffer;
   /** The same on the thread pool. */

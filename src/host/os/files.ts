@@ -13,3 +13,6 @@ export function fileAnswer(request: Buffer, payload?: Uint8Array): Buffer {
 export function fileAnswerLater(request: Buffer, payload?: Uint8Array): Promise<Buffer> {
   return addon().fileAnswerLater(request, payload);
 }
+
+/** The number by which the engine knows each of its operations. */
+export const fileOperations = (): Readonly<Record<string, number>> => addon().fileOperations();

@@ -15,7 +15,7 @@ export {
   serverNumbersInUse,
   sessionNumbers,
 } from './family-numbers.ts';
-export { ANSWER_ROOM_AFTER, ANSWER_ROOM_BEFORE, fileAnswer, fileAnswerLater } from './files.ts';
+export { ANSWER_ROOM_AFTER, ANSWER_ROOM_BEFORE, fileAnswer, fileAnswerLater, fileOperations } from './files.ts';
 export { startGuardian } from './guardian.ts';
 export { hardenProcess } from './harden.ts';
 export { exitNow, runUnderInit } from './init.ts';
