@@ -5,6 +5,7 @@ import {
   ExecError,
   encode,
   limits,
+  type Method,
   type MethodName,
   methods,
   type Params,
@@ -15,6 +16,7 @@ import { ClientService, type NotificationListener, type RequestListener } from '
 import type { Connector } from './connection.ts';
 import type { ConnectionState } from './connection-state.ts';
 import { Demand } from './demand.ts';
+import { UnsupportedError } from './errors.ts';
 import { RemoteProcess } from './remote-process.ts';
 import { isRepeatable } from './repeatable.ts';
 import { RequestSlots } from './request-slots.ts';
@@ -106,7 +108,10 @@ export class ExecServerClient implements AsyncDisposable {
   }
 
   async #request<M extends MethodName>(method: M, params: Params<M>, options: CallOptions): Promise<Result<M>> {
-    const wire = encode(methods[method].params, params as never);
+    const { params: schema, capability }: Method = methods[method];
+    if (capability !== undefined && !this.supports(capability))
+      throw new UnsupportedError(`answer ${method}`, capability);
+    const wire = encode(schema, params);
     refuseOversize(method, wire);
     using _slot = await this.#slots.take(method, options.signal);
     const repeatable = isRepeatable(method, params);

@@ -5,31 +5,35 @@ import { method, optional, pathUri } from './schema.ts';
 const family = 'capability discovery';
 const file = z.object({ path: pathUri, contents: z.string() });
 
-export const discoverRoots = method({
-  family,
-  params: z.object({ roots: z.array(z.object({ id: z.string(), path: pathUri, sandbox: optional(sandbox) })) }),
-  result: z.object({
-    roots: z.array(
-      z.object({
-        id: z.string(),
-        path: pathUri,
-        plugin: z.nullable(z.object({ manifest: file, mcpConfig: z.nullable(file), appsConfig: z.nullable(file) })),
-        skills: z.array(z.object({ instructions: file, metadata: z.nullable(file) })),
-        namespaceManifests: z.array(file),
-        warnings: z.array(z.string()),
-        error: z.nullable(z.string()),
-      }),
-    ),
-  }),
-});
-
 const anything = z.record(z.string(), z.unknown());
 
 /** Here a sandbox has to say where it stands. */
 const placed = z.refine<Sandbox>(({ cwd }) => cwd != null, 'missing field `cwd`');
 
-export const discover = method({
-  family,
-  params: z.object({ cwd: pathUri, sandbox: optional(sandbox.check(placed)) }),
-  result: z.object({ plugins: z.array(anything), skills: z.array(anything), warnings: z.array(z.string()) }),
-});
+/** Requests for what plugins and skills there are. */
+export const discoveryMethods = {
+  'capabilityRoots/discoverV1': method({
+    family,
+    repeatable: true,
+    params: z.object({ roots: z.array(z.object({ id: z.string(), path: pathUri, sandbox: optional(sandbox) })) }),
+    result: z.object({
+      roots: z.array(
+        z.object({
+          id: z.string(),
+          path: pathUri,
+          plugin: z.nullable(z.object({ manifest: file, mcpConfig: z.nullable(file), appsConfig: z.nullable(file) })),
+          skills: z.array(z.object({ instructions: file, metadata: z.nullable(file) })),
+          namespaceManifests: z.array(file),
+          warnings: z.array(z.string()),
+          error: z.nullable(z.string()),
+        }),
+      ),
+    }),
+  }),
+  'capabilities/discoverV2': method({
+    family,
+    repeatable: true,
+    params: z.object({ cwd: pathUri, sandbox: optional(sandbox.check(placed)) }),
+    result: z.object({ plugins: z.array(anything), skills: z.array(anything), warnings: z.array(z.string()) }),
+  }),
+};

@@ -18,31 +18,39 @@ export const environmentInfo = z.object({
 });
 export type EnvironmentInfo = z.output<typeof environmentInfo>;
 
-export const info = method({ family: 'environment info', params: nothing, result: environmentInfo });
-
-export const status = method({
-  family: 'environment status',
-  params: nothing,
-  result: z.object({ status: z.string() }),
-});
-
 const layers = z.object({
   layers: z.array(z.object({ source: z.string(), baseDir: pathUri, toml: z.string() })),
   cloudInsertionIndex: z.number(),
 });
 
-export const configRead = method({
-  family: 'environment config',
-  params: z.object({
-    cwd: pathUri,
-    configPaths: z.array(z.array(z.string())),
-    requirementsPaths: z.array(z.array(z.string())),
+/** Requests about the machine that executes. */
+export const environmentMethods = {
+  'environment/info': method({
+    family: 'environment info',
+    repeatable: true,
+    params: nothing,
+    result: environmentInfo,
   }),
-  result: z.object({
-    userHomeDir: optional(pathUri),
-    codexHomeDir: pathUri,
-    hostname: optional(z.string()),
-    config: layers,
-    requirements: layers,
+  'environment/status': method({
+    family: 'environment status',
+    repeatable: true,
+    params: nothing,
+    result: z.object({ status: z.string() }),
   }),
-});
+  'environmentConfig/read': method({
+    family: 'environment config',
+    repeatable: true,
+    params: z.object({
+      cwd: pathUri,
+      configPaths: z.array(z.array(z.string())),
+      requirementsPaths: z.array(z.array(z.string())),
+    }),
+    result: z.object({
+      userHomeDir: optional(pathUri),
+      codexHomeDir: pathUri,
+      hostname: optional(z.string()),
+      config: layers,
+      requirements: layers,
+    }),
+  }),
+};

@@ -1,6 +1,8 @@
 import * as z from 'zod/mini';
 import { ExecError } from './errors.ts';
-import { sandbox } from './sandbox.ts';
+import type { MethodName, Params, Result } from './methods.ts';
+import type { PathUri } from './path-uri.ts';
+import { type Sandbox, sandbox } from './sandbox.ts';
 import { base64, bytes, method, optional, pathUri, unsigned } from './schema.ts';
 
 const family = 'filesystem';
@@ -8,121 +10,204 @@ const done = z.object({});
 const target = { path: pathUri, sandbox: optional(sandbox) };
 const followSymlinks = optional(z.boolean());
 
-export const readFile = method({
-  family,
-  params: z.object({ ...target, followSymlinks }),
-  result: z.object({ dataBase64: bytes }),
-});
-
 /** Unlike elsewhere, text that is no base64 makes the request invalid, not its parameters. */
 const content = base64(
   ({ message }) => new ExecError('invalidRequest', `fs/writeFile requires valid base64 dataBase64: ${message}`),
 );
 
-export const writeFile = method({
-  family,
-  params: z.object({ ...target, dataBase64: content, followSymlinks }),
-  result: done,
-});
-
-export const createDirectory = method({
-  family,
-  params: z.object({ ...target, recursive: optional(z.boolean()), followSymlinks }),
-  result: done,
-});
-
-export const getMetadata = method({
-  family,
-  params: z.object({
-    ...target,
-    followSymlinks,
-    /** Ours (capability `cwdIdentity`): tell which file it is. */
-    identity: optional(z.boolean()),
-  }),
-  result: z.object({
-    isDirectory: z.boolean(),
-    isFile: z.boolean(),
-    isSymlink: z.boolean(),
-    size: unsigned,
-    createdAtMs: z.number(),
-    modifiedAtMs: z.number(),
-    /** Ours: device and inode of what the path leads to, for those who ask. */
-    identity: z.optional(z.string()),
-  }),
-});
-
-export const canonicalize = method({ family, params: z.object(target), result: z.object({ path: pathUri }) });
-
-export const readDirectory = method({
-  family,
-  params: z.object(target),
-  result: z.object({
-    entries: z.array(z.object({ fileName: z.string(), isDirectory: z.boolean(), isFile: z.boolean() })),
-  }),
-});
-
-export const walk = method({
-  family,
-  params: z.object({
-    ...target,
-    options: z.object({
-      maxDepth: unsigned,
-      maxDirectories: unsigned,
-      maxEntries: unsigned,
-      followDirectorySymlinks: z.boolean(),
-      pruneHiddenDirectories: optional(z.boolean()),
-    }),
-  }),
-  result: z.object({
-    entries: z.array(z.object({ path: pathUri, kind: z.enum(['directory', 'file']) })),
-    errors: z.array(z.object({ path: pathUri, message: z.string() })),
-    truncated: z.boolean(),
-  }),
-});
-
-export const remove = method({
-  family,
-  params: z.object({ ...target, recursive: optional(z.boolean()), force: optional(z.boolean()), followSymlinks }),
-  result: done,
-});
-
-export const copy = method({
-  family,
-  params: z.object({
-    sourcePath: pathUri,
-    destinationPath: pathUri,
-    recursive: z.boolean(),
-    sandbox: optional(sandbox),
-  }),
-  result: done,
-});
-
 const handleId = z.string();
 
-export const open = method({
-  family,
-  params: z.object({ handleId, ...target, mode: optional(z.enum(['read', 'replace'])) }),
-  result: z.object({ handleId }),
-});
+/** Requests about files. */
+export const fileMethods = {
+  'fs/readFile': method({
+    family,
+    repeatable: true,
+    params: z.object({ ...target, followSymlinks }),
+    result: z.object({ dataBase64: bytes }),
+  }),
+  'fs/writeFile': method({
+    family,
+    params: z.object({ ...target, dataBase64: content, followSymlinks }),
+    result: done,
+  }),
+  'fs/open': method({
+    family,
+    params: z.object({ handleId, ...target, mode: optional(z.enum(['read', 'replace'])) }),
+    result: z.object({ handleId }),
+  }),
+  'fs/readBlock': method({
+    family,
+    params: z.object({ handleId, offset: unsigned, len: unsigned }),
+    result: z.object({ chunk: bytes, eof: z.boolean() }),
+  }),
+  'fs/writeBlock': method({
+    family,
+    params: z.object({ handleId, offset: unsigned, chunk: bytes }),
+    result: done,
+  }),
+  'fs/close': method({ family, params: z.object({ handleId }), result: done }),
+  'fs/createDirectory': method({
+    family,
+    params: z.object({ ...target, recursive: optional(z.boolean()), followSymlinks }),
+    result: done,
+  }),
+  'fs/getMetadata': method({
+    family,
+    repeatable: true,
+    params: z.object({
+      ...target,
+      followSymlinks,
+      /** Ours (capability `cwdIdentity`): tell which file it is. */
+      identity: optional(z.boolean()),
+    }),
+    result: z.object({
+      isDirectory: z.boolean(),
+      isFile: z.boolean(),
+      isSymlink: z.boolean(),
+      size: unsigned,
+      createdAtMs: z.number(),
+      modifiedAtMs: z.number(),
+      /** Ours: device and inode of what the path leads to, for those who ask. */
+      identity: z.optional(z.string()),
+    }),
+  }),
+  'fs/canonicalize': method({
+    family,
+    repeatable: true,
+    params: z.object(target),
+    result: z.object({ path: pathUri }),
+  }),
+  'fs/readDirectory': method({
+    family,
+    repeatable: true,
+    params: z.object(target),
+    result: z.object({
+      entries: z.array(z.object({ fileName: z.string(), isDirectory: z.boolean(), isFile: z.boolean() })),
+    }),
+  }),
+  'fs/walk': method({
+    family,
+    repeatable: true,
+    params: z.object({
+      ...target,
+      options: z.object({
+        maxDepth: unsigned,
+        maxDirectories: unsigned,
+        maxEntries: unsigned,
+        followDirectorySymlinks: z.boolean(),
+        pruneHiddenDirectories: optional(z.boolean()),
+      }),
+    }),
+    result: z.object({
+      entries: z.array(z.object({ path: pathUri, kind: z.enum(['directory', 'file']) })),
+      errors: z.array(z.object({ path: pathUri, message: z.string() })),
+      truncated: z.boolean(),
+    }),
+  }),
+  'fs/remove': method({
+    family,
+    params: z.object({ ...target, recursive: optional(z.boolean()), force: optional(z.boolean()), followSymlinks }),
+    result: done,
+  }),
+  'fs/copy': method({
+    family,
+    params: z.object({
+      sourcePath: pathUri,
+      destinationPath: pathUri,
+      recursive: z.boolean(),
+      sandbox: optional(sandbox),
+    }),
+    result: done,
+  }),
+  'fs/watchMissing': method({
+    family,
+    params: z.object({ watchId: unsigned, missing: z.array(pathUri), present: optional(pathUri) }),
+    result: z.object({ watching: z.boolean() }),
+  }),
+};
 
-export const readBlock = method({
-  family,
-  params: z.object({ handleId, offset: unsigned, len: unsigned }),
-  result: z.object({ chunk: bytes, eof: z.boolean() }),
-});
+export const fileNotifications = {
+  'fs/missingChanged': z.object({ watchId: unsigned }),
+};
 
-export const writeBlock = method({
-  family,
-  params: z.object({ handleId, offset: unsigned, chunk: bytes }),
-  result: done,
-});
+/** Whatever answers `fs/*` requests: a server, or this process. */
+export interface FileRequests {
+  request<M extends FileMethod>(method: M, params: Params<M>, signal?: AbortSignal): Promise<Result<M>>;
+}
 
-export const close = method({ family, params: z.object({ handleId }), result: done });
+export type FileMethod = Extract<MethodName, `fs/${string}`>;
 
-export const watchMissing = method({
-  family,
-  params: z.object({ watchId: unsigned, missing: z.array(pathUri), present: optional(pathUri) }),
-  result: z.object({ watching: z.boolean() }),
-});
+export interface FileOptions {
+  /** What the operation may touch; everything without one. */
+  readonly sandbox?: Sandbox | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
 
-export const missingChanged = z.object({ watchId: unsigned });
+export interface PathOptions extends FileOptions {
+  /** False refuses every path with a symbolic link in it. */
+  readonly followSymlinks?: boolean | undefined;
+}
+
+export type FileMetadata = Result<'fs/getMetadata'>;
+export type DirectoryEntry = Result<'fs/readDirectory'>['entries'][number];
+export type WalkOptions = Params<'fs/walk'>['options'];
+export type WalkOutcome = Result<'fs/walk'>;
+
+/** A call for each method that is complete in one request. */
+export class FileCalls {
+  protected readonly requests: FileRequests;
+
+  constructor(requests: FileRequests) {
+    this.requests = requests;
+  }
+
+  async readFile(path: PathUri, { signal, ...options }: PathOptions = {}): Promise<Uint8Array> {
+    return (await this.requests.request('fs/readFile', { path, ...options }, signal)).dataBase64;
+  }
+
+  async writeFile(path: PathUri, bytes: Uint8Array, { signal, ...options }: PathOptions = {}): Promise<void> {
+    await this.requests.request('fs/writeFile', { path, dataBase64: bytes, ...options }, signal);
+  }
+
+  /** Makes those above it too, unless told otherwise. */
+  async createDirectory(path: PathUri, options: PathOptions & { readonly recursive?: boolean } = {}): Promise<void> {
+    const { signal, ...rest } = options;
+    await this.requests.request('fs/createDirectory', { path, ...rest }, signal);
+  }
+
+  /** With `identity` servers that have the capability `cwdIdentity` tell which file it is. */
+  getMetadata(path: PathUri, options: PathOptions & { readonly identity?: boolean } = {}): Promise<FileMetadata> {
+    const { signal, ...rest } = options;
+    return this.requests.request('fs/getMetadata', { path, ...rest }, signal);
+  }
+
+  async canonicalize(path: PathUri, { signal, sandbox }: FileOptions = {}): Promise<PathUri> {
+    return (await this.requests.request('fs/canonicalize', { path, sandbox }, signal)).path;
+  }
+
+  async readDirectory(path: PathUri, { signal, sandbox }: FileOptions = {}): Promise<DirectoryEntry[]> {
+    return (await this.requests.request('fs/readDirectory', { path, sandbox }, signal)).entries;
+  }
+
+  walk(path: PathUri, options: WalkOptions, { signal, sandbox }: FileOptions = {}): Promise<WalkOutcome> {
+    return this.requests.request('fs/walk', { path, options, sandbox }, signal);
+  }
+
+  /** Recursive and content with what is not there, unless told otherwise. */
+  async remove(
+    path: PathUri,
+    options: PathOptions & { readonly recursive?: boolean; readonly force?: boolean } = {},
+  ): Promise<void> {
+    const { signal, ...rest } = options;
+    await this.requests.request('fs/remove', { path, ...rest }, signal);
+  }
+
+  async copy(
+    sourcePath: PathUri,
+    destinationPath: PathUri,
+    options: FileOptions & { readonly recursive?: boolean } = {},
+  ): Promise<void> {
+    const { signal, sandbox, recursive = false } = options;
+    await this.requests.request('fs/copy', { sourcePath, destinationPath, recursive, sandbox }, signal);
+  }
+}

@@ -1,17 +1,18 @@
 export { type EnvironmentInfo, environmentInfo } from './environment.ts';
 export { type ErrorKind, ExecError, type WireError } from './errors.ts';
+export { ExecutorFileSystem } from './executor-file-system.ts';
+export { GOING_AWAY, SERVER_STOPPING } from './farewell.ts';
 export {
   type DirectoryEntry,
-  ExecutorFileSystem,
   type FileMetadata,
   type FileMethod,
   type FileOptions,
   type FileRequests,
+  fileMethods,
   type PathOptions,
   type WalkOptions,
   type WalkOutcome,
-} from './executor-file-system.ts';
-export { GOING_AWAY, SERVER_STOPPING } from './farewell.ts';
+} from './files.ts';
 export { limits } from './limits.ts';
 export {
   clientMethods,
@@ -19,6 +20,7 @@ export {
   isMethodName,
   isNotificationName,
   type MethodName,
+  methodCapabilities,
   methods,
   type Notification,
   type NotificationName,

@@ -84,12 +84,6 @@ const wired = z.refine<{ tty?: boolean | undefined; io?: ProcessIo | null | unde
   'missing field `tty`',
 );
 
-export const start = method({
-  family,
-  params: z.discriminatedUnion('mode', [direct, prepared]).check(wired),
-  result: z.object({ processId, sandboxType: z.optional(z.string()) }),
-});
-
 /** Ours: something the sandbox of a process has refused it, or a process it started. */
 export const denial = z.object({
   kind: z.enum(['write', 'network', 'syscall', 'read']),
@@ -108,133 +102,152 @@ const denials = z.optional(z.array(denial));
 const chunk = z.object({ seq: unsigned, stream: outputStream, chunk: bytes });
 export type RetainedChunk = z.output<typeof chunk>;
 
-export const read = method({
-  family,
-  params: z.object({
-    processId,
-    afterSeq: optional(unsigned),
-    maxBytes: optional(unsigned),
-    waitMs: optional(unsigned),
-  }),
-  result: z.object({
-    chunks: z.array(chunk),
-    nextSeq: unsigned,
-    exited: z.boolean(),
-    exitCode: optional(z.number()),
-    closed: z.boolean(),
-    failure: optional(z.string()),
-    sandboxDenied: z.optional(z.boolean()),
-    denials,
-    /** Ours: output between `afterSeq` and the first chunk is gone. */
-    truncated: z.optional(z.boolean()),
-    /** Ours: number of the oldest chunk still kept. */
-    oldestSeq: z.optional(unsigned),
-  }),
-});
-
 const writeStatus = z.enum(['accepted', 'unknownProcess', 'stdinClosed', 'starting']);
 
-export const write = method({
-  family,
-  params: z.object({
-    processId,
-    chunk: bytes,
-    writeId: optional(z.string().check(z.minLength(1, 'must not be empty'))),
+const signalName = z.enum([
+  ...(['interrupt', 'terminate', 'hangup', 'quit', 'kill', 'user1', 'user2', 'stop', 'continue'] as const),
+]);
+export type SignalName = z.output<typeof signalName>;
+
+const processPhase = z.enum(['starting', 'running', 'draining', 'closed']);
+
+/** Requests about processes. */
+export const processMethods = {
+  'process/start': method({
+    family,
+    params: z.discriminatedUnion('mode', [direct, prepared]).check(wired),
+    result: z.object({ processId, sandboxType: z.optional(z.string()) }),
   }),
-  result: z.object({ status: writeStatus }),
-});
-
-export const closeStdin = method({
-  family,
-  params: z.object({ processId }),
-  result: z.object({ status: writeStatus }),
-});
-
-export const signal = method({
-  family,
-  params: z.object({
-    processId,
-    signal: z.enum(['interrupt', 'terminate', 'hangup', 'quit', 'kill', 'user1', 'user2', 'stop', 'continue']),
+  'process/read': method({
+    family,
+    repeatable: true,
+    params: z.object({
+      processId,
+      afterSeq: optional(unsigned),
+      maxBytes: optional(unsigned),
+      waitMs: optional(unsigned),
+    }),
+    result: z.object({
+      chunks: z.array(chunk),
+      nextSeq: unsigned,
+      exited: z.boolean(),
+      exitCode: optional(z.number()),
+      closed: z.boolean(),
+      failure: optional(z.string()),
+      sandboxDenied: z.optional(z.boolean()),
+      denials,
+      /** Ours: output between `afterSeq` and the first chunk is gone. */
+      truncated: z.optional(z.boolean()),
+      /** Ours: number of the oldest chunk still kept. */
+      oldestSeq: z.optional(unsigned),
+    }),
   }),
-  result: z.object({}),
-});
-export type SignalName = z.output<typeof signal.params>['signal'];
-
-export const terminate = method({
-  family,
-  params: z.object({
-    processId,
-    mode: optional(
-      z.discriminatedUnion('type', [
-        z.object({ type: z.literal('graceful'), timeoutMs: unsigned }),
-        z.object({ type: z.literal('force') }),
-      ]),
-    ),
+  'process/write': method({
+    family,
+    params: z.object({
+      processId,
+      chunk: bytes,
+      writeId: optional(z.string().check(z.minLength(1, 'must not be empty'))),
+    }),
+    result: z.object({ status: writeStatus }),
   }),
-  result: z.object({ running: z.optional(z.boolean()) }),
-});
+  'process/closeStdin': method({
+    family,
+    capability: 'processCloseStdin',
+    repeatable: true,
+    params: z.object({ processId }),
+    result: z.object({ status: writeStatus }),
+  }),
+  'process/signal': method({
+    family,
+    repeatable: true,
+    params: z.object({
+      processId,
+      signal: signalName,
+    }),
+    result: z.object({}),
+  }),
+  'process/terminate': method({
+    family,
+    repeatable: true,
+    params: z.object({
+      processId,
+      mode: optional(
+        z.discriminatedUnion('type', [
+          z.object({ type: z.literal('graceful'), timeoutMs: unsigned }),
+          z.object({ type: z.literal('force') }),
+        ]),
+      ),
+    }),
+    result: z.object({ running: z.optional(z.boolean()) }),
+  }),
+  'process/resize': method({
+    family,
+    capability: 'processResize',
+    repeatable: true,
+    params: z.object({ processId, rows: terminalSide, cols: terminalSide }),
+    result: z.object({}),
+  }),
+  'process/wait': method({
+    family,
+    capability: 'processWait',
+    repeatable: true,
+    params: z.object({ processId, timeoutMs: optional(unsigned), until: optional(z.enum(['exited', 'closed'])) }),
+    result: z.object({
+      exited: z.boolean(),
+      exitCode: z.nullable(z.number()),
+      closed: z.boolean(),
+      sandboxDenied: z.boolean(),
+      denials,
+      timedOut: z.boolean(),
+    }),
+  }),
+  'process/snapshot': method({
+    family,
+    capability: 'processSnapshot',
+    repeatable: true,
+    params: z.object({ processId }),
+    result: z.object({
+      stdout: bytes,
+      stderr: bytes,
+      terminal: bytes,
+      truncated: z.boolean(),
+      omittedBytes: z.object({ stdout: unsigned, stderr: unsigned, terminal: unsigned }),
+      exitCode: z.nullable(z.number()),
+      running: z.boolean(),
+    }),
+  }),
+  'process/list': method({
+    family,
+    capability: 'processList',
+    repeatable: true,
+    params: optional(z.object({})),
+    result: z.object({
+      processes: z.array(
+        z.object({
+          processId,
+          argv: z.array(z.string()),
+          tty: z.boolean(),
+          phase: processPhase,
+          exitCode: z.nullable(z.number()),
+          startedAtMs: unsigned,
+          nextSeq: unsigned,
+        }),
+      ),
+    }),
+  }),
+};
 
-export const resize = method({
-  family,
-  params: z.object({ processId, rows: terminalSide, cols: terminalSide }),
-  result: z.object({}),
-});
-
-export const wait = method({
-  family,
-  params: z.object({ processId, timeoutMs: optional(unsigned), until: optional(z.enum(['exited', 'closed'])) }),
-  result: z.object({
-    exited: z.boolean(),
-    exitCode: z.nullable(z.number()),
-    closed: z.boolean(),
-    sandboxDenied: z.boolean(),
+export const processNotifications = {
+  'process/output': z.object({ processId, seq: unsigned, stream: outputStream, chunk: bytes }),
+  'process/exited': z.object({
+    processId,
+    seq: unsigned,
+    exitCode: z.number(),
+    sandboxDenied: z.optional(z.boolean()),
     denials,
-    timedOut: z.boolean(),
   }),
-});
-
-export const snapshot = method({
-  family,
-  params: z.object({ processId }),
-  result: z.object({
-    stdout: bytes,
-    stderr: bytes,
-    terminal: bytes,
-    truncated: z.boolean(),
-    omittedBytes: z.object({ stdout: unsigned, stderr: unsigned, terminal: unsigned }),
-    exitCode: z.nullable(z.number()),
-    running: z.boolean(),
-  }),
-});
-
-export const processPhase = z.enum(['starting', 'running', 'draining', 'closed']);
-
-export const list = method({
-  family,
-  params: optional(z.object({})),
-  result: z.object({
-    processes: z.array(
-      z.object({
-        processId,
-        argv: z.array(z.string()),
-        tty: z.boolean(),
-        phase: processPhase,
-        exitCode: z.nullable(z.number()),
-        startedAtMs: unsigned,
-        nextSeq: unsigned,
-      }),
-    ),
-  }),
-});
-
-export const output = z.object({ processId, seq: unsigned, stream: outputStream, chunk: bytes });
-export const exited = z.object({
-  processId,
-  seq: unsigned,
-  exitCode: z.number(),
-  sandboxDenied: z.optional(z.boolean()),
-  denials,
-});
-export const closed = z.object({ processId, seq: unsigned });
-export const started = z.object({ processId, startedAtMs: unsigned });
-export const failed = z.object({ processId, message: z.string() });
+  'process/closed': z.object({ processId, seq: unsigned }),
+  'process/started': z.object({ processId, startedAtMs: unsigned }),
+  'process/failed': z.object({ processId, message: z.string() }),
+};

@@ -3,9 +3,14 @@ import { decodeBase64, encodeBase64, quoted } from '../base/index.ts';
 import { type ErrorKind, ExecError } from './errors.ts';
 import { PathUri } from './path-uri.ts';
 
-/** One request: what it takes, what it gives, and the family that its state errors name. */
+/** One request: what it takes and what it gives. */
 export interface Method<P extends z.ZodMiniType = z.ZodMiniType, R extends z.ZodMiniType = z.ZodMiniType> {
+  /** What errors call it and its like when it comes too early. */
   readonly family: string;
+  /** The capability of servers that know it; every server knows a method without one. */
+  readonly capability?: string;
+  /** Whether it does no harm when it is carried out twice, as it may be when a connection was lost before its answer. */
+  readonly repeatable?: boolean;
   readonly params: P;
   readonly result: R;
 }

@@ -3,7 +3,7 @@ import { accessSync, constants, readFileSync } from 'node:fs';
 import { homedir, hostname, userInfo } from 'node:os';
 import { basename, resolve } from 'node:path';
 import { version } from '../../base/index.ts';
-import { type EnvironmentInfo, PathUri } from '../../protocol/index.ts';
+import { type EnvironmentInfo, methodCapabilities, PathUri } from '../../protocol/index.ts';
 
 /** What this server can do beyond the methods every exec-server has. */
 const capabilities: Readonly<Record<string, boolean>> = {
@@ -22,11 +22,7 @@ const capabilities: Readonly<Record<string, boolean>> = {
   windowsMxc: false,
   linuxRootWritePreservesDevices: false,
   linuxApprovedRootWritePreservesRestrictions: false,
-  processCloseStdin: true,
-  processResize: true,
-  processWait: true,
-  processSnapshot: true,
-  processList: true,
+  ...Object.fromEntries(methodCapabilities.map((name) => [name, true])),
   processStartId: true,
   cwdIdentity: true,
   sandboxDenials: true,

@@ -1,17 +1,11 @@
-import type { Params, PathUri, Sandbox } from '../../protocol/index.ts';
+import type { FileMethod, Params, PathUri, Sandbox } from '../../protocol/index.ts';
 import { type FileRequest, fileFlags } from './file-request.ts';
 
-/** Methods that are one request to the engine. */
-export type PlainFileMethod =
-  | 'fs/readFile'
-  | 'fs/writeFile'
-  | 'fs/createDirectory'
-  | 'fs/getMetadata'
-  | 'fs/canonicalize'
-  | 'fs/readDirectory'
-  | 'fs/walk'
-  | 'fs/remove'
-  | 'fs/copy';
+/** Methods that are one request to the engine; the others are about a handle or a watch. */
+export type PlainFileMethod = Exclude<
+  FileMethod,
+  'fs/open' | 'fs/readBlock' | 'fs/writeBlock' | 'fs/close' | 'fs/watchMissing'
+>;
 
 interface WireRequest extends FileRequest {
   readonly paths: readonly PathUri[];
