@@ -52,7 +52,4 @@ struct tcp_end {
 /* The socket at `peer` that is connected to `local`: 0, or -1 with errno, ENOENT if there is none. */
 int peer_of_tcp(size_t address_length, struct tcp_end peer, struct tcp_end local, struct peer_socket *found);
 
-/* The socket connected to a Unix socket: 0, or -1 with errno. */
-int peer_of_unix(int fd, struct peer_socket *found);
-
 #endif

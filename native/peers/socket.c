@@ -1,4 +1,4 @@
-/* Asks the kernel (NETLINK_SOCK_DIAG) for the user and the inode of the socket at the other end of a connection. */
+/* Asks the kernel (NETLINK_SOCK_DIAG) for the user and the inode of the socket at the other end of a TCP connection. */
 #define _GNU_SOURCE
 #include "peers.h"
 
@@ -8,29 +8,24 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
-#include <linux/unix_diag.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct question {
     struct nlmsghdr head;
-    union {
-        struct inet_diag_req_v2 inet;
-        struct unix_diag_req local;
-    };
+    struct inet_diag_req_v2 inet;
 };
 
 /* One question, one answer; the length of its payload, or -1. */
-static ssize_t ask(struct question *question, size_t size, void *answer, size_t room)
+static ssize_t ask(struct question *question, void *answer, size_t room)
 {
     _Alignas(8) char bytes[4096];
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (fd < 0)
         return -1;
     struct timeval patience = {.tv_sec = 1};
-    question->head.nlmsg_len = (uint32_t)(NLMSG_HDRLEN + size);
+    question->head.nlmsg_len = (uint32_t)(NLMSG_HDRLEN + sizeof question->inet);
     question->head.nlmsg_type = SOCK_DIAG_BY_FAMILY;
     question->head.nlmsg_flags = NLM_F_REQUEST;
     ssize_t length = -1;
@@ -73,7 +68,7 @@ int peer_of_tcp(size_t address_length, struct tcp_end peer, struct tcp_end local
                                 }};
     memcpy(question.inet.id.idiag_src, peer.address, address_length);
     memcpy(question.inet.id.idiag_dst, local.address, address_length);
-    ssize_t length = ask(&question, sizeof question.inet, &answer, sizeof answer);
+    ssize_t length = ask(&question, &answer, sizeof answer);
     if (length < 0)
         return -1;
     /* Without such a connection the kernel answers with a listener on that port, if there is one. */
@@ -83,36 +78,5 @@ int peer_of_tcp(size_t address_length, struct tcp_end peer, struct tcp_end local
         return -1;
     }
     *found = (struct peer_socket){.uid = answer.idiag_uid, .inode = answer.idiag_inode};
-    return 0;
-}
-
-/* The inode of the socket that is connected to the one of an inode, 0 if none is any more. */
-static uint64_t connected_to(ino_t inode)
-{
-    _Alignas(8) char answer[512];
-    struct question question = {.local = {.sdiag_family = AF_UNIX,
-                                         .udiag_states = ~0U,
-                                         .udiag_ino = (uint32_t)inode,
-                                         .udiag_show = UDIAG_SHOW_PEER,
-                                         .udiag_cookie = {~0U, ~0U}}};
-    ssize_t length = ask(&question, sizeof question.local, answer, sizeof answer);
-    if (length < (ssize_t)sizeof(struct unix_diag_msg))
-        return 0;
-    size_t left = (size_t)length - NLMSG_ALIGN(sizeof(struct unix_diag_msg));
-    struct rtattr *attribute = (struct rtattr *)(answer + NLMSG_ALIGN(sizeof(struct unix_diag_msg)));
-    for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left))
-        if (attribute->rta_type == UNIX_DIAG_PEER && RTA_PAYLOAD(attribute) >= sizeof(uint32_t))
-            return *(uint32_t *)RTA_DATA(attribute);
-    return 0;
-}
-
-int peer_of_unix(int fd, struct peer_socket *found)
-{
-    struct ucred credentials;
-    socklen_t size = sizeof credentials;
-    struct stat facts;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0 || fstat(fd, &facts) < 0)
-        return -1;
-    *found = (struct peer_socket){.uid = credentials.uid, .inode = connected_to(facts.st_ino)};
     return 0;
 }

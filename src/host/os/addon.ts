@@ -89,8 +89,6 @@ export interface Addon {
    * process has closed it, or a negative errno.
    */
   tcpPeer(peer: Uint8Array, peerPort: number, local: Uint8Array, localPort: number): [number, number] | number;
-  /** The same for the socket connected to a Unix socket. */
-  unixPeer(fd: number): [number, number] | number;
   /**
    * Searches the holders of sockets, on a thread of its own. Marks are mark, mask, mark, mask, …, of any server of this product
    * first, of this process then. Resolves with the bits of native/peers/peers.h for each inode.

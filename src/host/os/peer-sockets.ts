@@ -10,17 +10,12 @@ export interface TcpEnd {
   readonly port: number;
 }
 
-/** What the kernel knows of the sockets at the other ends of connections; nothing of the three can be had without the addon. */
+/** What the kernel knows of the sockets at the other ends of connections; nothing of both can be had without the addon. */
 export const peerSockets = {
   isAvailable: (): boolean => nativeStatus().ready,
 
   ofTcp(peer: TcpEnd, local: TcpEnd): PeerSocket | undefined {
     const found = addon().tcpPeer(peer.address, peer.port, local.address, local.port);
-    return Array.isArray(found) ? found : undefined;
-  },
-
-  ofUnix(descriptor: number): PeerSocket | undefined {
-    const found = addon().unixPeer(descriptor);
     return Array.isArray(found) ? found : undefined;
   },
 

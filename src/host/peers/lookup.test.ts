@@ -1,9 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { addressBytes, findPeer } from './lookup.ts';
 
@@ -51,18 +48,16 @@ describe('the peer of a connection', () => {
   it.each([
     [[], 'outside'],
     [['unshare', '--user', '--map-root-user', '--pid', '--fork'], 'elsewhere'],
-  ])('on a Unix socket, within %j, is %s', async (within, holder) => {
-    const folder = mkdtempSync(join(tmpdir(), 'peer-'));
-    const path = join(folder, 'socket');
-    const server = createServer().listen(path);
-    const script = `require('net').connect(process.argv[1]).on('close', () => process.exit())`;
-    const [file = '', ...args] = [...within, process.execPath, '-e', script, path];
-    const connecting = () => ({ end: spawn(file, args, { stdio: 'ignore' }).ref });
-    try {
-      expect(await peerOn(server, connecting)).toEqual({ at: 'this host', uid: own, holder });
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+  ])('within %j is %s', async (within, holder) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    const script = `require('net').connect(process.argv[1], '127.0.0.1').on('close', () => process.exit())`;
+    const connecting = () => {
+      const { port } = server.address() as { port: number };
+      const [file = '', ...args] = [...within, process.execPath, '-e', script, `${port}`];
+      return { end: spawn(file, args, { stdio: 'ignore' }).ref };
+    };
+
+    expect(await peerOn(server, connecting)).toEqual({ at: 'this host', uid: own, holder });
   });
 });
 

@@ -40,21 +40,14 @@ export function refusePeer(socket: Socket, proof: PeerProof): Promise<string | u
 
 const judged = new WeakMap<Socket, Partial<Record<PeerProof, Promise<string | undefined>>>>();
 
-const socketOf = (socket: Socket): Found => (socket.remoteAddress === undefined ? unixPeer(socket) : tcpPeer(socket));
-
 /** `nowhere`: this machine has no such socket. */
 type Found = PeerSocket | 'nowhere' | 'unknown';
 
-function tcpPeer({ remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 }: Socket): Found {
+function socketOf({ remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 }: Socket): Found {
   const remote = addressBytes(remoteAddress);
   const local = addressBytes(localAddress);
   if (!remote || !local || remote.length !== local.length) return 'unknown';
   return peerSockets.ofTcp({ address: remote, port: remotePort }, { address: local, port: localPort }) ?? 'nowhere';
-}
-
-function unixPeer(socket: Socket): Found {
-  const { _handle: handle } = socket as Socket & { _handle?: { fd?: number } | null };
-  return peerSockets.ofUnix(handle?.fd ?? -1) ?? 'unknown';
 }
 
 const MAPPED = /^::ffff:(?=[\d.]+$)/i;
