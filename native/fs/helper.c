@@ -1,16 +1,14 @@
 /*
- * usage: fs-helper [FD]
+ * usage: fs-helper FD
  *
- * Answers filesystem requests (fs-engine.h) from standard input on standard output, and those from the socket FD
- * through it, one after the other, until one of the inputs ends. Runs inside a sandbox, so that the kernel decides what
- * a request may touch; it is told by FS_PROTECT of names that it must refuse itself, and by
- * FS_MOUNTED what its view must be, without which it ends. Of the descriptors it is started with it keeps these alone.
+ * Answers file requests (engine.h) that come through the socket FD, one after the other, until it ends. Runs inside a
+ * sandbox, so that the kernel decides what a request may touch; FS_PROTECT names entries that it must refuse itself, and
+ * FS_MOUNTED says what its view must be, or it ends. It keeps no other descriptor above standard error.
  *
- * Exit codes: 0 input ended, 1 input or output failed (one line on stderr).
+ * Exit codes: 0 the socket ended, 1 it failed (one line on stderr), 2 usage.
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,11 +107,11 @@ static void raise_descriptor_limit(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* 0 when the input has ended, 1 to go on, -1 on failure, which has been told. */
-static int serve_one(int input, int output)
+/* 0 at the end of the socket, 1 to go on, -1 on failure, which has been printed. */
+static int serve_one(int socket)
 {
     uint8_t head[FS_REQUEST_HEAD];
-    int outcome = read_all(input, head, sizeof head);
+    int outcome = read_all(socket, head, sizeof head);
     if (outcome <= 0)
         return outcome < 0 ? -complain("read") : 0;
     size_t length = sizeof head + fs_body_length(head);
@@ -121,41 +119,31 @@ static int serve_one(int input, int output)
     if (message == NULL)
         return -complain("memory");
     memcpy(message, head, sizeof head);
-    if (length > sizeof head && read_all(input, message + sizeof head, length - sizeof head) <= 0)
+    if (length > sizeof head && read_all(socket, message + sizeof head, length - sizeof head) <= 0)
         return -complain("read");
-    int failed = answer(output, message, length);
+    int failed = answer(socket, message, length);
     free(message);
     return failed ? -1 : 1;
-}
-
-/* Serves both inputs; a channel of -1 is none, which poll takes well. */
-static int serve(int channel)
-{
-    struct pollfd inputs[] = {{.fd = channel, .events = POLLIN}, {.fd = 0, .events = POLLIN}};
-    for (;;) {
-        int ready = poll(inputs, 2, -1);
-        if (ready < 0 && errno == EINTR)
-            continue;
-        if (ready < 0)
-            return complain("poll");
-        for (int i = 0; i < 2; i++) {
-            int outcome = inputs[i].revents == 0 ? 1 : serve_one(inputs[i].fd, i == 0 ? channel : 1);
-            if (outcome <= 0)
-                return outcome < 0;
-        }
-    }
 }
 
 int main(int argc, char **argv)
 {
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* no command may trace it or reach its file through /proc */
-    int channel = argc > 1 ? atoi(argv[1]) : -1;
-    if (channel >= 0 && channel != 3 && dup2(channel, 3) < 0)
-        return complain("channel");
-    if (close_between(channel >= 0 ? 4 : 3, ~0U, 0) < 0)
+    int socket = argc == 2 ? atoi(argv[1]) : -1;
+    if (socket < 3) {
+        dprintf(2, "usage: fs-helper FD\n");
+        return 2;
+    }
+    if (socket != 3 && dup2(socket, 3) < 0)
+        return complain("socket");
+    if (close_between(4, ~0U, 0) < 0)
         return complain("inherited descriptors");
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file that must not grow is an error of the request */
     raise_descriptor_limit();
-    return serve(channel >= 0 ? 3 : -1);
+    int outcome;
+    do
+        outcome = serve_one(3);
+    while (outcome > 0);
+    return outcome < 0;
 }

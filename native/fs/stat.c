@@ -66,9 +66,9 @@ void fs_canonicalize(const struct fs_request *request, struct fs_answer *answer)
     free(path);
 }
 
-/* What tells a thing from another that took its place, laid out for comparison and for src/host/sandbox/view/survey.ts. */
-struct sight {
-    uint32_t seen; /* 0: missing, or out of our sight */
+/* Tells an entry from another that took its place; src/host/engine/inspection.ts has the same layout. */
+struct path_status {
+    uint32_t seen; /* 0: missing, or not reachable */
     uint32_t mode, uid, gid;
     uint64_t device, inode;
     int64_t born_seconds;
@@ -76,19 +76,19 @@ struct sight {
     uint32_t writable; /* or could be made so by us; followed only */
 };
 
-static void put_sight(struct fs_answer *answer, const char *path, bool follow)
+static void put_path_status(struct fs_answer *answer, const char *path, bool follow)
 {
     struct statx status;
-    struct sight sight = {0};
+    struct path_status found = {0};
     int how = follow ? 0 : AT_SYMLINK_NOFOLLOW;
     if (syscall(SYS_statx, AT_FDCWD, path, how, STATX_BASIC_STATS | STATX_BTIME, &status) == 0) {
-        sight = (struct sight){.seen = 1, .mode = status.stx_mode, .uid = status.stx_uid, .gid = status.stx_gid,
+        found = (struct path_status){.seen = 1, .mode = status.stx_mode, .uid = status.stx_uid, .gid = status.stx_gid,
                                .device = makedev(status.stx_dev_major, status.stx_dev_minor), .inode = status.stx_ino,
                                .born_seconds = status.stx_btime.tv_sec, .born_nanoseconds = status.stx_btime.tv_nsec};
         /* An owner may always give itself the right. */
-        sight.writable = follow && (access(path, W_OK) == 0 || (errno == EACCES && status.stx_uid == geteuid()));
+        found.writable = follow && (access(path, W_OK) == 0 || (errno == EACCES && status.stx_uid == geteuid()));
     }
-    fs_put(answer, &sight, sizeof sight);
+    fs_put(answer, &found, sizeof found);
 }
 
 static void put_real_path(struct fs_answer *answer, const char *path)
@@ -142,7 +142,7 @@ void fs_inspect(const struct fs_request *request, struct fs_answer *answer)
         uint32_t length = 0;
         fs_put(answer, &length, sizeof length);
         if (*at == 'l' || *at == 's')
-            put_sight(answer, at + 1, *at == 's');
+            put_path_status(answer, at + 1, *at == 's');
         else if (*at == 'r')
             put_real_path(answer, at + 1);
         else if (*at == 'e')

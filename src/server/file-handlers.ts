@@ -1,4 +1,5 @@
-import { type FileService, isLarge, type ResultText, releaseResult } from '../host/files/index.ts';
+import { isLarge, type ResultText, releaseResult } from '../host/engine/index.ts';
+import type { FileService } from '../host/files/index.ts';
 import { type FileMethod, fileMethods, type Params } from '../protocol/index.ts';
 import { EncodedResult } from '../rpc/index.ts';
 import type { Handlers } from './handlers.ts';

@@ -34,7 +34,7 @@ export class Rehearsal {
     await nextTurn();
     const writing = params.decode('fs/writeFile', { ...example('write'), dataBase64: '' }) as Params<'fs/writeFile'>;
     await nextTurn();
-    resolveFilePolicy(writing.sandbox!, { mode: 'write', paths: [], env: {}, program: '/usr' });
+    resolveFilePolicy(writing.sandbox!, { mode: 'write', paths: [], env: {} });
     await nextTurn();
     this.#launchers.keepOneWaiting(nativeFile('fs-helper'));
     await nextTurn();

@@ -1,6 +1,6 @@
 import { type Deferred, deferred } from '../../base/index.ts';
 import { ExecError } from '../../protocol/index.ts';
-import type { ResultText } from './file-answer.ts';
+import type { ResultText } from '../engine/index.ts';
 
 type Task = () => ResultText | Promise<ResultText>;
 

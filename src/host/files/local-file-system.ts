@@ -6,8 +6,8 @@ import {
   type Params,
   type Result,
 } from '../../protocol/index.ts';
-import { parseResult } from './file-answer.ts';
-import { FileService } from './file-service.ts';
+import { parseResult } from '../engine/index.ts';
+import { FileService } from './service.ts';
 
 export interface LocalFileSystemOptions {
   /** The environment of the server, of which sandboxed helpers see a few variables. */

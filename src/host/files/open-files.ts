@@ -1,8 +1,7 @@
 import { ExecError } from '../../protocol/index.ts';
+import type { Engine, FileRequest } from '../engine/index.ts';
+import { parseResult, type ResultText, resultText } from '../engine/index.ts';
 import type { AnswerPlaces } from './answer-places.ts';
-import { parseResult, type ResultText, resultText } from './file-answer.ts';
-import type { FileEngine } from './file-engine.ts';
-import type { FileRequest } from './file-request.ts';
 
 /** The files a client has open, by the ids it chose. */
 export class OpenFiles implements AsyncDisposable {
@@ -15,7 +14,7 @@ export class OpenFiles implements AsyncDisposable {
   }
 
   /** The id is checked first, and taken before the file is open, so that two openings cannot both win. */
-  async open(handleId: string, engine: () => FileEngine, request: FileRequest): Promise<ResultText> {
+  async open(handleId: string, engine: () => Engine, request: FileRequest): Promise<ResultText> {
     checkHandleId(handleId);
     // One that waited for its turn may get it after the connection is gone.
     if (this.#disposed) throw new ExecError('invalidRequest', 'the connection is closed');
@@ -81,12 +80,12 @@ export class OpenFiles implements AsyncDisposable {
 /** A descriptor in an engine, closed once nothing uses it any more. */
 class OpenFile implements AsyncDisposable {
   readonly opened: Promise<void>;
-  readonly #engine: FileEngine;
+  readonly #engine: Engine;
   readonly #pending = new Set<Promise<unknown>>();
   #descriptor = -1;
   #lastWrite: Promise<unknown> = Promise.resolve();
 
-  constructor(engine: FileEngine, request: FileRequest) {
+  constructor(engine: Engine, request: FileRequest) {
     this.#engine = engine;
     this.opened = Promise.resolve(engine.execute(request)).then((result) => {
       this.#descriptor = (parseResult(result) as { fd: number }).fd;

@@ -1,5 +1,5 @@
 import type { FileMethod, Params, PathUri, Sandbox } from '../../protocol/index.ts';
-import { type FileRequest, fileFlags } from './file-request.ts';
+import { type FileRequest, fileFlags } from '../engine/index.ts';
 
 /** Methods that are one request to the engine; the others are about a handle or a watch. */
 export type PlainFileMethod = Exclude<

@@ -4,7 +4,7 @@ export { CommandLaunchers } from './launch/command-launchers.ts';
 export { type Confined, confine } from './launch/confine.ts';
 export { HelperLaunchers, type LaunchedHelper } from './launch/helper-launchers.ts';
 export { reportJournalFaults } from './launch/launcher.ts';
-export { requireCwd, resolveFilePolicy } from './policy/file-access.ts';
+export { type KeyedView, requireCwd, resolveFilePolicy } from './policy/file-access.ts';
 export { expandGlobsLater } from './policy/glob-scan.ts';
 export { isNarrower } from './policy/narrower.ts';
 export { hasFullRead, type Policy, resolvePolicy, workspaceRootsOf } from './policy/resolution.ts';

@@ -128,7 +128,7 @@ class HelperLauncher implements AsyncDisposable {
     this.#launcher = new WaitingLauncher({
       launcher: usable(presumedBubblewrap()),
       program: [path, String(PROGRAM_SOCKET)],
-      io: { type: 'pipe', stdin: 'open' },
+      io: { type: 'pipe', stdin: 'closed' },
       mark,
       inherit: inherited(emptyFiles),
     });
@@ -180,7 +180,7 @@ function placeIn(view: MountPlan, program: string): StagePlace | Refusal {
 
 /** A process that says why there is no helper, and ends. */
 function refusing(program: string, { message }: Refusal, mark: bigint): LaunchedHelper {
-  const { command } = refused({ argv: [program], cwd: '/', env: {}, io: { type: 'pipe', stdin: 'open' } }, message);
+  const { command } = refused({ argv: [program], cwd: '/', env: {}, io: { type: 'pipe', stdin: 'closed' } }, message);
   const [channel, other] = streamPair();
   closeSync(other);
   return { child: spawn({ ...command, mark }), channel, refused: [], mounts: Buffer.alloc(0) };

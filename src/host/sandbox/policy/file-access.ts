@@ -1,17 +1,23 @@
 import { ExecError, type PathUri, type Sandbox } from '../../../protocol/index.ts';
 import { secretPaths } from '../../own/index.ts';
-import { type HelperLaunchers, type HelperView, type LaunchedHelper, planHelper } from '../launch/helper-launchers.ts';
+import { type HelperView, planHelper } from '../launch/helper-launchers.ts';
 import { Refusal } from '../refusal.ts';
 import { Survey, type SurveyRecord } from '../view/survey.ts';
 import { hasFullRead, needsCwd, type Policy, resolvePolicy, workspaceRootsOf } from './resolution.ts';
 
-/** How a filesystem call under a sandbox is carried out. */
+/** How a file call under a sandbox is executed. */
 export type FilePolicy =
   | { readonly kind: 'direct' }
-  /** Directly, except for what resolves into procfs: there the server would show itself. */
-  | { readonly kind: 'guardedRead' }
-  /** By a helper inside the sandbox; calls with equal keys may share one. To be launched at once, or asked for again. */
-  | { readonly kind: 'helper'; readonly key: string; launch(launchers: HelperLaunchers): LaunchedHelper };
+  /** Directly, except for paths that resolve into procfs, where the server would show itself. */
+  | { readonly kind: 'directButNotProcfs' }
+  /** By a helper that sees this view; calls with equal keys may share one. */
+  | ({ readonly kind: 'view' } & KeyedView);
+
+export interface KeyedView {
+  readonly key: string;
+  /** For a helper that is started at once: it is out of date when the disk changes. */
+  readonly view: HelperView;
+}
 
 export interface FilePolicyOptions {
   readonly mode: 'read' | 'write';
@@ -19,8 +25,6 @@ export interface FilePolicyOptions {
   readonly paths: readonly PathUri[];
   /** The environment the server was started with. */
   readonly env: Readonly<Record<string, string>>;
-  /** The program that is to be a helper. */
-  readonly program: string;
 }
 
 interface Resolution {
@@ -43,7 +47,7 @@ export function resolveFilePolicy(sandbox: Sandbox, options: FilePolicyOptions):
   const survey = new Survey();
   const resolved = policyOf(sandbox, env, survey);
   const policy = filePolicyOf(resolved, options, survey);
-  if (policy.kind === 'helper') checkPlaces(sandbox, options.paths);
+  if (policy.kind === 'view') checkPlaces(sandbox, options.paths);
   const repeatable = resolved.deniedGlobs.length === 0; // a search is no question
   resolutions[mode].set(sandbox, { env, secrets, policy, survey: repeatable ? survey.record() : undefined });
   return policy;
@@ -69,16 +73,12 @@ function policyOf(sandbox: Sandbox, env: FilePolicyOptions['env'], survey: Surve
   });
 }
 
-function filePolicyOf(policy: Policy, { mode, program }: FilePolicyOptions, survey: Survey): FilePolicy {
+function filePolicyOf(policy: Policy, { mode }: FilePolicyOptions, survey: Survey): FilePolicy {
   if (policy.unrestricted) return { kind: 'direct' };
-  if (mode === 'read' && hasFullRead(policy)) return { kind: 'guardedRead' };
+  if (mode === 'read' && hasFullRead(policy)) return { kind: 'directButNotProcfs' };
   const confined: Policy = { ...policy, network: 'restricted', minimal: policy.minimal || !hasFullRead(policy) };
   const view = planHelper(confined, survey);
-  return {
-    kind: 'helper',
-    key: JSON.stringify([confined, identify(view, survey)]),
-    launch: (launchers) => launchers.launch(program, view),
-  };
+  return { kind: 'view', key: JSON.stringify([confined, identify(view, survey)]), view };
 }
 
 /** A helper that was started before a directory was replaced, or before something to be protected appeared, has another. */

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { posix } from 'node:path';
-import { ANSWER_ROOM_AFTER, ANSWER_ROOM_BEFORE, fileAnswer, pathBytes, pathText } from '../../os/index.ts';
+import { firstAnswer, Inspection, type PathStatus, pathStatusOf } from '../../engine/index.ts';
+import { pathText } from '../../os/index.ts';
 
 /** The thing at a path, not followed. */
 export interface Found {
@@ -24,11 +25,8 @@ export class Survey {
 
   /** Undefined when it is missing or out of our sight: see `sealAbove`. */
   look(path: string): Found | undefined {
-    const sight = this.#ask('l', path);
-    if (sight.readUInt32LE(SEEN) === 0) return undefined;
-    const kind = kinds[sight.readUInt32LE(MODE) & constants.S_IFMT] ?? 'other';
-    const pin = `${sight.readBigUInt64LE(DEVICE)}:${sight.readBigUInt64LE(INODE)}`;
-    return { kind, identity: sight.toString('latin1', DEVICE, BIRTH_END), pin };
+    const status = this.#status('l', path);
+    return status && { kind: status.type, identity: status.identity, pin: `${status.device}:${status.inode}` };
   }
 
   /**
@@ -39,16 +37,15 @@ export class Survey {
     if (process.geteuid?.() === 0 || this.look(path) !== undefined) return undefined;
     let above = posix.dirname(path);
     while (above !== '/' && this.look(above) === undefined) above = posix.dirname(above);
-    const sight = this.#ask('s', above);
-    if (!this.isDirectory(above)) return undefined; // nothing can be below a file
-    const isOurs = sight.readUInt32LE(SEEN) !== 0 && sight.readUInt32LE(UID) === process.geteuid?.();
-    return isOurs && (sight.readUInt32LE(MODE) & constants.S_IXUSR) === 0 ? above : undefined;
+    const status = this.#status('s', above);
+    if (status?.type !== 'directory') return undefined; // nothing can be below a file
+    const isOurs = status.uid === process.geteuid?.();
+    return isOurs && (status.mode & constants.S_IXUSR) === 0 ? above : undefined;
   }
 
   /** Whether the path leads to a directory. */
   isDirectory(path: string): boolean {
-    const sight = this.#ask('s', path);
-    return (sight.readUInt32LE(MODE) & constants.S_IFMT) === constants.S_IFDIR;
+    return this.#status('s', path)?.type === 'directory';
   }
 
   /** The path without symlinks; undefined when nothing is there. */
@@ -66,11 +63,9 @@ export class Survey {
    * has capabilities the command lacks, so that asking the kernel would give the wrong answer.
    */
   couldCreateIn(directory: string): boolean {
-    const sight = this.#ask('s', directory);
-    if (sight.readUInt32LE(SEEN) === 0) throw new Error(`${directory} has gone away`);
-    if (process.geteuid?.() !== 0) return sight.readUInt32LE(WRITABLE) !== 0;
-    const [mode, uid, gid] = [MODE, UID, GID].map((at) => sight.readUInt32LE(at)) as [number, number, number];
-    return allowedByMode(mode, uid, gid);
+    const status = this.#status('s', directory);
+    if (!status) throw new Error(`${directory} has gone away`);
+    return process.geteuid?.() === 0 ? allowedByMode(status) : status.writable;
   }
 
   /**
@@ -99,69 +94,48 @@ export class Survey {
 
   /** What was asked and answered so far. */
   record(): SurveyRecord {
-    return new SurveyRecord(requestFor([...this.#answers.keys()]), Buffer.concat([...this.#answers.values()]));
+    return new SurveyRecord(new Inspection([...this.#answers.keys()]), Buffer.concat([...this.#answers.values()]));
+  }
+
+  #status(letter: 'l' | 's', path: string): PathStatus | undefined {
+    const answer = this.#ask(letter, path);
+    return answer.length === 0 ? undefined : pathStatusOf(answer);
   }
 
   #ask(letter: Letter, path: string): Buffer {
-    if (path.includes('\0')) return letter === 'l' || letter === 's' ? UNSEEN : EMPTY; // no file has such a name
+    if (path.includes('\0')) return EMPTY; // no file has such a name
     const question = letter + path;
     let answer = this.#answers.get(question);
     if (answer === undefined) {
-      answer = contentOf(fileAnswer(requestFor([question])));
+      answer = new Inspection([question]).answers();
       this.#answers.set(question, answer);
     }
-    return answer.subarray(LENGTH_BYTES);
+    return firstAnswer(answer);
   }
 }
 
 /** Questions with the answers that were given to them. */
 export class SurveyRecord {
-  readonly #request: Buffer;
+  readonly #inspection: Inspection;
   readonly #answers: Buffer;
 
-  constructor(request: Buffer, answers: Buffer) {
-    this.#request = request;
+  constructor(inspection: Inspection, answers: Buffer) {
+    this.#inspection = inspection;
     this.#answers = answers;
   }
 
   /** Whether the disk would give the same answers now. */
   holds(): boolean {
-    return this.#answers.length === 0 || contentOf(fileAnswer(this.#request)).equals(this.#answers);
+    return this.#answers.length === 0 || this.#inspection.answers().equals(this.#answers);
   }
 }
 
-function requestFor(questions: readonly string[]): Buffer {
-  const body = pathBytes(questions.map((question) => `${question}\0`).join(''));
-  const head = Buffer.alloc(HEAD_BYTES);
-  head.writeUInt32LE(body.length, 0);
-  head.writeUInt16LE(INSPECT, 8);
-  return Buffer.concat([head, body]);
-}
-
-function contentOf(answer: Buffer): Buffer {
-  if (answer.readUInt32LE(8) !== 0) throw new Error('the disk cannot be inspected');
-  return answer.subarray(ANSWER_ROOM_BEFORE, answer.length - ANSWER_ROOM_AFTER);
-}
-
-function allowedByMode(mode: number, uid: number, gid: number): boolean {
+function allowedByMode({ mode, uid, gid }: PathStatus): boolean {
   if (uid === process.geteuid?.()) return true; // an owner may always give itself the right
   const inGroup = gid === process.getegid?.() || process.getgroups?.().includes(gid);
   return (mode & (inGroup ? constants.S_IWGRP : constants.S_IWOTH)) !== 0;
 }
 
-const kinds: Readonly<Record<number, Found['kind']>> = {
-  [constants.S_IFDIR]: 'directory',
-  [constants.S_IFREG]: 'file',
-  [constants.S_IFLNK]: 'link',
-};
-
-/** The operation of the engine (native/fs/engine.h) and the layout of its requests and answers. */
-const INSPECT = 13;
-const HEAD_BYTES = 48;
-const LENGTH_BYTES = 4;
-const [SEEN, MODE, UID, GID, DEVICE, INODE, BIRTH_END, WRITABLE] = [0, 4, 8, 12, 16, 24, 44, 44];
-
-const UNSEEN = Buffer.alloc(48);
 const EMPTY = Buffer.alloc(0);
 
 /** Git takes what follows one space, others what follows any number. */

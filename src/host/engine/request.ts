@@ -2,7 +2,7 @@ import type { FileMethod, NativePath, PathUri } from '../../protocol/index.ts';
 import { fileOperations, pathBytes } from '../os/index.ts';
 
 /** What the engine can do (native/fs/engine.h): carry out a method, or what only this program asks of it. */
-export type FileOperation = Named<FileMethod> | 'exchange' | 'protect' | 'hide' | 'mounted';
+export type FileOperation = Named<FileMethod> | 'inspect' | 'exchange' | 'protect' | 'hide' | 'mounted';
 
 type Named<M extends FileMethod> = M extends `fs/${infer Name}` ? Name : never;
 
@@ -55,6 +55,12 @@ export function encodeFileRequest(request: FileRequest, id = 0): Buffer {
 
 /** Paths as the engine takes a list of them. */
 export const pathList = (paths: readonly string[]): Buffer => pathBytes(paths.map((path) => `${path}\0`).join(''));
+
+/** The request and its payload in one message. */
+export function encodeWhole(request: FileRequest, id = 0): Buffer {
+  const message = encodeFileRequest(request, id);
+  return request.payload?.length ? Buffer.concat([message, request.payload]) : message;
+}
 
 export function setFlags(message: Buffer, flags: number): void {
   message[10] = flags & 0xff;

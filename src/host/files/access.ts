@@ -1,9 +1,8 @@
 import type { PathUri, Sandbox } from '../../protocol/index.ts';
-import { nativeFile } from '../os/index.ts';
+import { directEngine, type Engine, guardedEngine } from '../engine/index.ts';
 import { HelperLaunchers, resolveFilePolicy, tryBubblewrap } from '../sandbox/index.ts';
-import { directEngine, type FileEngine, guardedEngine } from './file-engine.ts';
-import { FileHelper } from './file-helper.ts';
-import { FileHelpers } from './file-helpers.ts';
+import { SandboxedEngine } from './sandboxed-engine.ts';
+import { SandboxedEngines } from './sandboxed-engines.ts';
 
 export interface FileAccessOptions {
   /** The environment the server was started with. */
@@ -12,45 +11,44 @@ export interface FileAccessOptions {
   readonly launchers?: HelperLaunchers;
 }
 
-/** Decides where a request is carried out: what its sandbox allows is for the kernel to enforce. */
+/** Chooses the engine for a request: in this process, or inside the sandbox, where the kernel enforces the policy. */
 export class FileAccess implements AsyncDisposable {
   readonly #env: Readonly<Record<string, string>>;
-  readonly #launchers: HelperLaunchers;
-  readonly #helpers = new FileHelpers();
+  readonly #sandboxed: SandboxedEngines;
 
   constructor({ env, launchers = new HelperLaunchers() }: FileAccessOptions) {
     this.#env = env;
-    this.#launchers = launchers;
+    this.#sandboxed = new SandboxedEngines(launchers);
   }
 
-  engine(sandbox: Sandbox | null | undefined, mode: 'read' | 'write', paths: readonly PathUri[]): FileEngine {
+  engine(sandbox: Sandbox | null | undefined, mode: 'read' | 'write', paths: readonly PathUri[]): Engine {
     if (!sandbox) return directEngine;
     const engine = this.#engine(sandbox, mode, paths);
-    if (!(engine instanceof FileHelper) || engine.started) return engine;
+    if (!(engine instanceof SandboxedEngine) || engine.started) return engine;
     return tryingOut(engine, () => this.#engine(sandbox, mode, paths));
   }
 
-  #engine(sandbox: Sandbox, mode: 'read' | 'write', paths: readonly PathUri[]): FileEngine {
-    const policy = resolveFilePolicy(sandbox, { mode, paths, env: this.#env, program: nativeFile('fs-helper') });
+  #engine(sandbox: Sandbox, mode: 'read' | 'write', paths: readonly PathUri[]): Engine {
+    const policy = resolveFilePolicy(sandbox, { mode, paths, env: this.#env });
     if (policy.kind === 'direct') return directEngine;
-    if (policy.kind === 'guardedRead') return guardedEngine;
-    return this.#helpers.get(policy.key, () => policy.launch(this.#launchers));
+    if (policy.kind === 'directButNotProcfs') return guardedEngine;
+    return this.#sandboxed.get(policy);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#helpers[Symbol.asyncDispose]();
+    await this.#sandboxed[Symbol.asyncDispose]();
   }
 }
 
 /** The first helper finds out whether sandboxes can be made the usual way; if not, another way is looked for. */
-function tryingOut(helper: FileHelper, another: () => FileEngine): FileEngine {
-  let engine: FileEngine = helper;
+function tryingOut(first: SandboxedEngine, another: () => Engine): Engine {
+  let engine: Engine = first;
   return {
     execute: async (request) => {
       try {
         return await engine.execute(request);
       } catch (error) {
-        if (engine !== helper || !helper.unbuilt) throw error;
+        if (engine !== first || !first.unbuilt) throw error;
         await tryBubblewrap();
         engine = another();
         return await engine.execute(request);

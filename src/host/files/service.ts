@@ -1,9 +1,8 @@
 import type { FileMethod, Params, PathUri } from '../../protocol/index.ts';
+import { fileFlags, type ResultText, resultText } from '../engine/index.ts';
 import { requireCwd } from '../sandbox/index.ts';
+import { FileAccess, type FileAccessOptions } from './access.ts';
 import { AnswerPlaces } from './answer-places.ts';
-import { FileAccess, type FileAccessOptions } from './file-access.ts';
-import { type ResultText, resultText } from './file-answer.ts';
-import { fileFlags } from './file-request.ts';
 import { MissingWatch } from './missing-watch.ts';
 import { OpenFiles } from './open-files.ts';
 import { PathOrder } from './path-order.ts';

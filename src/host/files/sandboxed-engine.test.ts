@@ -5,10 +5,9 @@ import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PathUri } from '../../protocol/index.ts';
+import { type FileRequest, parseResult, type ResultText } from '../engine/index.ts';
 import { ANSWER_ROOM_BEFORE, nativeFile, spawn, streamPair } from '../os/index.ts';
-import { parseResult, type ResultText } from './file-answer.ts';
-import { FileHelper } from './file-helper.ts';
-import type { FileRequest } from './file-request.ts';
+import { SandboxedEngine } from './sandboxed-engine.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -20,19 +19,21 @@ const uri = (name: string): PathUri => PathUri.fromNative(join(folder, name));
 const reading = (name: string): FileRequest => ({ operation: 'readFile', paths: [uri(name)] });
 
 /** A helper of which nothing but the sandbox is missing; the pid lets a test do something to it. */
-function start(argv: string[] = [nativeFile('fs-helper'), '3']): { helper: FileHelper; pid: number } {
+function start(argv: string[] = [nativeFile('fs-helper'), '3']): { helper: SandboxedEngine; pid: number } {
   const [own, other] = streamPair();
-  const io = { type: 'pipe', stdin: 'open' } as const;
+  const io = { type: 'pipe', stdin: 'closed' } as const;
   const child = spawn({ argv, cwd: '/', env: {}, io, mark: 0n, inherit: [other] });
   closeSync(other);
-  return { helper: new FileHelper({ child, channel: own, refused: [], mounts: Buffer.alloc(0) }), pid: child.pid };
+  return { helper: new SandboxedEngine({ child, channel: own, refused: [], mounts: Buffer.alloc(0) }), pid: child.pid };
 }
 
-/** A helper that answers when the test says so: it prints what comes out of a FIFO. */
-async function startScripted(): Promise<{ helper: FileHelper; answer(id: number): Promise<void> } & AsyncDisposable> {
+/** A helper that answers when the test says so, with what comes out of a FIFO. */
+async function startScripted(): Promise<
+  { helper: SandboxedEngine; answer(id: number): Promise<void> } & AsyncDisposable
+> {
   const fifo = join(folder, 'answers');
   execFileSync('mkfifo', [fifo]);
-  const { helper } = start(['/bin/cat', fifo]);
+  const { helper } = start(['/bin/sh', '-c', 'exec cat "$0" >&3', fifo]);
   const answers = await open(fifo, 'w');
   const answer = async (id: number): Promise<void> => {
     const head = Buffer.alloc(ANSWER_ROOM_BEFORE);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PathUri } from '../../protocol/index.ts';
 import { fileAnswer, fileOperations } from '../os/index.ts';
-import { encodeFileRequest, type FileOperation } from './file-request.ts';
+import { encodeFileRequest, type FileOperation } from './request.ts';
 
 /** Takes a request apart the way the engine does. */
 function decoded(message: Buffer) {

@@ -1,0 +1,17 @@
+import type { ResultText } from './answer.ts';
+import type { FileOperation, FileRequest } from './request.ts';
+
+/** Executes file requests: in this process, or in a sandbox. */
+export interface Engine {
+  /** The result, at once where nothing has to be waited for; throws or rejects with the error for the client. */
+  execute(request: FileRequest): ResultText | Promise<ResultText>;
+}
+
+/** Operations that the kernel's caches often answer in less time than a switch to another thread takes. */
+export const usuallyInstant: ReadonlySet<FileOperation> = new Set([
+  'readFile',
+  'writeFile',
+  'getMetadata',
+  'canonicalize',
+  'readBlock',
+]);

@@ -1,0 +1,14 @@
+export {
+  isLarge,
+  osError,
+  parseResult,
+  type ResultText,
+  releaseResult,
+  resultOf,
+  resultText,
+} from './answer.ts';
+export { ANSWER_LIMIT_MS, EngineChannel } from './channel.ts';
+export { type Engine, usuallyInstant } from './engine.ts';
+export { firstAnswer, Inspection, type PathStatus, pathStatusOf } from './inspection.ts';
+export { directEngine, guardedEngine } from './local-engine.ts';
+export { encodeWhole, type FileRequest, fileFlags, pathList } from './request.ts';
