@@ -110,6 +110,17 @@ int fs_check_directory(int directory)
     return 0;
 }
 
+int fs_check_move(int directory)
+{
+    struct stat status;
+    if (fs_protects() && fstat(directory, &status) < 0)
+        return -errno;
+    for (size_t i = 0; i < count; i++)
+        if (is_inside(entries[i].directory, &status))
+            return -EROFS;
+    return 0;
+}
+
 /* Takes a path apart; the directory is "." where the path names none, and the name "." where it ends in a slash. */
 static int split(const char *path, char directory[PATH_MAX], char *name, size_t size)
 {

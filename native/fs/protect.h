@@ -19,6 +19,8 @@ bool fs_protects(void);
 int fs_check_entry(int directory, const char *name);
 /* 0, or -EROFS when the directory is a protected entry or lies below one. */
 int fs_check_directory(int directory);
+/* 0, or -EROFS when a protected entry lies in the directory or below it: such a directory stays where it is. */
+int fs_check_move(int directory);
 
 /*
  * The directory that holds the last component of a path, and its name, both checked; a descriptor or a negative errno. What
