@@ -49,7 +49,8 @@
     /* The payload is paths that guarded requests may not reach, in place of those before. */ \
     OPERATION(FS_HIDE, "hide", fs_hide, 0) \
     /* The helper's alone, without an answer: the payload is paths and pins in turn (mounted.h). */ \
-    OPERATION(FS_MOUNTED, "mounted", fs_elsewhere, 0)
+    OPERATION(FS_MOUNTED, "mounted", fs_elsewhere, 0) \
+    OPERATION(FS_RENAME, "rename", fs_rename, 2)
 
 enum fs_operation {
 #define NUMBER(number, name, function, paths) number,
@@ -63,7 +64,7 @@ enum fs_flag {
     FS_FORCE = 4,            /* what is not there counts as removed */
     FS_GUARDED = 8,          /* nothing in procfs, nothing hidden */
     FS_AT_ONCE = 16,         /* answer FS_LATER rather than wait for a device */
-    FS_REPLACE = 32,         /* open: create or truncate */
+    FS_REPLACE = 32,         /* open: create or truncate; rename: what is at the target goes */
     FS_FOLLOW_DIRECTORIES = 64,
     FS_PRUNE_HIDDEN = 128,
     FS_IDENTITY = 256,       /* get metadata: tell device and inode */

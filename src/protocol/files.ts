@@ -119,6 +119,18 @@ export const fileMethods = {
     }),
     result: done,
   }),
+  'fs/rename': method({
+    family,
+    capability: 'fsRename',
+    params: z.object({
+      sourcePath: pathUri,
+      destinationPath: pathUri,
+      /** Whether what is at the destination goes, all at once; without it nothing may be there. */
+      overwrite: optional(z.boolean()),
+      sandbox: optional(sandbox),
+    }),
+    result: done,
+  }),
   'fs/watchMissing': method({
     family,
     params: z.object({ watchId: unsigned, missing: z.array(pathUri), present: optional(pathUri) }),
@@ -209,5 +221,15 @@ export class FileCalls {
   ): Promise<void> {
     const { signal, sandbox, recursive = false } = options;
     await this.requests.request('fs/copy', { sourcePath, destinationPath, recursive, sandbox }, signal);
+  }
+
+  /** At once or not at all: never across filesystems, and over what is there only with `overwrite`. */
+  async rename(
+    sourcePath: PathUri,
+    destinationPath: PathUri,
+    options: FileOptions & { readonly overwrite?: boolean } = {},
+  ): Promise<void> {
+    const { signal, ...rest } = options;
+    await this.requests.request('fs/rename', { sourcePath, destinationPath, ...rest }, signal);
   }
 }

@@ -99,6 +99,7 @@ describe('the methods', () => {
       'fs/readDirectory',
       'fs/readFile',
       'fs/remove',
+      'fs/rename',
       'fs/walk',
       'fs/watchMissing',
       'fs/writeBlock',

@@ -2,6 +2,7 @@ import type * as z from 'zod/mini';
 import {
   clientMethods,
   environmentInfo,
+  type Method,
   methods,
   notifications,
   permissionProfile,
@@ -25,8 +26,8 @@ export function protocolDoc(): string {
     '## Shared types',
     ...[...shared].map(([schema, name]) => `### ${name}\n\n${fenced(expanded(schema as z.ZodMiniType, ''))}`),
     '## Requests',
-    ...Object.entries(methods).map(
-      ([name, { params, result }]) => `### ${name}\n\n${block('params', params)}\n\n${block('result', result)}`,
+    ...Object.entries<Method>(methods).map(([name, { params, result, capability }]) =>
+      [`### ${name}`, ...ours(capability), block('params', params), block('result', result)].join('\n\n'),
     ),
     '## Requests of the server',
     ...Object.entries(clientMethods).map(
@@ -37,6 +38,10 @@ export function protocolDoc(): string {
   ];
   return `${sections.join('\n\n')}\n`;
 }
+
+/** Said of what the reference does not know. */
+const ours = (capability: string | undefined): string[] =>
+  capability === undefined ? [] : [`Ours: servers that know it announce the capability \`${capability}\`.`];
 
 const fenced = (text: string): string => `\`\`\`ts\n${text}\n\`\`\``;
 

@@ -75,6 +75,13 @@ export const wireRequests: Translations = {
     flags: flag('recursive', recursive),
     sandbox,
   }),
+  'fs/rename': ({ sourcePath, destinationPath, overwrite, sandbox }) => ({
+    operation: 'rename',
+    mode: 'write',
+    paths: [sourcePath, destinationPath],
+    flags: flag('replace', overwrite ?? false),
+    sandbox,
+  }),
 };
 
 export function isPlainFileMethod(method: string): method is PlainFileMethod {

@@ -7,6 +7,7 @@ import { type ExecutorFileSystem, PathUri, type Sandbox } from '../../../src/pro
 import { Shelf } from './fixture.ts';
 
 let shelf: Shelf;
+let count = 0;
 beforeAll(async () => {
   shelf = await Shelf.open();
 });
@@ -34,7 +35,6 @@ describe.each([
 ])('the filesystem of $place', ({ open }) => {
   let opened: Opened;
   let root: PathUri;
-  let count = 0;
   beforeAll(async () => {
     opened = await open();
   });
@@ -64,7 +64,8 @@ describe.each([
       [at('c/b/f').href, 'file'],
     ]);
     await files.remove(at('a'));
-    expect(readdirSync(root.toNative() as string)).toEqual(['c']);
+    await files.rename(at('c'), at('d'));
+    expect(readdirSync(root.toNative() as string)).toEqual(['d']);
     await expect(files.readFile(at('a/b/f'))).rejects.toMatchObject({ kind: 'notFound' });
     await expect(files.remove(at('a'), { force: false })).rejects.toMatchObject({ kind: 'notFound' });
   });

@@ -39,6 +39,7 @@ describe('sandboxes in the words of older clients', () => {
           'fs/copy',
           { sourcePath: inside('outside/secret'), destinationPath: inside('outside/copy'), recursive: false },
         ],
+        ['fs/rename', { sourcePath: inside('outside/secret'), destinationPath: inside('workspace/away') }],
         ['fs/open', { handleId: 'h', path: inside('outside/opened'), mode: 'replace' }],
       ] as const) {
         expect(await refusal(yard.client.call(method, { ...params, ...held }))).toEqual(readOnlyDisk);

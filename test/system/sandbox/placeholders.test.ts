@@ -46,7 +46,7 @@ describe.each(accounts)('the workspace on the disk, while a server of $name is a
     workspaceRoots: [uri(yard.workspace)],
   });
   const call = (method: string, params: Readonly<Record<string, unknown>>) => {
-    for (const member of ['path', 'destinationPath']) {
+    for (const member of ['path', 'sourcePath', 'destinationPath']) {
       const place = params[member];
       if (place !== undefined && !String(place).startsWith(uri(yard.at(''))))
         throw new Error(`${place} is not in the yard`);
@@ -102,6 +102,10 @@ describe.each(accounts)('the workspace on the disk, while a server of $name is a
       ['fs/copy', { ...single, destinationPath: at(name) }],
       ['fs/copy', { ...single, destinationPath: at('sub/chain') }],
       ['fs/copy', { ...single, sourcePath: at('link'), destinationPath: at(name) }],
+      ['fs/rename', { sourcePath: at('a.txt'), destinationPath: at(name) }],
+      ['fs/rename', { sourcePath: at('sub/tree'), destinationPath: at(name), overwrite: true }],
+      ['fs/rename', { sourcePath: at('a.txt'), destinationPath: at(`${name}/config`) }],
+      ['fs/rename', { sourcePath: at(name), destinationPath: at('sub/away') }],
     ];
     for (const [method, params] of attempts) {
       expect([method, params, await refusal(call(method, params))]).toEqual([method, params, readOnlyDisk]);
