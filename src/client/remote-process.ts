@@ -20,6 +20,7 @@ import { ProcessStdin } from './process-stdin.ts';
 import { readSnapshot } from './snapshot.ts';
 
 export type ProcessSnapshot = Result<'process/snapshot'>;
+export type ProcessStat = Result<'process/stat'>;
 
 export interface WaitOptions {
   /** `exited`: the process itself has ended; `closed`: its output has ended too, which is the default. */
@@ -220,6 +221,11 @@ export class RemoteProcess implements AsyncDisposable {
     if (this.#calls.supports('processSnapshot')) return this.#calls.request('process/snapshot', { processId }, signal);
     const retained = await this.#calls.request('process/read', { processId, waitMs: 0 }, signal);
     return readSnapshot(retained, { lastSeq: this.#lastSeq, bytes: this.#printedBytes });
+  }
+
+  /** What it and its descendants use at this moment. */
+  stat(signal?: AbortSignal): Promise<ProcessStat> {
+    return this.#calls.request('process/stat', { processId: this.processId }, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

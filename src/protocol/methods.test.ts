@@ -113,6 +113,7 @@ describe('the methods', () => {
       'process/signal',
       'process/snapshot',
       'process/start',
+      'process/stat',
       'process/terminate',
       'process/wait',
       'process/write',

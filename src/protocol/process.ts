@@ -217,6 +217,23 @@ export const processMethods = {
       running: z.boolean(),
     }),
   }),
+  'process/stat': method({
+    family,
+    capability: 'processStat',
+    repeatable: true,
+    params: z.object({ processId }),
+    result: z.object({
+      /** The number of the command on the machine that executes, also of one in a sandbox. */
+      pid: unsigned,
+      /** Where it works now; null when it has ended, or the directory is gone. */
+      cwd: z.nullable(pathUri),
+      /** Processor time of the command and everything it has started, as far as that lives or was waited for. */
+      cpuMs: unsigned,
+      rssBytes: unsigned,
+      /** How many processes that it has started live. */
+      descendants: unsigned,
+    }),
+  }),
   'process/list': method({
     family,
     capability: 'processList',

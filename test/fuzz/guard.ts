@@ -25,6 +25,7 @@ const passive = new Set([
   'process/wait',
   'process/snapshot',
   'process/list',
+  'process/stat',
   'fs/readBlock',
   'fs/writeBlock',
   'fs/close',

@@ -30,6 +30,7 @@ export function validRequest(
     'process/resize': { processId, rows: 1 + random(100), cols: 1 + random(100) },
     'process/wait': { processId, timeoutMs: random(20), until: 'exited' },
     'process/snapshot': { processId },
+    'process/stat': { processId },
     'process/list': {},
     'fs/readFile': { path },
     'fs/writeFile': { path, dataBase64: Buffer.alloc(random(9000), 'b').toString('base64') },

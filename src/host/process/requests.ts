@@ -1,5 +1,6 @@
 import type { MethodName, Params, Result } from '../../protocol/index.ts';
 import type { ManagedProcess } from './managed-process.ts';
+import { usageOf } from './usage.ts';
 
 type ProcessRequests = {
   readonly [M in Extract<MethodName, `process/${string}`>]?: (
@@ -17,4 +18,5 @@ export const processRequests: ProcessRequests = {
   },
   'process/wait': (process, params, signal) => process.wait(params, signal),
   'process/snapshot': (process) => process.snapshot(),
+  'process/stat': ({ pid, mark }) => usageOf(pid, mark),
 };
