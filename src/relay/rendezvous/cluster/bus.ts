@@ -4,6 +4,9 @@ export interface Address {
   readonly place: string;
 }
 
+export const isSameAddress = (one: Address, other: Address): boolean =>
+  one.node === other.node && one.place === other.place;
+
 /** Takes what the bus brings to this node. */
 export interface BusReceiver {
   received(place: string, payload: Uint8Array, from: Address): void;

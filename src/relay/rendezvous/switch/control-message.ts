@@ -1,29 +1,30 @@
 import { decodeUtf8, encodeUtf8 } from '../../../base/index.ts';
 
-/** What the two nodes of a link say to each other besides the frames they pass on. */
+/** Messages between the two nodes of a link, besides the relay frames that travel on it. */
 export type ControlMessage =
-  /** A harness is here. `streams` have been talked on before, between endpoints that repeat what was lost. */
+  /** A harness wants to be attached. It had `streams` before, and both ends of those resume what is lost. */
   | { readonly type: 'open'; readonly key: string; readonly streams: readonly string[] }
   | { readonly type: 'opened' }
-  /** Whoever was at the address is not there, or no more. */
+  /** There is no socket at the address, or it has closed. */
   | { readonly type: 'gone' }
+  /** Is there a socket at the address? */
   | { readonly type: 'ask' }
   | { readonly type: 'here' }
-  /** Bytes of a stream have been written to its socket. */
+  /** Bytes of a stream were written to the socket of its receiver. */
   | { readonly type: 'credit'; readonly stream: string; readonly bytes: number }
-  /** So many frames were sent before this message. */
+  /** The sender's count of the frames before this message. */
   | { readonly type: 'pulse'; readonly sent: number }
-  /** Frames did not arrive. */
+  /** Fewer frames arrived than were counted. */
   | { readonly type: 'lost' }
-  /** Endpoints of the stream repeat what was lost. */
+  /** Both ends of the stream resume what is lost. */
   | { readonly type: 'reliable'; readonly stream: string };
 
-/** Control messages are JSON; no relay frame begins like that, because none has a field 15. */
+/** Control messages are JSON. No relay frame begins with this byte, because frames have no field 15. */
 const BRACE = 0x7b;
 
 export const isControl = (payload: Uint8Array): boolean => payload[0] === BRACE;
 
 export const encodeControl = (message: ControlMessage): Uint8Array => encodeUtf8(JSON.stringify(message));
 
-/** Only nodes of ours write on the bus, so the shape is trusted. */
+/** Only nodes with the cluster's secret write on the bus, so the shape is trusted. */
 export const decodeControl = (payload: Uint8Array): ControlMessage => JSON.parse(decodeUtf8(payload)) as ControlMessage;

@@ -1,44 +1,51 @@
+import type { AttachedHarness } from './attached-harnesses.ts';
 import { CreditQueue, CreditReturn } from './credit-queue.ts';
-import type { NodeLink } from './node-link.ts';
 import { StreamRecord } from './stream-record.ts';
+import { nextStreamState, type StreamEvent, type StreamState } from './stream-state.ts';
 import type { SwitchContext } from './switch-context.ts';
 
-/** A harness connection, as the node of an environment knows it. */
-export interface AttachedHarness {
-  readonly connectionId: string;
-  /** Fingerprint of the harness's key. */
-  readonly key: string;
-  readonly link: NodeLink;
-}
-
-/** A stream, as the node of its environment knows it. */
+/** A stream at the node of its environment: its state, and the frames that wait for its harness. */
 export class EnvironmentStream {
   readonly id: string;
+  /** Fingerprint of the harness's key. */
   readonly key: string;
   readonly record: StreamRecord;
   readonly #context: SwitchContext;
   readonly #queue: CreditQueue;
   readonly #returns: CreditReturn;
-  /** The connection it belongs to; none while a reliable harness is looking for a new one. */
-  harness: AttachedHarness | undefined;
-  detachedAt = 0;
-  /** A handshake that waits for its turn. */
-  held: Uint8Array | undefined;
-  /** Whether the environment has answered the handshake, or never got one. */
-  settled = true;
-  /** The environment has ended it, and the harness will learn it after what was said before. */
-  ending = false;
+  #state: StreamState<AttachedHarness>;
+  /** When the harness last took a frame, or one began to wait for it. */
   #progressAt: number;
 
   constructor(context: SwitchContext, id: string, harness: AttachedHarness, reliable: boolean) {
     this.id = id;
     this.key = harness.key;
-    this.harness = harness;
     this.record = new StreamRecord(reliable);
     this.#context = context;
+    this.#state = { phase: 'attached', harness };
     this.#progressAt = context.now();
     this.#queue = new CreditQueue(context.limits.windowBytes, (frame) => this.harness?.link.sendFrame(frame));
     this.#returns = new CreditReturn(context.limits.creditBytes);
+  }
+
+  get state(): StreamState<AttachedHarness> {
+    return this.#state;
+  }
+
+  get harness(): AttachedHarness | undefined {
+    return 'harness' in this.#state ? this.#state.harness : undefined;
+  }
+
+  get isOver(): boolean {
+    return this.#state.phase === 'over';
+  }
+
+  /** Frames that wait are for the harness that is attached: losing it drops them. */
+  apply(event: StreamEvent<AttachedHarness>): void {
+    const before = this.harness;
+    const next = nextStreamState(this.#state, event);
+    if (!('harness' in next) || next.harness !== before) this.#booked(() => this.#queue.clear());
+    this.#state = next;
   }
 
   /** Bytes that wait for the harness. */
@@ -46,35 +53,31 @@ export class EnvironmentStream {
     return this.#queue.bytes;
   }
 
-  /** Passes a frame on to the harness, now or when it has taken enough of the others. */
-  toHarness(frame: Uint8Array): void {
+  /** Sends a frame to the harness, now or when it has taken enough of those before. */
+  sendToHarness(frame: Uint8Array): void {
     if (this.waiting === 0) this.#progressAt = this.#context.now();
     this.#booked(() => this.#queue.push(frame));
   }
 
+  /** The harness has taken so many bytes. */
   credit(bytes: number): void {
     this.#progressAt = this.#context.now();
     this.#booked(() => this.#queue.credit(bytes));
   }
 
-  /** What travelled is lost and will not be credited. */
+  /** The frames on their way are lost, and no credit for them will come. */
   forgive(): void {
     this.#booked(() => this.#queue.forgive());
-  }
-
-  /** Drops what waits. */
-  clear(): void {
-    this.#booked(() => this.#queue.clear());
   }
 
   isStalled(now: number): boolean {
     return this.waiting > 0 && now - this.#progressAt >= this.#context.limits.stallMs;
   }
 
-  /** Bytes from the harness have been written to the environment's socket. */
+  /** Bytes of the harness were written to the environment's socket. */
   written(length: number): void {
     const bytes = this.#returns.written(length);
-    if (bytes > 0) this.harness?.link.tell({ type: 'credit', stream: this.id, bytes });
+    if (bytes > 0) this.harness?.link.sendControl({ type: 'credit', stream: this.id, bytes });
   }
 
   #booked(change: () => void): void {

@@ -1,26 +1,36 @@
-/** A websocket as the switchboard sees it. */
+/** A WebSocket that carries relay frames. */
 export interface FrameSocket {
-  /** `written` is called when the frame has left, or never will. */
+  /** `written` is called when the frame was written to the socket or dropped with it. */
   send(frame: Uint8Array, written?: () => void): void;
-  /** Stops reading; what was read already still comes. */
+  /** Stops reading. Frames that were read before still arrive. */
   pause(): void;
   resume(): void;
-  /** Gives the peer a few seconds to show that it is there. */
+  /** Pings the peer and ends the socket if no answer comes. */
   probe(): void;
   close(code: number, reason: string): void;
 }
 
-/** Takes what comes from a websocket. */
+/** Receives the frames of a WebSocket. */
 export interface FrameReceiver {
   receive(frame: Uint8Array): void;
   ended(): void;
 }
 
+/** A receiver that exists before its WebSocket is open. */
+export interface SocketOwner extends FrameReceiver {
+  attach(socket: FrameSocket): void;
+}
+
+export interface Closing {
+  readonly code: number;
+  readonly reason: string;
+}
+
 /** Why the service closes a socket. */
-export const closeCodes = {
-  goingAway: 1001,
-  notBinary: 1003,
-  invalidFrame: 1008,
-  replaced: 4409,
-  removed: 4410,
-} as const;
+export const closings = {
+  goingAway: { code: 1001, reason: 'going away' },
+  notBinary: { code: 1003, reason: 'frames are binary' },
+  invalidFrame: { code: 1008, reason: 'invalid frame' },
+  replaced: { code: 4409, reason: 'replaced' },
+  removed: { code: 4410, reason: 'removed' },
+} as const satisfies Readonly<Record<string, Closing>>;

@@ -1,75 +1,82 @@
 export interface HandshakeLimits {
-  /** Waiting for an answer or for their turn. */
+  /** Handshakes that wait for an answer or for their turn. */
   readonly pending: number;
-  /** Open, or failed, in the last `windowMs`. */
+  /** Handshakes of the last `windowMs` that are unanswered or have failed. */
   readonly uncertain: number;
   readonly windowMs: number;
 }
 
-interface Attempt {
+/** A handshake that the environment has been sent. One that succeeds is forgotten. */
+interface RecentHandshake {
   readonly stream: string;
   readonly at: number;
-  outcome: 'open' | 'failed';
+  readonly state: 'unanswered' | 'failed';
+}
+
+/** A handshake that waits for its turn. */
+export interface HeldHandshake {
+  readonly stream: string;
+  readonly frame: Uint8Array;
 }
 
 export type Verdict = 'pass' | 'hold' | 'refuse';
 
 /**
- * Lets handshakes through to an executor at a pace that cannot bring it to refuse everybody: some at a time, others wait for
- * their turn, and when most of late have failed, none.
+ * An executor refuses every handshake after some have failed. The gate lets through so few at a time that harnesses cannot bring it to
+ * that: the others wait for their turn, and none passes while most recent ones have failed.
  */
 export class HandshakeGate {
   readonly #limits: HandshakeLimits;
-  #attempts: Attempt[] = [];
-  readonly #held: string[] = [];
+  #recent: readonly RecentHandshake[] = [];
+  #held: readonly HeldHandshake[] = [];
 
   constructor(limits: HandshakeLimits) {
     this.#limits = limits;
   }
 
-  request(stream: string, now: number): Verdict {
+  request(stream: string, frame: Uint8Array, now: number): Verdict {
     this.#expire(now);
-    const failed = this.#attempts.filter(({ outcome }) => outcome === 'failed').length;
-    const open = this.#attempts.length - failed;
-    if (failed >= this.#limits.uncertain || open + this.#held.length >= this.#limits.pending) return 'refuse';
+    const failed = this.#recent.filter(({ state }) => state === 'failed').length;
+    const unanswered = this.#recent.length - failed;
+    if (failed >= this.#limits.uncertain || unanswered + this.#held.length >= this.#limits.pending) return 'refuse';
     if (this.#held.length === 0 && this.#hasRoom) return this.#begin(stream, now);
-    this.#held.push(stream);
+    this.#held = [...this.#held.filter((held) => held.stream !== stream), { stream, frame }];
     return 'hold';
   }
 
   succeeded(stream: string): void {
-    this.#attempts = this.#attempts.filter((attempt) => attempt.stream !== stream || attempt.outcome !== 'open');
+    this.#recent = this.#recent.filter((recent) => recent.stream !== stream || recent.state === 'failed');
   }
 
-  /** Also for a stream that went away meanwhile: its executor is busy with it all the same. */
+  /** Counts an unanswered handshake of a stream that ended as well: the executor is busy with it all the same. */
   failed(stream: string): void {
-    for (const attempt of this.#attempts) if (attempt.stream === stream) attempt.outcome = 'failed';
-    const held = this.#held.indexOf(stream);
-    if (held >= 0) this.#held.splice(held, 1);
+    this.#recent = this.#recent.map((recent) => (recent.stream === stream ? { ...recent, state: 'failed' } : recent));
+    this.#held = this.#held.filter((held) => held.stream !== stream);
   }
 
-  /** Streams whose turn it is now. */
-  release(now: number): string[] {
+  /** The handshakes whose turn it is now, the oldest first. */
+  release(now: number): HeldHandshake[] {
     this.#expire(now);
-    const released: string[] = [];
-    while (this.#held.length > 0 && this.#hasRoom) {
-      const stream = this.#held.shift()!;
-      this.#begin(stream, now);
-      released.push(stream);
+    const released: HeldHandshake[] = [];
+    for (const held of this.#held) {
+      if (!this.#hasRoom) break;
+      this.#begin(held.stream, now);
+      released.push(held);
     }
+    this.#held = this.#held.slice(released.length);
     return released;
   }
 
   get #hasRoom(): boolean {
-    return this.#attempts.length < this.#limits.uncertain;
+    return this.#recent.length < this.#limits.uncertain;
   }
 
   #begin(stream: string, at: number): Verdict {
-    this.#attempts.push({ stream, at, outcome: 'open' });
+    this.#recent = [...this.#recent, { stream, at, state: 'unanswered' }];
     return 'pass';
   }
 
   #expire(now: number): void {
-    this.#attempts = this.#attempts.filter(({ at }) => at > now - this.#limits.windowMs);
+    this.#recent = this.#recent.filter(({ at }) => at > now - this.#limits.windowMs);
   }
 }

@@ -2,45 +2,46 @@ import type { Address, Bus } from '../cluster/bus.ts';
 import { type ControlMessage, encodeControl } from './control-message.ts';
 
 /**
- * One harness connection and one environment socket, seen from the node of either. Counting what was sent and comparing
- * now and then turns a loss on the way into a fact, also when nothing follows the lost frame.
+ * One harness connection and one environment socket, seen from the node of either. Both ends count the frames they sent and compare
+ * now and then, so a loss between them is noticed although no frame follows the lost one.
  */
 export class NodeLink {
-  readonly here: Address;
-  readonly there: Address;
+  readonly local: Address;
+  readonly peer: Address;
   readonly #bus: Bus;
   #sent = 0;
   #received = 0;
   #heardAt: number;
-  #pulsedAt: number;
+  #comparedAt: number;
 
-  constructor(bus: Bus, here: Address, there: Address, now: number) {
+  constructor(bus: Bus, local: Address, peer: Address, now: number) {
     this.#bus = bus;
-    this.here = here;
-    this.there = there;
+    this.local = local;
+    this.peer = peer;
     this.#heardAt = now;
-    this.#pulsedAt = now;
+    this.#comparedAt = now;
   }
 
-  /** Between two nodes, where things can be lost. */
+  /** Both ends are on different nodes, so messages can be lost between them. */
   get isRemote(): boolean {
-    return this.there.node !== this.#bus.node;
+    return this.peer.node !== this.#bus.node;
   }
 
+  /** When the last message of the peer arrived. */
   get heardAt(): number {
     return this.#heardAt;
   }
 
   sendFrame(frame: Uint8Array): void {
     this.#sent++;
-    this.#bus.send(this.there, frame, this.here);
+    this.#bus.send(this.peer, frame, this.local);
   }
 
-  tell(message: ControlMessage): void {
-    this.#bus.send(this.there, encodeControl(message), this.here);
+  sendControl(message: ControlMessage): void {
+    this.#bus.send(this.peer, encodeControl(message), this.local);
   }
 
-  frameReceived(): void {
+  countReceived(): void {
     this.#received++;
   }
 
@@ -48,16 +49,17 @@ export class NodeLink {
     this.#heardAt = now;
   }
 
-  pulse(now: number): void {
-    this.#pulsedAt = now;
-    this.tell({ type: 'pulse', sent: this.#sent });
+  /** Tells the peer how many frames it should have received. */
+  sendCount(now: number): void {
+    this.#comparedAt = now;
+    this.sendControl({ type: 'pulse', sent: this.#sent });
   }
 
-  pulseIsDue(now: number, everyMs: number): boolean {
-    return this.isRemote && now - this.#pulsedAt >= everyMs;
+  countIsDue(now: number, everyMs: number): boolean {
+    return this.isRemote && now - this.#comparedAt >= everyMs;
   }
 
-  /** Compares counts with the other end; true if frames are missing. */
+  /** Whether frames are missing, of so many that the peer has sent. */
   misses(sent: number): boolean {
     const missing = this.#received !== sent;
     this.#received = sent;

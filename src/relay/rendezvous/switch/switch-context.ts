@@ -1,5 +1,3 @@
-import { encodeFrame } from '../../index.ts';
-import { environmentToken } from '../api/identifiers.ts';
 import type { Metrics, Series } from '../api/metrics.ts';
 import type { Address, Bus } from '../cluster/bus.ts';
 import type { Registration } from '../cluster/directory.ts';
@@ -7,21 +5,21 @@ import type { RendezvousLimits } from '../limits.ts';
 import type { QueueBudget } from './queue-budget.ts';
 import type { Direction } from './stream-record.ts';
 
-/** What the sockets of a switchboard share. */
+/** What all sockets of a switchboard share. */
 export interface SwitchContext {
   readonly bus: Bus;
   readonly limits: RendezvousLimits;
   readonly metrics: Metrics;
   readonly traffic: Readonly<Record<Direction, Traffic>>;
   readonly budget: QueueBudget;
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of the monotonic clock. */
   now(): number;
   registration(environmentId: string): Registration | undefined;
-  /** Asks the node whether the address is taken; no answer in time means no. */
-  isThere(address: Address): Promise<boolean>;
+  /** Asks the node of the address whether it has a socket there. No answer in time means no. */
+  isPresent(address: Address): Promise<boolean>;
 }
 
-/** What went one way. */
+/** Counters of the frames that go one way. */
 export interface Traffic {
   readonly frames: Series;
   readonly bytes: Series;
@@ -34,25 +32,3 @@ export function countedTraffic(metrics: Metrics): Record<Direction, Traffic> {
   });
   return { toEnvironment: counted('to_environment'), toHarness: counted('to_harness') };
 }
-
-export type ResetReason =
-  | 'environment_offline'
-  | 'frame_lost'
-  | 'harness_disconnected'
-  | 'slow_consumer'
-  | 'stream_in_use'
-  | 'stream_limit'
-  | 'too_many_handshakes'
-  | 'unknown_stream';
-
-/** A reset made here, counted. */
-export function resetFrame({ metrics }: SwitchContext, streamId: string, reason: ResetReason): Uint8Array {
-  metrics.add('rendezvous_resets_total', { reason });
-  return encodeFrame({ streamId, body: { type: 'reset', reason } });
-}
-
-export const harnessPlace = (connectionId: string): string => `h.${connectionId}`;
-
-/** Where an environment's node keeps its end of the link with a connection. */
-export const environmentPlace = (environmentId: string, epoch: number, connectionId: string): string =>
-  `e.${environmentToken(environmentId)}.${epoch}.${connectionId}`;

@@ -1,162 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { silentLogger } from '../../../base/index.ts';
-import { decodeFrame, encodeFrame, type RelayBody } from '../../index.ts';
-import { Metrics } from '../api/metrics.ts';
-import type { Address, Bus, BusReceiver } from '../cluster/bus.ts';
-import type { Registration } from '../cluster/directory.ts';
-import { LocalDirectory } from '../cluster/local-directory.ts';
-import { type RendezvousLimits, rendezvousLimits } from '../limits.ts';
-import type { EnvironmentSocket } from './environment-socket.ts';
-import type { FrameReceiver, FrameSocket } from './frame-socket.ts';
-import type { HarnessSocket } from './harness-socket.ts';
-import { Switchboard } from './switchboard.ts';
-
-type Change = (current: Registration | undefined) => Registration | undefined;
-
-/** Nodes joined by a bus that does what the test wants with messages. */
-class World {
-  now = 0;
-  /** Decides about each message between nodes. */
-  loses: (payload: Uint8Array) => boolean = () => false;
-  readonly #receivers = new Map<string, BusReceiver>();
-  readonly #directory = new LocalDirectory({ most: 10, keepMs: 1000, now: () => this.now });
-  /** Interferes with changes of the directory. */
-  beforeUpdate: (change: Change, current: Registration | undefined) => void = () => {};
-  readonly #boards: Switchboard[] = [];
-  readonly #limits: RendezvousLimits;
-
-  constructor(limits: Partial<RendezvousLimits> = {}) {
-    const update = this.#directory.update.bind(this.#directory);
-    this.#directory.update = async (id, change) => {
-      this.beforeUpdate(change, this.#directory.get(id));
-      return update(id, change);
-    };
-    this.#limits = { ...rendezvousLimits, ...limits };
-  }
-
-  async node(name: string): Promise<Switchboard> {
-    const board = await Switchboard.open({
-      bus: this.#bus(name),
-      directory: this.#directory,
-      limits: this.#limits,
-      metrics: new Metrics(),
-      log: silentLogger,
-      now: () => 0,
-      steadyNow: () => this.now,
-    });
-    this.#boards.push(board);
-    return board;
-  }
-
-  /** Takes a node away without a word. */
-  kill(name: string): void {
-    this.#receivers.delete(name);
-  }
-
-  async environment(board: Switchboard): Promise<Peer<EnvironmentSocket>> {
-    await this.#directory.update('env', (current) => ({
-      environmentId: 'env',
-      registrationId: 'r',
-      executorPublicKey: {
-        suite: 'Noise_hybridIK_X25519+MLKEM768_AESGCM_SHA256',
-        x25519_public_key: '',
-        mlkem768_public_key: '',
-      },
-      epoch: current?.epoch ?? 0,
-      node: '',
-      state: 'offline',
-      updated: 0,
-      ownerChanges: [],
-      registeredBy: '',
-    }));
-    return new Peer((await board.takeEnvironment('env', 'r'))!);
-  }
-
-  async harness(board: Switchboard, connectionId = 'c', key = 'k'): Promise<Peer<HarnessSocket>> {
-    const grant = { role: 'harness', environmentId: 'env', registrationId: 'r', connectionId, key } as const;
-    return new Peer((await board.takeHarness(grant))!);
-  }
-
-  pass(milliseconds: number): void {
-    for (const end = this.now + milliseconds; this.now < end; ) {
-      this.now += 1000;
-      for (const board of this.#boards) board.tick();
-    }
-  }
-
-  #bus(node: string): Bus {
-    const receivers = this.#receivers;
-    return {
-      node,
-      open: async (receiver) => void receivers.set(node, receiver),
-      send: (to: Address, payload: Uint8Array, from: Address) => {
-        if (!receivers.has(node)) return; // killed
-        if (to.node !== node && this.loses(payload)) return;
-        const receiver = receivers.get(to.node);
-        if (receiver) receiver.received(to.place, payload, from);
-        else receivers.get(node)?.unreachable(from.place);
-      },
-      async [Symbol.asyncDispose]() {},
-    };
-  }
-}
-
-/** The endpoint of a socket; frames leave at once unless it holds them. */
-class Peer<Socket extends FrameReceiver & { attach(socket: FrameSocket): void }> implements FrameSocket {
-  readonly socket: Socket;
-  readonly received: string[] = [];
-  readonly unwritten: (() => void)[] = [];
-  holding = false;
-  paused = false;
-  closed: number | undefined;
-
-  constructor(socket: Socket) {
-    this.socket = socket;
-    socket.attach(this);
-  }
-
-  send(frame: Uint8Array, written: () => void = () => {}): void {
-    const { body } = decodeFrame(frame);
-    this.received.push(body.type === 'data' ? `${body.seq}` : body.type === 'reset' ? body.reason : body.type);
-    if (this.holding) this.unwritten.push(written);
-    else written();
-  }
-
-  pause(): void {
-    this.paused = true;
-  }
-
-  resume(): void {
-    this.paused = false;
-  }
-
-  probe(): void {}
-
-  close(code: number): void {
-    this.closed = code;
-  }
-
-  say(body: RelayBody, streamId = 's'): void {
-    this.socket.receive(encodeFrame({ streamId, body }));
-  }
-
-  data(seq: number, bytes = 1): void {
-    this.say({ type: 'data', seq, segmentIndex: 0, segmentCount: 1, payload: new Uint8Array(bytes).fill(1) });
-  }
-
-  /** Forgets what came so far. */
-  clear(): this {
-    this.received.length = 0;
-    return this;
-  }
-}
+import { SocketPeer, SwitchWorld } from '../../../../test/support/switch-world.ts';
+import type { RelayBody } from '../../index.ts';
 
 const resume: RelayBody = { type: 'resume', nextSeq: 0 };
 const heartbeat: RelayBody = { type: 'heartbeat' };
 const isFrame = (payload: Uint8Array): boolean => payload[0] !== 0x7b;
 
-async function pair(world: World, options: { reliable?: boolean } = {}) {
+async function pair(world: SwitchWorld, options: { reliable?: boolean } = {}) {
   const [one, two] = [await world.node('one'), await world.node('two')];
   const environment = await world.environment(one);
   const harness = await world.harness(two);
@@ -170,7 +21,7 @@ async function pair(world: World, options: { reliable?: boolean } = {}) {
 
 describe('frames lost between nodes', () => {
   it('are noticed by the frame that follows', async () => {
-    const world = new World();
+    const world = new SwitchWorld();
     const { environment, harness } = await pair(world);
     environment.data(0);
     world.loses = isFrame;
@@ -182,7 +33,7 @@ describe('frames lost between nodes', () => {
   });
 
   it.each(['environment', 'harness'] as const)('of the %s are noticed although nothing follows', async (role) => {
-    const world = new World();
+    const world = new SwitchWorld();
     const { environment, harness } = await pair(world);
     world.loses = isFrame;
     (role === 'environment' ? environment : harness).data(0);
@@ -195,7 +46,7 @@ describe('frames lost between nodes', () => {
   });
 
   it('do not disturb reliable endpoints, nor do they use up their window', async () => {
-    const world = new World({ windowBytes: 1000, creditBytes: 1 });
+    const world = new SwitchWorld({ windowBytes: 1000, creditBytes: 1 });
     const { environment, harness } = await pair(world, { reliable: true });
     world.loses = isFrame;
     for (let seq = 0; seq < 4; seq++) environment.data(seq, 500);
@@ -212,7 +63,7 @@ describe('frames lost between nodes', () => {
     const step = fc.record({ by: fc.constantFrom('environment', 'harness'), lost: fc.boolean(), wait: fc.boolean() });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.boolean(), async (steps, control) => {
-        const world = new World();
+        const world = new SwitchWorld();
         const { environment, harness } = await pair(world);
         const sent = { environment: 0, harness: 0 };
         for (const { by, lost, wait } of steps) {
@@ -241,7 +92,7 @@ describe('frames lost between nodes', () => {
 
 describe('an interruption of the bus', () => {
   it('makes nodes compare what was sent and received sooner', async () => {
-    const world = new World();
+    const world = new SwitchWorld();
     const { one, environment, harness } = await pair(world);
     world.loses = isFrame;
     environment.data(0);
@@ -254,8 +105,8 @@ describe('an interruption of the bus', () => {
 });
 
 describe('taking an environment', () => {
-  it('leaves nothing behind when somebody else was faster, or when the directory fails', async () => {
-    const world = new World();
+  it('leaves nothing behind when another node was faster, or when the directory fails', async () => {
+    const world = new SwitchWorld();
     const board = await world.node('one');
     world.beforeUpdate = (change, current) => void change(current); // in vain: it has to be tried again
     await world.environment(board);
@@ -270,19 +121,32 @@ describe('taking an environment', () => {
   });
 
   it('closes a socket that opens when another has taken its place', async () => {
-    const world = new World();
+    const world = new SwitchWorld();
     const board = await world.node('one');
     await world.environment(board);
     const first = await board.takeEnvironment('env', 'r');
     const second = await world.environment(board);
 
-    expect([new Peer(first!).closed, second.closed]).toEqual([4409, undefined]);
+    expect([new SocketPeer(first!).closed, second.closed]).toEqual([4409, undefined]);
+  });
+});
+
+describe('the socket of a harness', () => {
+  it('is closed when it opens after its registration was replaced', async () => {
+    const world = new SwitchWorld();
+    const board = await world.node('one');
+    await world.environment(board);
+    const grant = { role: 'harness', environmentId: 'env', registrationId: 'r', connectionId: 'c', key: 'k' } as const;
+    const socket = await board.takeHarness(grant);
+    await world.register('r2');
+
+    expect([new SocketPeer(socket!).closed, board.socketCount]).toEqual([4409, 0]);
   });
 });
 
 describe('a node that is gone without a word', () => {
   it('leaves no places taken by connections that had no streams', async () => {
-    const world = new World({ streamsPerEnvironment: 1 });
+    const world = new SwitchWorld({ streamsPerEnvironment: 1 });
     const { environment, one, two } = await pair(world);
     for (let n = 1; n < 4; n++) await world.harness(two, `idle ${n}`, `key ${n}`);
     world.kill('two');
@@ -294,7 +158,7 @@ describe('a node that is gone without a word', () => {
   });
 
   it('is noticed by the next frame', async () => {
-    const world = new World();
+    const world = new SwitchWorld();
     const { harness } = await pair(world);
     world.kill('one');
     harness.data(0);
@@ -303,7 +167,7 @@ describe('a node that is gone without a word', () => {
   });
 
   it('is noticed by idle ends within a pulse', async () => {
-    const world = new World();
+    const world = new SwitchWorld();
     const { environment } = await pair(world);
     world.kill('two');
     world.pass(5000);
@@ -312,7 +176,7 @@ describe('a node that is gone without a word', () => {
   });
 
   it('is noticed when it is only cut off', async () => {
-    const world = new World();
+    const world = new SwitchWorld();
     const { environment, harness } = await pair(world);
     world.loses = () => true;
     world.pass(14_000);
@@ -323,7 +187,7 @@ describe('a node that is gone without a word', () => {
   });
 
   it('is asked for when its harness comes back elsewhere, before the new stream begins', async () => {
-    const world = new World();
+    const world = new SwitchWorld();
     const { environment, one } = await pair(world);
     world.kill('two');
 
@@ -334,7 +198,7 @@ describe('a node that is gone without a word', () => {
   });
 
   it('is not taken for dead when it answers, or when the key is another', async () => {
-    const world = new World();
+    const world = new SwitchWorld();
     const { environment, one } = await pair(world);
     const second = await world.harness(one, 'c2');
     second.say(resume, 's2');
@@ -348,7 +212,7 @@ describe('a node that is gone without a word', () => {
 
 describe('between nodes', () => {
   it('only a window of a stream travels until it is written at the other end', async () => {
-    const world = new World({ windowBytes: 1000, creditBytes: 400 });
+    const world = new SwitchWorld({ windowBytes: 1000, creditBytes: 400 });
     const { environment, harness } = await pair(world);
     harness.holding = true;
     for (let seq = 0; seq < 10; seq++) environment.data(seq, 600);
@@ -363,7 +227,7 @@ describe('between nodes', () => {
   });
 
   it('a harness is not read while its environment takes nothing, and others are', async () => {
-    const world = new World({ windowBytes: 1000, creditBytes: 400 });
+    const world = new SwitchWorld({ windowBytes: 1000, creditBytes: 400 });
     const { environment, harness, two } = await pair(world);
     const other = await world.harness(two, 'c2', 'k2');
     other.say(resume, 's2');
@@ -378,7 +242,7 @@ describe('between nodes', () => {
   });
 
   it('a reliable stream is taken over by a newer connection of the same harness', async () => {
-    const world = new World();
+    const world = new SwitchWorld();
     const { environment, harness, one } = await pair(world, { reliable: true });
     const newer = await world.harness(one, 'c2');
     newer.say({ type: 'resume', nextSeq: 4 });
@@ -387,8 +251,25 @@ describe('between nodes', () => {
     expect([harness.received, newer.received, environment.received]).toEqual([['stream_in_use'], ['9'], ['resume']]);
   });
 
-  it('a link that is forgotten at one end is taken up again', async () => {
-    const world = new World();
+  it('a harness that comes back before it has heard of a reset begins its stream anew', async () => {
+    const world = new SwitchWorld({ windowBytes: 1000, creditBytes: 400 });
+    const { environment, harness, one } = await pair(world, { reliable: true });
+    harness.holding = true;
+    for (let seq = 0; seq < 3; seq++) environment.data(seq, 600);
+    environment.say({ type: 'reset', reason: 'done' });
+    const newer = await world.harness(one, 'c2');
+    newer.say({ type: 'resume', nextSeq: 2 });
+    environment.say({ type: 'reset', reason: 'unknown' });
+
+    expect([harness.received, newer.received, environment.received]).toEqual([
+      ['0', '1', 'stream_in_use'],
+      ['unknown'],
+      ['resume'],
+    ]);
+  });
+
+  it('a link that is forgotten at one end is opened again', async () => {
+    const world = new SwitchWorld();
     const { environment, harness } = await pair(world, { reliable: true });
     environment.socket.harnessLost('c');
     harness.data(0);

@@ -1,15 +1,16 @@
-import { type Deferred, deferred, type Logger } from '../../../base/index.ts';
-import { environmentToken, randomId } from '../api/identifiers.ts';
+import type { Logger } from '../../../base/index.ts';
 import type { Metrics } from '../api/metrics.ts';
 import type { Address, Bus, BusReceiver } from '../cluster/bus.ts';
 import type { Directory, Registration } from '../cluster/directory.ts';
 import type { RendezvousLimits } from '../limits.ts';
-import { type ControlMessage, decodeControl, encodeControl, isControl } from './control-message.ts';
-import { EnvironmentSocket } from './environment-socket.ts';
+import { decodeControl, encodeControl, isControl } from './control-message.ts';
+import { type EnvironmentFacts, EnvironmentSocket } from './environment-socket.ts';
 import { type HarnessGrant, HarnessSocket } from './harness-socket.ts';
+import { environmentPlace, environmentSocketKey, parsePlace } from './places.ts';
+import { PresenceQueries } from './presence-queries.ts';
 import { QueueBudget } from './queue-budget.ts';
 import { SocketTable } from './socket-table.ts';
-import { countedTraffic, environmentPlace, type SwitchContext } from './switch-context.ts';
+import { countedTraffic, type SwitchContext } from './switch-context.ts';
 
 export interface SwitchboardOptions {
   readonly bus: Bus;
@@ -17,31 +18,32 @@ export interface SwitchboardOptions {
   readonly limits: RendezvousLimits;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** The time of the day, which other nodes compare with theirs. */
+  /** Milliseconds of the wall clock, for times that other nodes compare with theirs. */
   now(): number;
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of the monotonic clock. */
   steadyNow(): number;
 }
 
-/** The sockets of a node, and the way from each to the others. Knows sockets as ports and other nodes as addresses. */
+/** All sockets of a node. Takes the messages of other nodes to them, and keeps the directory true about the environments here. */
 export class Switchboard implements BusReceiver, AsyncDisposable {
   readonly #options: SwitchboardOptions;
   readonly #context: SwitchContext;
-  /** By the ids of their connections. */
+  /** By connection id. */
   readonly #harnesses = new SocketTable<HarnessSocket>();
-  /** By token and epoch, as in their places. */
+  /** By `environmentSocketKey`. */
   readonly #environments = new SocketTable<EnvironmentSocket>();
-  readonly #questions = new Map<string, Deferred<boolean>>();
-  /** On their way to the directory. */
-  readonly #changes = new Set<Promise<unknown>>();
+  readonly #queries: PresenceQueries;
+  /** Updates that the directory has not confirmed yet. */
+  readonly #updates = new Set<Promise<unknown>>();
   #refreshedAt: number;
-  /** When other nodes should be back as well. */
-  #settledAt = Number.POSITIVE_INFINITY;
+  /** When counts are compared after the bus was interrupted: other nodes should be connected again by then. */
+  #compareAt = Number.POSITIVE_INFINITY;
 
   private constructor(options: SwitchboardOptions) {
     const { bus, limits, metrics, directory, steadyNow } = options;
     this.#options = options;
     this.#refreshedAt = steadyNow();
+    this.#queries = new PresenceQueries(bus, limits.askMs);
     const budget = new QueueBudget(limits.queueBytesPerNode);
     this.#context = {
       bus,
@@ -51,7 +53,7 @@ export class Switchboard implements BusReceiver, AsyncDisposable {
       budget,
       now: steadyNow,
       registration: (environmentId) => directory.get(environmentId),
-      isThere: (address) => this.#isThere(address),
+      isPresent: (address) => this.#queries.ask(address),
     };
     directory.listen((environmentId, registration) => this.#registrationChanged(environmentId, registration));
     metrics.gauge('rendezvous_sockets', 'Open sockets, by role.', () => [
@@ -77,8 +79,8 @@ export class Switchboard implements BusReceiver, AsyncDisposable {
   }
 
   /**
-   * Makes this node the one that has the environment's socket, which is about to open. Nothing, if the registration is not
-   * the current one any more.
+   * Makes this node the one that has the environment's socket, which is about to open. Undefined if the registration is not the
+   * current one any more.
    */
   async takeEnvironment(environmentId: string, registrationId: string): Promise<EnvironmentSocket | undefined> {
     const { directory, bus, now } = this.#options;
@@ -87,17 +89,17 @@ export class Switchboard implements BusReceiver, AsyncDisposable {
       if (socket) this.#environments.delete(keyOf(socket.facts));
       socket = undefined;
     };
-    const change = (current: Registration | undefined): Registration | undefined => {
+    const claim = (current: Registration | undefined): Registration | undefined => {
       forget();
       if (current?.registrationId !== registrationId) return undefined;
       const facts = { environmentId, registrationId, epoch: current.epoch + 1 };
       const made = new EnvironmentSocket(this.#context, facts, () => this.#environmentEnded(made));
       socket = made;
-      this.#environments.set(keyOf(facts), environmentId, socket); // before anybody can know of it
+      this.#environments.set(keyOf(facts), environmentId, socket); // before another node can learn of it
       return { ...current, epoch: facts.epoch, node: bus.node, state: 'online', updated: now() };
     };
     try {
-      await directory.update(environmentId, change);
+      await directory.update(environmentId, claim);
     } catch (error) {
       forget();
       throw error;
@@ -107,31 +109,31 @@ export class Switchboard implements BusReceiver, AsyncDisposable {
 
   #environmentEnded(socket: EnvironmentSocket): void {
     this.#environments.delete(keyOf(socket.facts));
-    this.#change(socket, { state: 'offline' });
+    this.#update(socket, { state: 'offline' });
   }
 
-  /** After an interruption, finds out at once what was lost. */
-  #compare(): void {
-    this.#settledAt = Number.POSITIVE_INFINITY;
-    for (const socket of this.#sockets()) socket.pulse();
+  /** After an interruption of the bus, finds out what was lost without waiting for the next comparison. */
+  #compareCounts(): void {
+    this.#compareAt = Number.POSITIVE_INFINITY;
+    for (const socket of this.#sockets()) socket.compareCounts();
   }
 
-  /** Says what is new of an environment, as long as this is the node that may. */
-  #change({ facts }: EnvironmentSocket, news: Pick<Partial<Registration>, 'state'>): void {
+  /** Updates the directory's entry of an environment, as long as the entry names this socket. */
+  #update({ facts }: EnvironmentSocket, changes: Pick<Partial<Registration>, 'state'>): void {
     const { directory, log, now, bus } = this.#options;
     const { environmentId, registrationId, epoch } = facts;
     const isOurs = (current: Registration): boolean =>
       current.registrationId === registrationId && current.epoch === epoch && current.node === bus.node;
-    const changed = directory
+    const update = directory
       .update(environmentId, (current) =>
-        current && isOurs(current) ? { ...current, ...news, updated: now() } : undefined,
+        current && isOurs(current) ? { ...current, ...changes, updated: now() } : undefined,
       )
       .catch((error: Error) => log.warn('directory.update_failed', { environmentId, error: error.message }))
-      .finally(() => this.#changes.delete(changed));
-    this.#changes.add(changed);
+      .finally(() => this.#updates.delete(update));
+    this.#updates.add(update);
   }
 
-  /** Lets a harness talk to its environment; nothing, if that is not there. */
+  /** Joins a harness to its environment. Undefined if the environment is not connected. */
   async takeHarness(grant: HarnessGrant): Promise<HarnessSocket | undefined> {
     const registration = this.#options.directory.get(grant.environmentId);
     if (registration?.registrationId !== grant.registrationId || registration.state !== 'online') return undefined;
@@ -142,56 +144,42 @@ export class Switchboard implements BusReceiver, AsyncDisposable {
     return undefined;
   }
 
-  /** Whether the environment's socket is there, by the word of its node. */
-  async isOnline(registration: Registration): Promise<boolean> {
-    const { environmentId, epoch, node, state } = registration;
-    return state === 'online' && this.#isThere({ node, place: environmentPlace(environmentId, epoch, 'any') });
-  }
-
-  async #isThere(address: Address): Promise<boolean> {
-    const id = randomId();
-    const answer = deferred<boolean>();
-    this.#questions.set(id, answer);
-    const patience = setTimeout(() => answer.resolve(false), this.#options.limits.askMs);
-    this.#tell(address, { type: 'ask' }, `q.${id}`);
-    const there = await answer.promise;
-    clearTimeout(patience);
-    this.#questions.delete(id);
-    return there;
-  }
-
-  #tell(to: Address, message: ControlMessage, place: string): void {
-    const { bus } = this.#options;
-    bus.send(to, encodeControl(message), { node: bus.node, place });
+  /** Asks the node that the registration names whether it has the environment's socket. */
+  async isOnline({ environmentId, epoch, node, state }: Registration): Promise<boolean> {
+    return state === 'online' && this.#queries.ask({ node, place: environmentPlace(environmentId, epoch, 'any') });
   }
 
   received(place: string, payload: Uint8Array, from: Address): void {
-    const [kind, first = '', second = '', third = ''] = place.split('.');
+    const to = parsePlace(place);
     const type = isControl(payload) ? decodeControl(payload).type : 'frame';
-    if (kind === 'q') {
-      this.#questions.get(first)?.resolve(type === 'here');
+    if (to.kind === 'query') {
+      this.#queries.answered(to.id, type === 'here');
       return;
     }
-    const harness = kind === 'h' ? this.#harnesses.get(first) : undefined;
-    const environment = kind === 'e' ? this.#environments.get(`${first}.${second}`) : undefined;
-    const there = harness ?? environment;
-    if (type === 'ask') there?.probe();
-    if (type === 'ask' || (!there && type !== 'gone')) {
-      this.#tell(from, { type: there ? 'here' : 'gone' }, place);
-    } else if (harness) harness.received(payload, from);
-    else environment?.received(third, payload, from);
+    const harness = to.kind === 'harness' ? this.#harnesses.get(to.connectionId) : undefined;
+    const environment = to.kind === 'environment' ? this.#environments.get(to.socketKey) : undefined;
+    const socket = harness ?? environment;
+    if (type === 'ask') socket?.probe();
+    if (type === 'ask' || (!socket && type !== 'gone')) this.#sendPresence(from, place, socket !== undefined);
+    else if (harness) harness.received(payload, from);
+    else if (to.kind === 'environment') environment?.received(to.connectionId, payload, from);
+  }
+
+  #sendPresence(to: Address, place: string, isPresent: boolean): void {
+    const { bus } = this.#options;
+    bus.send(to, encodeControl({ type: isPresent ? 'here' : 'gone' }), { node: bus.node, place });
   }
 
   unreachable(place: string): void {
-    const [kind, first = '', second = '', third = ''] = place.split('.');
-    if (kind === 'q') this.#questions.get(first)?.resolve(false);
-    if (kind === 'h') this.#harnesses.get(first)?.peerLost();
-    if (kind === 'e') this.#environments.get(`${first}.${second}`)?.harnessLost(third);
+    const from = parsePlace(place);
+    if (from.kind === 'query') this.#queries.answered(from.id, false);
+    if (from.kind === 'harness') this.#harnesses.get(from.connectionId)?.peerLost();
+    if (from.kind === 'environment') this.#environments.get(from.socketKey)?.harnessLost(from.connectionId);
   }
 
   interrupted(): void {
     this.#options.metrics.add('rendezvous_bus_interruptions_total', {});
-    this.#settledAt = this.#options.steadyNow() + this.#options.limits.settleMs;
+    this.#compareAt = this.#options.steadyNow() + this.#options.limits.settleMs;
   }
 
   #registrationChanged(environmentId: string, registration: Registration | undefined): void {
@@ -199,27 +187,26 @@ export class Switchboard implements BusReceiver, AsyncDisposable {
     for (const socket of this.#harnesses.of(environmentId)) socket.registrationChanged(registration);
   }
 
-  /** Does what is due; called about every second. */
+  /** Enforces the time limits. Called about every second. */
   tick(): void {
     const { steadyNow, limits } = this.#options;
     const now = steadyNow();
-    if (now >= this.#settledAt) this.#compare();
+    if (now >= this.#compareAt) this.#compareCounts();
     for (const socket of this.#sockets()) socket.tick(now);
     if (now - this.#refreshedAt < limits.refreshMs) return;
     this.#refreshedAt = now;
-    for (const socket of this.#environments.all()) this.#change(socket, {});
+    for (const socket of this.#environments.all()) this.#update(socket, {});
   }
 
   #sockets(): (EnvironmentSocket | HarnessSocket)[] {
     return [...this.#environments.all(), ...this.#harnesses.all()];
   }
 
-  /** Ends every stream and says goodbye to every socket. */
+  /** Ends every stream and closes every socket. */
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const socket of this.#sockets()) socket.close();
-    await Promise.all(this.#changes);
+    for (const socket of this.#sockets()) socket.goAway();
+    await Promise.all(this.#updates);
   }
 }
 
-const keyOf = ({ environmentId, epoch }: { environmentId: string; epoch: number }): string =>
-  `${environmentToken(environmentId)}.${epoch}`;
+const keyOf = ({ environmentId, epoch }: EnvironmentFacts): string => environmentSocketKey(environmentId, epoch);

@@ -1,6 +1,6 @@
 import type { WebSocket } from 'ws';
 import type { RendezvousLimits } from '../limits.ts';
-import { closeCodes, type FrameReceiver, type FrameSocket } from './frame-socket.ts';
+import { closings, type FrameReceiver, type FrameSocket } from './frame-socket.ts';
 
 type KeepAlive = Pick<RendezvousLimits, 'pingMs' | 'silenceMs' | 'probeMs'>;
 
@@ -25,7 +25,7 @@ export class WebSocketFrames implements FrameSocket {
     };
     ws.on('message', (data, isBinary) => {
       heard();
-      if (!isBinary) this.close(closeCodes.notBinary, 'frames are binary');
+      if (!isBinary) this.close(closings.notBinary.code, closings.notBinary.reason);
       else this.#receive(data as Buffer);
     });
     ws.on('ping', heard);

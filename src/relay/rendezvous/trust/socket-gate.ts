@@ -7,7 +7,7 @@ import { RateLimit } from '../api/rate-limit.ts';
 import { Refusal } from '../api/refusal.ts';
 import type { Directory } from '../cluster/directory.ts';
 import type { RendezvousLimits } from '../limits.ts';
-import type { FrameReceiver, FrameSocket } from '../switch/frame-socket.ts';
+import type { SocketOwner } from '../switch/frame-socket.ts';
 import type { Switchboard } from '../switch/switchboard.ts';
 import { WebSocketFrames } from '../switch/websocket-frames.ts';
 import type { Ledger } from './ledger.ts';
@@ -24,10 +24,6 @@ export interface SocketGateOptions {
   readonly audit: AuditLog;
   now(): number;
   isStopping(): boolean;
-}
-
-interface SocketOwner extends FrameReceiver {
-  attach(socket: FrameSocket): void;
 }
 
 /**
