@@ -12,6 +12,8 @@
  * command. At the start the inode of the pid namespace is written to it as eight bytes: the
  * server then finds the sandbox even when its processes have changed their family marks. A descriptor of the namespace comes
  * with it and stays in the socket: the kernel gives the number of a namespace that is gone to the next one, a stranger's perhaps.
+ * A descriptor of the mount namespace comes as well: the kernel takes the mounts down when nothing holds them any more, and would
+ * keep the end of this process to itself until that is done. The server lets go once it knows of the end.
  * In the pid namespace of the host it is no pid 1 and writes nothing; it then takes the command with it by a signal, and what
  * the command left behind stays.
  *
@@ -54,24 +56,29 @@ struct source {
     void (*ready)(struct reaper *reaper);
 };
 
-/* Nothing is told where the namespace cannot be held: its number alone may come to mean another one. */
+/* Nothing is told where the pid namespace cannot be held: its number alone may come to mean another one. */
 static void tell_namespace(int leash)
 {
     struct stat status;
-    int space = getpid() == 1 ? open_retrying("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC) : -1;
-    if (space < 0)
+    int held[] = {-1, -1}; /* the pid namespace and the mount namespace */
+    if (getpid() == 1)
+        held[0] = open_retrying("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+    if (held[0] < 0)
         return;
-    uint64_t inode = fstat(space, &status) == 0 ? status.st_ino : 0;
+    held[1] = open_retrying("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+    size_t size = held[1] < 0 ? sizeof *held : sizeof held;
+    uint64_t inode = fstat(held[0], &status) == 0 ? status.st_ino : 0;
     struct iovec content = {.iov_base = &inode, .iov_len = sizeof inode};
     union {
         struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof space)];
-    } control = {.header = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof space)}};
-    memcpy(CMSG_DATA(&control.header), &space, sizeof space);
+        char space[CMSG_SPACE(sizeof held)];
+    } control = {.header = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(size)}};
+    memcpy(CMSG_DATA(&control.header), held, size);
     struct msghdr message = {
-        .msg_iov = &content, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+        .msg_iov = &content, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(size)};
     sendmsg(leash, &message, MSG_NOSIGNAL); /* a server that is gone is noticed by the loop */
-    close_open(&space);
+    close_open(&held[0]);
+    close_open(&held[1]);
 }
 
 static void collect(struct reaper *reaper)

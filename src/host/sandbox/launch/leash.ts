@@ -1,10 +1,11 @@
-import { closeSync } from 'node:fs';
+import { close, closeSync } from 'node:fs';
 import { hangUp, receivedNumber, rememberSandbox, sendToSocket, streamPair } from '../../os/index.ts';
 
 /**
  * A socket whose far end the first process of a sandbox holds (native/stage/reaper.c): when the near end closes, with this process
  * or before, everything in the sandbox is killed. It depends on nothing that a command can change. What the first process sends
- * stays in the near end: a descriptor that keeps the number of its pid namespace from being given to another one.
+ * stays in the near end: a descriptor that keeps the number of its pid namespace from being given to another one, and one that keeps
+ * its mounts until its end is known here. Taking them down is left to another thread.
  */
 export class Leash implements Disposable {
   #ends: { readonly near: number; readonly far: number } | undefined;
@@ -37,7 +38,7 @@ export class Leash implements Disposable {
         this.#namespace ??= receivedNumber(near);
         return this.#namespace;
       },
-      () => closeSync(near),
+      () => close(near, () => {}),
     );
   }
 
