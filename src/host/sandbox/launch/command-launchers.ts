@@ -33,7 +33,11 @@ export class CommandLaunchers implements AsyncDisposable {
   }
 
   /** Has a waiting launcher start a command. */
-  #order({ io, cwd }: Command, { args, request, emptyFiles }: LaunchOrder, mark: bigint): Child | undefined {
+  #order(
+    { io, cwd }: Command,
+    { args, request, emptyFiles, keepMountPoints }: LaunchOrder,
+    mark: bigint,
+  ): Child | undefined {
     const leashed = this.#waiting.get(wiring(io));
     if (!leashed || emptyFiles > EMPTY_FILES_WHILE_WAITING) return undefined;
     if (args.length > SOCKET_ROOM || request.length > SOCKET_ROOM) return undefined; // half an order would be taken
@@ -49,8 +53,10 @@ export class CommandLaunchers implements AsyncDisposable {
     }
     leash.holds(mark);
     sized(child, io);
-    // After the arguments, all of which are there by now: whoever is cut short has no request, without which nothing runs.
-    sendAll(waiting.build(args), request);
+    const socket = waiting.build(args);
+    keepMountPoints();
+    // After the arguments, all of which are there by now: a launcher that is cut short has no request, without which nothing runs.
+    sendAll(socket, request);
     return new OrderedChild(waiting, () => sized(replaceLauncher(waiting, mark, EMPTY_FILES_WHILE_WAITING), io));
   }
 

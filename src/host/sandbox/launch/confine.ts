@@ -40,6 +40,8 @@ export interface LaunchOrder {
   readonly args: Buffer;
   readonly request: Buffer;
   readonly emptyFiles: number;
+  /** To be called between the arguments, which the launcher is busy with for a while, and the request, without which nothing runs. */
+  keepMountPoints(): void;
 }
 
 export interface ConfineOptions {
@@ -127,7 +129,7 @@ function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
   const waitable =
     launcher.proc && mode === 'isolated' && kept === undefined && !watch && !isPinned && place.path === USUAL_PLACE;
   const calls = filter(mode);
-  holdings.hold(mountPoints().claim(plan.mountPoints));
+  const points = holdings.hold(mountPoints().claim(plan.mountPoints));
   const record = watch ? holdings.hold(new DenialRecord((path) => isHidden(policy, path))) : undefined;
   const leash = holdings.hold(new Leash());
   const request = stageRequest(command, {
@@ -151,8 +153,9 @@ function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
       // The request's variables are set inside: LD_PRELOAD and its kin would act on the launcher.
       env: {},
       deliverSignal: (signal) => leash.signal(signal),
-      // Asked for only where no launcher waits, which has a leash already.
+      // Asked for only where no launcher waits: that one has a leash already, and its arguments before the mount points are made.
       get inherit() {
+        points.keep();
         return [
           request,
           args,
@@ -164,7 +167,9 @@ function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
         ];
       },
     },
-    order: waitable ? { launcher, args, request, emptyFiles: plan.emptyFiles } : undefined,
+    order: waitable
+      ? { launcher, args, request, emptyFiles: plan.emptyFiles, keepMountPoints: () => points.keep() }
+      : undefined,
     leash,
     record,
     refused: false,

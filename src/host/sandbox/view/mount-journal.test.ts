@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { claimed } from '../../../../test/support/mount-points.ts';
 import { MountJournal, sweepMountPoints } from './mount-journal.ts';
 import { MountPoints } from './mount-points.ts';
 
@@ -34,7 +35,7 @@ describe('the journal of mount points', () => {
 
   it('exists while there are mount points', () => {
     const points = new MountPoints(new MountJournal(journals));
-    const claim = points.claim([join(folder, '.codex')]);
+    const claim = claimed(points, join(folder, '.codex'));
     expect(readdirSync(journals)).toHaveLength(1);
     claim[Symbol.dispose]();
     expect(readdirSync(journals)).toEqual([]);
@@ -60,7 +61,7 @@ describe('the journal of mount points', () => {
 
   it('of a living server is left alone', () => {
     const point = join(folder, '.codex');
-    new MountPoints(new MountJournal(journals)).claim([point]);
+    claimed(new MountPoints(new MountJournal(journals)), point);
     sweepMountPoints(journals);
     expect([existsSync(point), readdirSync(journals).length]).toEqual([true, 1]);
   });
@@ -80,14 +81,14 @@ describe('the journal of mount points', () => {
     const point = join(folder, '.codex');
     new MountJournal(journals).add([point]);
     bury();
-    using _ = new MountPoints().claim([point]);
+    using _ = claimed(new MountPoints(), point);
     sweepMountPoints(journals);
     expect([existsSync(point), readdirSync(journals).length]).toEqual([true, 1]);
   });
 
   it.skipIf(process.getuid!() === 0)('is kept while something cannot be taken away', () => {
     const point = join(folder, 'closed/.codex');
-    new MountPoints(new MountJournal(journals)).claim([point]);
+    claimed(new MountPoints(new MountJournal(journals)), point);
     mkdirSync(point, { recursive: true });
     chmodSync(join(folder, 'closed'), 0o555);
     bury();
@@ -100,17 +101,17 @@ describe('the journal of mount points', () => {
 
   it('is not written where others may write', () => {
     chmodSync(folder, 0o777);
-    new MountPoints(new MountJournal(journals)).claim([join(folder, '.codex')]);
+    claimed(new MountPoints(new MountJournal(journals)), join(folder, '.codex'));
     expect(readdirSync(journals)).toEqual([]);
   });
 
   it('that a full disk or a crash has cut off tells of everything that is whole', () => {
     const [first, second] = [join(folder, 'first/.codex'), join(folder, 'second/.codex')];
     const points = new MountPoints(new MountJournal(journals));
-    points.claim([first]);
+    claimed(points, first);
     const [name] = readdirSync(journals);
     appendFileSync(join(journals, name!), `\n${JSON.stringify(join(folder, '.codex')).slice(0, -3)}`);
-    points.claim([second]);
+    claimed(points, second);
     for (const point of [first, second]) mkdirSync(point, { recursive: true });
     bury();
     sweepMountPoints(journals);
@@ -120,7 +121,7 @@ describe('the journal of mount points', () => {
   it('that cannot be taken away keeps no sandbox from ending and no other from being started', () => {
     const faults: unknown[] = [];
     const onFault = (error: unknown) => void faults.push(error);
-    const claim = new MountPoints(new MountJournal(journals, onFault)).claim([join(folder, '.codex')]);
+    const claim = claimed(new MountPoints(new MountJournal(journals, onFault)), join(folder, '.codex'));
     const [name] = readdirSync(journals);
     rmSync(join(journals, name!));
     mkdirSync(join(journals, name!)); // which is removed by no unlink, not even that of root

@@ -44,6 +44,7 @@ export class MountJournal {
   }
 
   #prepare(): void {
+    if (isOurs(this.#folder)) return;
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     if (!isOurs(this.#folder)) throw new Error(`${this.#folder} belongs to others`);
   }

@@ -2,6 +2,7 @@ import { existsSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, trun
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { claimed } from '../../../../test/support/mount-points.ts';
 import { pathText } from '../../os/index.ts';
 import { MountPoints } from './mount-points.ts';
 
@@ -16,8 +17,8 @@ describe('mount points', () => {
 
   it('go with the last sandbox that uses them', () => {
     const points = new MountPoints();
-    const first = points.claim([point]);
-    const second = points.claim([point]);
+    const first = claimed(points, point);
+    const second = claimed(points, point);
     first[Symbol.dispose]();
     first[Symbol.dispose]();
     expect(existsSync(point)).toBe(true);
@@ -25,9 +26,18 @@ describe('mount points', () => {
     expect(existsSync(point)).toBe(false);
   });
 
+  it('are made once, when they are needed', () => {
+    const points = new MountPoints();
+    using claim = points.claim([point]);
+    expect(existsSync(point)).toBe(false);
+    claim.keep();
+    claim.keep();
+    expect(existsSync(point)).toBe(true);
+  });
+
   it('may be files', () => {
     const file = join(folder, 'file');
-    const claim = new MountPoints().claim([file]);
+    const claim = claimed(new MountPoints(), file);
     expect(lstatSync(file).isFile()).toBe(true);
     claim[Symbol.dispose]();
     expect(existsSync(file)).toBe(false);
@@ -36,14 +46,14 @@ describe('mount points', () => {
   it('go also where names are no UTF-8', () => {
     const bytes = Buffer.concat([Buffer.from(`${folder}/`), Buffer.of(0xff), Buffer.from('/.codex')]);
     mkdirSync(bytes.subarray(0, -'/.codex'.length));
-    const claim = new MountPoints().claim([pathText(bytes)]);
+    const claim = claimed(new MountPoints(), pathText(bytes));
     expect(existsSync(bytes)).toBe(true);
     claim[Symbol.dispose]();
     expect(existsSync(bytes)).toBe(false);
   });
 
   it('stay when something has come to be in them', () => {
-    const claim = new MountPoints().claim([point, join(folder, 'file')]);
+    const claim = claimed(new MountPoints(), point, join(folder, 'file'));
     mkdirSync(join(point, 'x'), { recursive: true });
     truncateSync(join(folder, 'file'), 1);
     claim[Symbol.dispose]();
@@ -53,11 +63,11 @@ describe('mount points', () => {
   it('go when another server took theirs away, and ours came in its place', () => {
     mkdirSync(point);
     const points = new MountPoints();
-    const first = points.claim([point]);
+    const first = claimed(points, point);
     const another = join(folder, 'another');
     mkdirSync(another);
     renameSync(another, point);
-    const second = points.claim([point]);
+    const second = claimed(points, point);
     first[Symbol.dispose]();
     expect(existsSync(point)).toBe(true);
     second[Symbol.dispose]();
@@ -66,8 +76,8 @@ describe('mount points', () => {
 
   it('stay while another server has something mounted on them', () => {
     const [one, other] = [new MountPoints(), new MountPoints()];
-    const first = one.claim([point]);
-    const second = other.claim([point]);
+    const first = claimed(one, point);
+    const second = claimed(other, point);
     first[Symbol.dispose]();
     one.removeStuck();
     expect(existsSync(point)).toBe(true);
@@ -78,7 +88,7 @@ describe('mount points', () => {
 
   it('are left alone when they were there before', () => {
     mkdirSync(point);
-    new MountPoints().claim([point])[Symbol.dispose]();
+    claimed(new MountPoints(), point)[Symbol.dispose]();
     expect(existsSync(point)).toBe(true);
   });
 });

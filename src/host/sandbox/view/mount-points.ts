@@ -7,8 +7,18 @@ interface Use {
   count: number;
   /** What was there before the first of us; nothing if it was missing. */
   readonly before: string | undefined;
+  /** Whether it was made where it was missing, and others were told of its use. */
+  isKept?: true;
   /** Keeps other servers from taking it away. */
   kept?: number | undefined;
+}
+
+export interface MountPointClaim extends Disposable {
+  /**
+   * Makes what is missing and keeps other servers from taking it away. To be called before anything may run in the sandbox, and
+   * best while bubblewrap is busy with its namespaces.
+   */
+  keep(): void;
 }
 
 /**
@@ -28,18 +38,17 @@ export class MountPoints {
   }
 
   /** Counts a sandbox in. */
-  claim(paths: readonly string[]): Disposable {
+  claim(paths: readonly string[]): MountPointClaim {
     const fresh = paths.filter((path) => !this.#uses.has(path));
     for (const path of fresh) this.#uses.set(path, { count: 0, before: this.#foundAt(path) });
     for (const path of paths) this.#uses.get(path)!.count++;
     const missing = fresh.filter((path) => this.#uses.get(path)!.before === undefined);
     if (missing.length > 0) this.#journal?.add(missing);
-    for (const path of fresh) {
-      const kind = isProtectedName(path) ? 'directory' : 'file';
-      this.#uses.get(path)!.kept = keepMountPoint(path, kind, missing.includes(path));
-    }
     let held = true;
     return {
+      keep: () => {
+        for (const path of paths) this.#keep(path);
+      },
       [Symbol.dispose]: () => {
         if (!held) return;
         held = false;
@@ -59,6 +68,13 @@ export class MountPoints {
     if (this.#stuck.size === 0) this.#retry = void clearInterval(this.#retry);
     else this.#retry ??= setInterval(() => this.removeStuck(), RETRY_MS).unref();
     if (this.#uses.size === 0 && this.#stuck.size === 0) this.#journal?.clear();
+  }
+
+  #keep(path: string): void {
+    const use = this.#uses.get(path)!;
+    if (use.isKept) return;
+    use.isKept = true;
+    use.kept = keepMountPoint(path, isProtectedName(path) ? 'directory' : 'file', use.before === undefined);
   }
 
   /** What is at a path that is not ours. */
