@@ -70,7 +70,14 @@ describe('what makes sandboxes', () => {
     ['leaves', 'with a read-only root', ['--ro-bind', '/', '/'], true],
     ['puts nothing in the place of', 'without the disk', ['--tmpfs', '/'], false],
   ])('%s the procfs of the machine, read-only, where it mounts none of its own: a view %s', (_, __, args, isThere) => {
-    const view = { args, emptyFiles: 0, mountPoints: [], refused: [], mounts: [] };
+    const view = {
+      args,
+      emptyFiles: 0,
+      mountPoints: [],
+      refused: [],
+      mounts: [],
+      procDirectories: [],
+    };
     const how = { network: 'own', pids: 'own', filter: undefined } as const;
     const words = launcherArgs(view, { usable: true, path: '/usr/bin/bwrap', proc: false }, how).join(' ');
     expect(words.includes(`${args.join(' ')} --ro-bind /proc /proc`)).toBe(isThere);

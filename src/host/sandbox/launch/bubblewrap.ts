@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
 import { spawn } from '../../os/index.ts';
 import { isAdministratorsFile } from './administrators-file.ts';
 import { stagePlace } from './stage-place.ts';
@@ -23,36 +22,29 @@ const ALLOW_NAMESPACES =
 
 /**
  * A procfs of its own. The files below these directories belong to uid 0, which a root server's commands have: they could set
- * the kernel's parameters. An empty one is left alone, as its mount costs 0.3 ms; a module may fill it at any time.
+ * the kernel's parameters.
  */
-const procArgs = (): readonly string[] => [
+const procArgs = (directories: readonly string[]): readonly string[] => [
   ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys'],
-  ...['/proc/acpi', '/proc/scsi'].filter(hasEntries).flatMap((path) => ['--ro-bind-try', path, path]),
+  ...directories.flatMap((path) => ['--ro-bind-try', path, path]),
 ];
-
-function hasEntries(directory: string): boolean {
-  if (!existsSync(directory)) return false; // an exception would take as long as the mount
-  try {
-    return readdirSync(directory).length > 0;
-  } catch {
-    return true; // not to be told
-  }
-}
 
 export interface Isolation {
   readonly proc: boolean;
   readonly network: 'own' | 'host';
   /** Whose processes are in sight. */
   readonly pids: 'own' | 'host';
+  /** What has to be read-only in its procfs, besides the kernel's parameters. */
+  readonly procDirectories?: readonly string[];
 }
 
 /** The namespaces and the procfs of a sandbox. */
-export function isolationArgs({ proc, network, pids }: Isolation): readonly string[] {
+export function isolationArgs({ proc, network, pids, procDirectories = [] }: Isolation): readonly string[] {
   return [
     ...['--unshare-user', '--unshare-ipc'],
     ...(pids === 'own' ? ['--unshare-pid', '--as-pid-1'] : ['--ro-bind', '/proc', '/proc']),
     ...(network === 'own' ? ['--unshare-net'] : []),
-    ...(proc && pids === 'own' ? procArgs() : []),
+    ...(proc && pids === 'own' ? procArgs(procDirectories) : []),
     ...['--cap-drop', 'ALL'],
   ];
 }

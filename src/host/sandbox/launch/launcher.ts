@@ -24,7 +24,7 @@ export function launcherArgs(
     ...['--new-session', '--die-with-parent'],
     ...plan.args,
     ...(proc || !bindsRoot(plan) ? [] : READ_ONLY_PROC),
-    ...isolationArgs({ proc, network: how.network, pids: how.pids }),
+    ...isolationArgs({ proc, network: how.network, pids: how.pids, procDirectories: plan.procDirectories }),
     ...(how.filter === undefined ? [] : ['--seccomp', String(how.filter)]),
   ];
 }

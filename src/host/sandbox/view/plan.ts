@@ -15,6 +15,8 @@ export interface MountPlan {
   readonly refused: readonly string[];
   /** What must be found in the view before anything runs there: commands may replace directories while it is built. */
   readonly mounts: readonly Mount[];
+  /** Directories of procfs that hold files of the machine's administrator: read-only where the view has a procfs of its own. */
+  readonly procDirectories: readonly string[];
 }
 
 /** A path that something is mounted on, without links, and what that is by device and inode: `-` for anything. */
@@ -32,6 +34,9 @@ const DEVICES: Readonly<Record<'usual' | 'null', readonly string[]>> = {
 
 /** Stay read-only directly under every writable root, there or not: what is in them is acted upon by other programs. */
 export const PROTECTED_NAMES = ['.git', '.agents', '.codex', '.aws'] as const;
+
+/** Empty on most machines, and then left alone, as a mount takes 0.2 ms; a module may fill them at any time. */
+const PROC_DIRECTORIES = ['/proc/acpi', '/proc/scsi'];
 
 /** Where programs and libraries live, and what they need to be told. */
 export const MINIMAL = ['/bin', '/sbin', '/usr', '/etc', '/lib', '/lib64', '/nix/store', '/run/current-system/sw'];
@@ -113,7 +118,14 @@ class Planner {
     if (this.#args.some((arg) => arg.includes('\0'))) throw new Refusal('a path of its view holds a NUL');
     const { refused, mountPoints } =
       this.#missing === 'refuse' ? { refused: this.#held, mountPoints: [] } : { refused: [], mountPoints: this.#held };
-    return { args: this.#args, emptyFiles: this.#emptyFiles, mountPoints, refused, mounts: this.#mounts };
+    return {
+      args: this.#args,
+      emptyFiles: this.#emptyFiles,
+      mountPoints,
+      refused,
+      mounts: this.#mounts,
+      procDirectories: PROC_DIRECTORIES.filter((path) => this.#disk.look(path) && !this.#disk.isEmptyDirectory(path)),
+    };
   }
 
   #allowWriting(path: string): void {
