@@ -5,7 +5,7 @@ import { constants } from 'node:os';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { appeared, argumentsOf, childrenOf, gone, uniqueSeconds } from '../../support/proc.ts';
-import { accounts, type RunOptions, readOnly, workspaceWrite, Yard } from './fixture.ts';
+import { accounts, type RunOptions, readOnly, uri, workspaceWrite, Yard } from './fixture.ts';
 
 const { EACCES, EPERM, EROFS, ETXTBSY } = constants.errno;
 const refusals = [EACCES, EPERM, EROFS].map(String);
@@ -64,12 +64,26 @@ describe.each(accounts)('the first process of a sandbox, of a server run by $nam
     });
   });
 
+  /** The link by which it is started leads to its file where the view shows that. */
+  const ownFile = async (): Promise<string> => {
+    const stage = await printed('readlink /dev/.exec-server', { entries: workspaceWrite });
+    expect(stage).toMatch(/\/build\/native\/sandbox-stage$/);
+    return stage;
+  };
+
   it('lies on a read-only mount', async () => {
+    const stage = await ownFile();
+    expect([...refusals, String(ETXTBSY)]).toContain(await printed(writable(stage), { entries: workspaceWrite }));
+    expect(await printed(chmodOf(stage), { entries: workspaceWrite })).toBe(String(EROFS));
+  });
+
+  it('lies on a read-only mount of its own where the view hides its file', async () => {
     const file = '/dev/.exec-server';
-    expect([...refusals, String(ETXTBSY)]).toContain(await printed(writable(file)));
-    expect(await printed(chmodOf(file))).toBe(String(EROFS));
-    expect(await printed(tried(`unlink("${file}")`))).not.toBe('0');
-    expect(await printed(tried(`rename("${file}", "/dev/other")`))).not.toBe('0');
+    const entries = [...workspaceWrite, { path: { type: 'path', path: uri(await ownFile()) }, access: 'deny' }];
+    expect([...refusals, String(ETXTBSY)]).toContain(await printed(writable(file), { entries }));
+    expect(await printed(chmodOf(file), { entries })).toBe(String(EROFS));
+    expect(await printed(tried(`unlink("${file}")`), { entries })).not.toBe('0');
+    expect(await printed(tried(`rename("${file}", "/dev/other")`), { entries })).not.toBe('0');
   });
 
   it.each([

@@ -77,6 +77,7 @@ describe('what makes sandboxes', () => {
       refused: [],
       mounts: [],
       procDirectories: [],
+      visibleProgram: undefined,
     };
     const how = { network: 'own', pids: 'own', filter: undefined } as const;
     const words = launcherArgs(view, { usable: true, path: '/usr/bin/bwrap', proc: false }, how).join(' ');

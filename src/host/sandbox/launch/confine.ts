@@ -97,7 +97,7 @@ function orRefused(command: Command, confined: () => Confined): Confined {
   }
 }
 
-const plans = new MountPlans(FIRST_EMPTY);
+const plans = new MountPlans(FIRST_EMPTY, stageProgram);
 
 interface Launch {
   readonly policy: Policy;

@@ -15,11 +15,14 @@ interface Known {
  */
 export class MountPlans {
   readonly #firstEmpty: number;
+  readonly #program: (() => string) | undefined;
   /** By policy, the one used last at the end. */
   readonly #known = new Map<string, Known>();
 
-  constructor(firstEmpty: number) {
+  /** `program` tells the file that is to run first in the views. */
+  constructor(firstEmpty: number, program?: () => string) {
     this.#firstEmpty = firstEmpty;
+    this.#program = program;
   }
 
   /** What is denied by name is part of the policy; what patterns match has to be looked for every time, and is not. */
@@ -40,7 +43,7 @@ export class MountPlans {
   }
 
   #options(): PlanOptions {
-    return { firstEmpty: this.#firstEmpty, ownFiles, secrets: secretPaths.paths };
+    return { firstEmpty: this.#firstEmpty, ownFiles, secrets: secretPaths.paths, program: this.#program?.() };
   }
 }
 

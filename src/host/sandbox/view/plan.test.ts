@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -157,5 +157,39 @@ describe('a plan of mounts', () => {
       ]),
     ).not.toThrow();
     rmSync(join(folder, 'a/link'));
+  });
+
+  describe('tells where commands find the program that is to run first,', () => {
+    const visible = (rules: readonly (readonly [string, Access])[], program = join(folder, 'a/program')) =>
+      planMounts(policyOf(rules), { firstEmpty: 7, program }).visibleProgram;
+    const readable = [['/', 'read']] as const;
+    beforeAll(() => {
+      mkdirSync(join(folder, 'closed'));
+      for (const name of ['a/program', 'closed/program', 'plain'])
+        writeFileSync(join(folder, name), '', { mode: 0o755 });
+      symlinkSync('a/program', join(folder, 'program'));
+      chmodSync(join(folder, 'plain'), 0o644);
+      chmodSync(join(folder, 'closed'), 0o600);
+    });
+    afterAll(() => chmodSync(join(folder, 'closed'), 0o700));
+
+    it('which is its own place', () => expect(visible(readable)).toBe(join(folder, 'a/program')));
+    it('without links', () => expect(visible(readable, join(folder, 'program'))).toBe(join(folder, 'a/program')));
+    it('where nothing else is shown', () =>
+      expect(visible([[join(folder, 'a'), 'read']])).toBe(join(folder, 'a/program')));
+
+    it.each<[string, readonly (readonly [string, Access])[], string]>([
+      ['it is hidden', [...readable, ['@/a', 'deny']], '@/a/program'],
+      ['nothing is shown', [['@/b', 'read']], '@/a/program'],
+      ['commands could change it', [...readable, ['@', 'write']], '@/a/program'],
+      ['it cannot be executed', readable, '@/plain'],
+      ['its directory cannot be searched', readable, '@/closed/program'],
+      ['it is missing', readable, '@/missing'],
+      ['a device has its place', readable, '/dev/null'],
+    ])('unless %s', (_, rules, program) => {
+      const here = (path: string) => path.replace('@', folder);
+      const given = rules.map(([path, access]) => [here(path), access] as const);
+      expect(visible(given, here(program))).toBeUndefined();
+    });
   });
 });

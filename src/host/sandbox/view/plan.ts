@@ -17,6 +17,8 @@ export interface MountPlan {
   readonly mounts: readonly Mount[];
   /** Directories of procfs that hold files of the machine's administrator: read-only where the view has a procfs of its own. */
   readonly procDirectories: readonly string[];
+  /** The first program, if commands find it at its own path, may execute it and cannot change it. */
+  readonly visibleProgram: string | undefined;
 }
 
 /** A path that something is mounted on, without links, and what that is by device and inode: `-` for anything. */
@@ -59,6 +61,8 @@ export interface PlanOptions {
   readonly ownFiles?: (roots: readonly string[]) => readonly string[];
   /** What holds the server's secrets: always denied. */
   readonly secrets?: readonly string[];
+  /** The file of the program that is to run in the view first. */
+  readonly program?: string | undefined;
 }
 
 export function planMounts(policy: Policy, options: PlanOptions): MountPlan {
@@ -86,6 +90,7 @@ class Planner {
   readonly #missing: 'cover' | 'refuse';
   readonly #ownFiles: (roots: readonly string[]) => readonly string[];
   readonly #secrets: readonly string[];
+  readonly #program: string | undefined;
   #emptyFiles = 0;
 
   constructor({ firstEmpty, survey = new Survey(), devices = 'usual', missing = 'cover', ...server }: PlanOptions) {
@@ -95,6 +100,7 @@ class Planner {
     this.#missing = missing;
     this.#ownFiles = server.ownFiles ?? (() => []);
     this.#secrets = server.secrets ?? [];
+    this.#program = server.program;
   }
 
   plan(policy: Policy, deniedMatches: readonly string[]): MountPlan {
@@ -125,7 +131,15 @@ class Planner {
       refused,
       mounts: this.#mounts,
       procDirectories: PROC_DIRECTORIES.filter((path) => this.#disk.look(path) && !this.#disk.isEmptyDirectory(path)),
+      visibleProgram: this.#visibleProgram(),
     };
+  }
+
+  /** Every view has mounts of its own on /dev and /proc. */
+  #visibleProgram(): string | undefined {
+    const real = this.#program && this.#disk.realPath(this.#program);
+    if (!real || accessOf(this.#rules, real) !== 'read') return undefined;
+    return ['/dev', '/proc'].some((own) => isBelow(real, own)) || !this.#disk.couldExecute(real) ? undefined : real;
   }
 
   #allowWriting(path: string): void {

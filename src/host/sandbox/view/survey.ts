@@ -65,7 +65,17 @@ export class Survey {
   couldCreateIn(directory: string): boolean {
     const status = this.#status('s', directory);
     if (!status) throw new Error(`${directory} has gone away`);
-    return process.geteuid?.() === 0 ? allowedByMode(status) : status.writable;
+    if (process.geteuid?.() !== 0) return status.writable;
+    return isOwn(status) || hasRight(status, WRITE); // an owner may always give itself the right
+  }
+
+  /** Whether a command of ours could execute a file, which lies where no link leads on. */
+  couldExecute(path: string): boolean {
+    for (let at = path; at !== '/'; at = posix.dirname(at)) {
+      const status = this.#status('s', at);
+      if (!status || !hasRight(status, EXECUTE)) return false;
+    }
+    return true;
   }
 
   /**
@@ -130,10 +140,16 @@ export class SurveyRecord {
   }
 }
 
-function allowedByMode({ mode, uid, gid }: PathStatus): boolean {
-  if (uid === process.geteuid?.()) return true; // an owner may always give itself the right
-  const inGroup = gid === process.getegid?.() || process.getgroups?.().includes(gid);
-  return (mode & (inGroup ? constants.S_IWGRP : constants.S_IWOTH)) !== 0;
+/** The bits of a mode for everybody else; those of the group and the owner lie three and six bits above. */
+const [WRITE, EXECUTE] = [constants.S_IWOTH, constants.S_IXOTH];
+
+const isOwn = ({ uid }: PathStatus): boolean => uid === process.geteuid?.();
+
+/** Whether the mode gives this user a right, without capabilities. */
+function hasRight(status: PathStatus, right: number): boolean {
+  const inGroup = status.gid === process.getegid?.() || process.getgroups?.().includes(status.gid) === true;
+  const shift = isOwn(status) ? 6 : inGroup ? 3 : 0;
+  return (status.mode & (right << shift)) !== 0;
 }
 
 const EMPTY = Buffer.alloc(0);
