@@ -1,16 +1,16 @@
 import type { Socket } from 'node:net';
 import { isIPv4 } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
+import { once } from '../../base/index.ts';
 import { type PeerSocket, peerSockets } from '../os/index.ts';
 import { type Peer, type PeerHolder, type PeerProof, peerRefusal } from './decision.ts';
+import { heldBy, holderSearches } from './holder-searches.ts';
 import { isOfThisHost } from './local-address.ts';
 
-let ready: boolean | undefined;
+const canLookUp = once(peerSockets.isAvailable);
 
 /** Looks up who is connected. With a token only sandboxes matter, and others are searched for only where there is one. */
 export async function findPeer(socket: Socket, proof: PeerProof): Promise<Peer> {
-  ready ??= peerSockets.isAvailable();
-  const found = ready ? socketOf(socket) : 'unknown';
+  const found = canLookUp() ? socketOf(socket) : 'unknown';
   if (found === 'nowhere') return { at: (await isOfThisHost(socket.remoteAddress ?? '')) ? 'unknown' : 'another host' };
   if (found === 'unknown') return { at: found };
   const [uid, inode] = found;
@@ -18,7 +18,7 @@ export async function findPeer(socket: Socket, proof: PeerProof): Promise<Peer> 
   // Others are refused by their user alone: they cannot have sandboxes searched, and stopped for it, as often as they like.
   if (proof === 'none' && uid !== 0 && uid !== process.geteuid!()) return { at: 'this host', uid, holder: 'unseen' };
   try {
-    const held = holder(await holdersOf(BigInt(inode), proof === 'none'));
+    const held = holder(await holderSearches().search(BigInt(inode), proof === 'none'));
     // A process that ended before it was searched for has closed its socket.
     if (held === 'unseen' && !isSame(socketOf(socket), inode)) return { at: 'unknown' };
     return { at: 'this host', uid, holder: held };
@@ -68,55 +68,10 @@ export function addressBytes(text: string): Uint8Array | undefined {
   return mapped ? bytes.subarray(12) : bytes;
 }
 
-/** Bits of native/peers/peers.h. */
-const bits = { held: 1, sandbox: 2, family: 4, elsewhere: 8, suspect: 16, froze: 32 } as const;
-
 function holder(holders: number): PeerHolder {
-  if (holders & bits.sandbox) return 'sandbox';
-  if (holders & bits.family) return 'family';
-  if (holders & bits.elsewhere) return 'elsewhere';
-  if (holders & bits.held) return 'outside';
-  return holders & bits.suspect ? 'suspect' : 'unseen';
+  if (holders & heldBy.sandbox) return 'sandbox';
+  if (holders & heldBy.family) return 'family';
+  if (holders & heldBy.elsewhere) return 'elsewhere';
+  if (holders & heldBy.held) return 'outside';
+  return holders & heldBy.suspect ? 'suspect' : 'unseen';
 }
-
-interface Search {
-  readonly inodes: bigint[];
-  everyone: boolean;
-  readonly holders: Promise<Uint32Array>;
-}
-
-let running: Promise<unknown> = Promise.resolve();
-let next: Search | undefined;
-
-/** Connections that arrive during a search share the next one; there are no more of them than a listener takes. */
-async function holdersOf(inode: bigint, everyone: boolean): Promise<number> {
-  next ??= planSearch();
-  const index = next.inodes.push(inode) - 1;
-  next.everyone ||= everyone;
-  return (await next.holders)[index]!;
-}
-
-function planSearch(): Search {
-  const inodes: bigint[] = [];
-  const holders = running.then(() => {
-    next = undefined;
-    return peerSockets.holders(inodes, search.everyone);
-  });
-  const search: Search = { inodes, everyone: false, holders };
-  running = running.then(() => restAfter(holders));
-  return search;
-}
-
-/**
- * The next search begins a while after the last has ended, so that more of the connections that come at once share it, and
- * sandboxes that were stopped for one run meanwhile: a command that hides cannot stop the others for good.
- */
-async function restAfter(holders: Promise<Uint32Array>): Promise<void> {
-  const began = performance.now();
-  const found = await holders.catch(() => undefined); // the callers see the failure
-  const share = found?.some((each) => each & bits.froze) ? REST_AFTER.frozen : REST_AFTER.running;
-  await setTimeout(share * (performance.now() - began), undefined, { ref: false });
-}
-
-/** How much longer than a search the rest is. Without one, opening 200 connections takes 331 ms instead of 292. */
-const REST_AFTER = { frozen: 3, running: 1 };
