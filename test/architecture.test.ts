@@ -24,6 +24,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'host/files': ['base', 'protocol', 'host/os', 'host/engine', 'host/sandbox'],
   'host/network': ['base', 'protocol', 'host/os', 'host/own', 'host/peers', 'host/http', 'host/sandbox'],
   'host/environment': ['base', 'protocol', 'host/os', 'host/files'],
+  // What one program has of this machine, made of the parts above.
+  host: ['base', 'host/own', 'host/http', 'host/sandbox'],
   server: [
     ...[
       'base',
@@ -38,7 +40,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
       'host/sandbox',
       'host/process',
     ],
-    ...['host/files', 'host/network', 'host/environment'],
+    ...['host/files', 'host/network', 'host/environment', 'host'],
   ],
   client: ['base', 'protocol', 'rpc'],
   relay: ['base', 'rpc'],

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Connector } from '../client/index.ts';
-import { trustedRoots } from '../host/http/index.ts';
+import { Outgoing } from '../host/http/index.ts';
 import { ownCredential } from '../host/own/index.ts';
 import { ConnectionRefused, splitTokenUrl, webSocket } from '../link/index.ts';
 import type { OptionTable, Values } from './arguments.ts';
@@ -42,12 +42,14 @@ export async function chosenConnector(values: ServerValues): Promise<Connector |
   if (remote !== undefined) return await connectorThrough(remote, environmentId!, tokenFile);
   if (connect === undefined) return undefined;
   if (!/[?&]role=harness\b/.test(connect)) return connectorTo(connect, tokenFile);
-  return (await import('../relay/remote/index.ts')).viaPlainRelay(connect); // what a rendezvous of the older kind gives out
+  const { viaPlainRelay } = await import('../relay/remote/index.ts');
+  return viaPlainRelay(connect, new Outgoing(process.env)); // what a rendezvous of the older kind gives out
 }
 
 function connectorTo(address: string, tokenFile: string | undefined): Connector {
   const { url, token } = serverAt(address, tokenFile);
-  const connect = webSocket(url, { roots: trustedRoots, ...(token !== undefined && { token }) });
+  const { roots } = new Outgoing(process.env);
+  const connect = webSocket(url, { roots: () => roots.context, ...(token !== undefined && { token }) });
   return (signal) => connect(signal).catch((error: Error) => Promise.reject(withRemedy(error)));
 }
 
@@ -84,7 +86,7 @@ async function connectorThrough(
   readFlag(() => parseEnvironmentId(environmentId));
   const credentials = bearerToken(token, process.env.CODEX_EXEC_SERVER_NOISE_CHATGPT_ACCOUNT_ID);
   const onWaiting = process.stderr.isTTY ? waitingLine(environmentId) : undefined;
-  return viaRegistry({ registryUrl, environmentId, credentials, onWaiting });
+  return viaRegistry({ registryUrl, environmentId, credentials, onWaiting, outgoing: new Outgoing(process.env) });
 }
 
 /** Says once, to a person, why nothing happens. */

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Outgoing } from '../host/http/index.ts';
 import { chooseCredentials, takeAwsAccess } from './remote-credentials.ts';
 
 const never = new AbortController().signal;
@@ -18,7 +19,7 @@ describe('the credentials of a remote environment', () => {
     const authorization = async (file: boolean, key: boolean): Promise<string | undefined> => {
       const values = file ? { 'remote-token-file': join(folder, 'token') } : {};
       const env = { CODEX_HOME: folder, ...(key && { CODEX_API_KEY: 'key' }) };
-      return (await (await chooseCredentials(values, 'env', env)).headers(never)).authorization;
+      return (await (await chooseCredentials(values, 'env', env, Outgoing.direct)).headers(never)).authorization;
     };
 
     expect([
@@ -31,13 +32,13 @@ describe('the credentials of a remote environment', () => {
   it('are taken out of the variables that children inherit, used or not', async () => {
     const env = { CODEX_HOME: folder, CODEX_API_KEY: 'key', CODEX_ACCESS_TOKEN: 'token' };
 
-    await chooseCredentials({ 'remote-token-file': join(folder, 'token') }, 'env', env);
+    await chooseCredentials({ 'remote-token-file': join(folder, 'token') }, 'env', env, Outgoing.direct);
 
     expect(env).toEqual({ CODEX_HOME: folder });
   });
 
   it('of an agent identity must be there', async () => {
-    await expect(chooseCredentials({ 'use-agent-identity-auth': true }, 'env', {})).rejects.toThrow(
+    await expect(chooseCredentials({ 'use-agent-identity-auth': true }, 'env', {}, Outgoing.direct)).rejects.toThrow(
       'CODEX_ACCESS_TOKEN is required when --use-agent-identity-auth is set',
     );
   });

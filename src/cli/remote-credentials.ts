@@ -7,6 +7,7 @@ import {
   type Credentials,
   ExecutorCredentials,
   findAwsAccess,
+  type Outgoing,
   signInState,
 } from '../relay/remote/index.ts';
 import { readToken } from './connect-options.ts';
@@ -20,13 +21,14 @@ export async function chooseCredentials(
   values: RemoteValues,
   environmentId: string,
   env: NodeJS.ProcessEnv,
+  outgoing: Outgoing,
 ): Promise<Credentials> {
   const key = takeCredential(env, 'CODEX_API_KEY');
   const token = takeCredential(env, 'CODEX_ACCESS_TOKEN');
   if (values['executor-credential-stdin']) return new ExecutorCredentials(process.stdin, environmentId);
   if (values['use-agent-identity-auth']) {
     if (!token) throw new Error('CODEX_ACCESS_TOKEN is required when --use-agent-identity-auth is set');
-    return agentIdentity(token);
+    return agentIdentity(token, { outgoing });
   }
   if (values['remote-token-file'] !== undefined) return bearerToken(readToken(values['remote-token-file']));
   const found = key ? apiKey(key) : await signInState(env);

@@ -1,6 +1,8 @@
 import type { Logger } from '../base/index.ts';
 import { environmentInfo } from '../host/environment/index.ts';
+import type { Host } from '../host/index.ts';
 import { HelperLaunchers } from '../host/sandbox/index.ts';
+import type { EnvironmentInfo } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
 import { Connection } from './connection.ts';
@@ -8,24 +10,29 @@ import { Rehearsal } from './rehearsal.ts';
 import { Sessions } from './sessions.ts';
 
 export interface ConnectionPointOptions {
+  readonly host: Host;
   readonly config?: Partial<ExecServerConfig>;
   readonly log: Logger;
 }
 
 /** Where links become connections of one server, whatever they are made of. */
 export class ConnectionPoint implements AsyncDisposable {
+  readonly #host: Host;
   #config: ExecServerConfig;
   readonly #log: Logger;
   readonly #sessions: Sessions;
-  readonly #info = environmentInfo();
+  readonly #info: EnvironmentInfo;
   readonly #launchers = new HelperLaunchers(() => this.#sessions.helperMark());
   readonly #rehearsal: Rehearsal;
 
   constructor(options: ConnectionPointOptions) {
+    const { host } = options;
+    this.#host = host;
+    this.#info = environmentInfo(host.environment);
     this.#config = { ...defaultConfig, ...options.config };
     this.#log = options.log;
     this.#rehearsal = new Rehearsal(this.#launchers, options.log);
-    this.#sessions = new Sessions(() => this.#config, options.log);
+    this.#sessions = new Sessions({ host, config: () => this.#config, log: options.log });
   }
 
   get config(): ExecServerConfig {
@@ -44,6 +51,7 @@ export class ConnectionPoint implements AsyncDisposable {
 
   connect(link: Link, { resumable }: { resumable: boolean }): void {
     new Connection(link, {
+      host: this.#host,
       config: this.config,
       sessions: this.#sessions,
       info: this.#info,

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/index.ts';
 import { FileService } from '../host/files/index.ts';
+import type { Host } from '../host/index.ts';
 import { HttpClient, isUnsendable } from '../host/network/index.ts';
 import { decodeBase64Part, release } from '../host/os/index.ts';
 import type { HelperLaunchers } from '../host/sandbox/index.ts';
@@ -50,6 +51,7 @@ type Handshake =
   | { readonly phase: 'ready'; readonly session: Session };
 
 export interface ConnectionOptions {
+  readonly host: Host;
   readonly config: ExecServerConfig;
   readonly sessions: Sessions;
   readonly info: EnvironmentInfo;
@@ -100,15 +102,16 @@ export class Connection implements Service {
         link.destroy();
       },
     };
+    const { host } = options;
     const files = new FileService({
       onMissingChanged: (watchId) => void peer.notify('fs/missingChanged', { watchId }),
-      env: process.env as Record<string, string>,
+      env: host.environment,
       launchers: options.launchers,
       sendsAnswers: true,
     });
     const http = new HttpClient({
       onDelta: (delta) => peer.notify('http/request/bodyDelta', encode(notifications['http/request/bodyDelta'], delta)),
-      env: process.env,
+      outgoing: host.outgoing,
       isUnsendable,
       room: () => peer.room,
     });
@@ -116,7 +119,7 @@ export class Connection implements Service {
       ...environmentHandlers(options.info),
       ...processHandlers,
       ...fileHandlers(files),
-      ...discoveryHandlers(files),
+      ...discoveryHandlers(files, host.environment),
       ...httpHandlers(http),
     };
     void link.closed
@@ -156,7 +159,8 @@ export class Connection implements Service {
     if (!handler) throw notImplemented(method);
     this.#options.rehearsal.begin();
     try {
-      const result = handler(params, { session, signal, log: this.#options.log });
+      const { host, log } = this.#options;
+      const result = handler(params, { session, signal, host, log });
       if (!(result instanceof Promise)) return wireResult(method, result);
       return result.then((settled) => wireResult(method, settled)).catch((error) => this.#failed(method, error));
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { Logger } from '../base/index.ts';
+import type { Host } from '../host/index.ts';
 import type { MethodName, Params, Result } from '../protocol/index.ts';
 import type { DeferredResult, EncodedResult } from '../rpc/index.ts';
 import type { Session } from './session.ts';
@@ -6,6 +7,7 @@ import type { Session } from './session.ts';
 /** What a handler knows besides its parameters. */
 export interface RequestContext {
   readonly session: Session;
+  readonly host: Host;
   /** Aborts when the connection is gone. */
   readonly signal: AbortSignal;
   readonly log: Logger;

@@ -1,3 +1,4 @@
+export { Host, type HostOptions } from '../host/index.ts';
 export { defaultConfig, type ExecServerConfig } from './config.ts';
 export type { ConnectionPoint } from './connection-point.ts';
 export {

@@ -1,6 +1,7 @@
 import { Deadline } from '../base/index.ts';
 import { type Attempt, type Decision, ManagedNetwork, type Opinion } from '../host/network/index.ts';
 import { clientMethods, decode, ExecError, encode, limits, type Params } from '../protocol/index.ts';
+import type { RequestContext } from './handlers.ts';
 import type { Session } from './session.ts';
 
 /** What the client's time to answer is extended by, so that its own clock runs out first. */
@@ -13,7 +14,7 @@ type NetworkProxy = NonNullable<Params<'process/start'>['networkProxy']>;
 
 /** Starts the managed network of a process that is about to be started. */
 export async function launchNetwork(
-  session: Session,
+  { session, host }: Pick<RequestContext, 'session' | 'host'>,
   processId: string,
   settings: NetworkProxy,
 ): Promise<ManagedNetwork> {
@@ -25,7 +26,7 @@ export async function launchNetwork(
       using budget = new Deadline((policyDecisionTimeoutMs ?? 0) + BUDGET_SLACK_MS, signal);
       return await ask(session, processId, attempt, budget.signal);
     },
-    upstream: { env: process.env, privateAddresses: session.proxyPrivateIpsViaUpstream },
+    upstream: { outgoing: host.outgoing, privateAddresses: session.proxyPrivateIpsViaUpstream },
     report: (attempt, decision) => report(session, processId, attempt, decision),
   });
 }

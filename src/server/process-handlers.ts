@@ -80,7 +80,7 @@ async function startPrepared(params: StartParams, context: RequestContext): Prom
   const { session, signal } = context;
   const { processId, networkProxy } = params;
   using preparing = session.processes.prepare(processId);
-  const network = networkProxy ? await launchNetwork(session, processId, networkProxy) : undefined;
+  const network = networkProxy ? await launchNetwork(context, processId, networkProxy) : undefined;
   try {
     const restored = params.shellSnapshot ? await session.processes.restoreShell(params, network) : undefined;
     const deniedMatches = deniesByPattern(params) ? await session.processes.findDenied(params, network) : undefined;

@@ -1,4 +1,5 @@
 import { type Logger, Scope } from '../base/index.ts';
+import type { Host } from '../host/index.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
 import type { ConnectionPoint, ConnectionPointOptions } from './connection-point.ts';
 import { isLoopback, type ListenAddress } from './listen-url.ts';
@@ -6,6 +7,7 @@ import type { WebSocketAuth } from './websocket-auth.ts';
 import { WebSocketListener } from './websocket-listener.ts';
 
 export interface ServeOptions {
+  readonly host: Host;
   readonly address: ListenAddress;
   readonly auth: WebSocketAuth;
   readonly config?: Partial<ExecServerConfig>;

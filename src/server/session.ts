@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../base/index.ts';
+import type { Host } from '../host/index.ts';
 import { familyMark, killFamily, processMarks, SESSION_MASK } from '../host/os/index.ts';
 import { type ProcessAudience, ProcessTable } from '../host/process/index.ts';
 import type { CommandLaunchers } from '../host/sandbox/index.ts';
@@ -23,6 +24,7 @@ export interface ClientWishes {
 }
 
 export interface SessionOptions {
+  readonly host: Host;
   readonly config: () => ExecServerConfig;
   readonly log: Logger;
   readonly launchers: CommandLaunchers;
@@ -44,13 +46,13 @@ export class Session implements ProcessAudience, AsyncDisposable {
   #unanswered = 0;
   #unsent = 0;
 
-  constructor({ config, log, launchers, server, number }: SessionOptions) {
+  constructor({ host, config, log, launchers, server, number }: SessionOptions) {
     this.number = number;
     this.#config = config;
     this.#familyMark = familyMark(server, number, 0);
     this.processes = new ProcessTable({
       audience: this,
-      ownEnvironment: process.env as Record<string, string>,
+      ownEnvironment: host.environment,
       settings: config,
       closedProcessMs: limits.closedProcessMs,
       launchers,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { deferred, silentLogger } from '../base/index.ts';
+import { Host } from '../host/index.ts';
 import type { Link } from '../rpc/index.ts';
 import { defaultConfig } from './config.ts';
 import type { Attachment } from './session.ts';
@@ -25,7 +26,11 @@ function client(): Attachment & { asked: number } {
 
 describe('sessions of a server that stops', () => {
   it('wait until a client has the last events, also one that came back meanwhile', async () => {
-    await using sessions = new Sessions(() => defaultConfig, silentLogger);
+    await using sessions = new Sessions({
+      host: new Host({ environment: {} }),
+      config: () => defaultConfig,
+      log: silentLogger,
+    });
     const [gone, back] = [client(), client()];
     const session = sessions.create(gone, wishes);
     const ended = deferred<boolean>();

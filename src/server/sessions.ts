@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/index.ts';
+import type { Host } from '../host/index.ts';
 import { claimServerNumber, ownSessions, processMarks, sessionNumbers, startGuardian } from '../host/os/index.ts';
 import { CommandLaunchers } from '../host/sandbox/index.ts';
 import { ExecError, limits, SERVER_STOPPING } from '../protocol/index.ts';
@@ -7,8 +8,15 @@ import type { ExecServerConfig } from './config.ts';
 import { type Attachment, type ClientWishes, Session } from './session.ts';
 import { stopTimes } from './stop-times.ts';
 
+export interface SessionsOptions {
+  readonly host: Host;
+  readonly config: () => ExecServerConfig;
+  readonly log: Logger;
+}
+
 /** All sessions of a server, attached or waiting to be resumed. */
 export class Sessions implements AsyncDisposable {
+  readonly #host: Host;
   readonly #config: () => ExecServerConfig;
   readonly #log: Logger;
   readonly #server = claimServerNumber();
@@ -22,7 +30,8 @@ export class Sessions implements AsyncDisposable {
   readonly #ending = new Set<Promise<void>>();
   #finished: Promise<void> | undefined;
 
-  constructor(config: () => ExecServerConfig, log: Logger) {
+  constructor({ host, config, log }: SessionsOptions) {
+    this.#host = host;
     this.#config = config;
     this.#log = log;
     this.#guardian = startGuardian(this.#server, (error) => log.error('guardian.failed', { error: String(error) }));
@@ -34,6 +43,7 @@ export class Sessions implements AsyncDisposable {
   create(client: Attachment, wishes: ClientWishes): Session {
     if (this.#finished) throw new ExecError('invalidRequest', SERVER_STOPPING);
     const session = new Session({
+      host: this.#host,
       config: this.#config,
       log: this.#log,
       launchers: this.#launchers,

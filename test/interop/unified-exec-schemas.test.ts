@@ -5,6 +5,7 @@ import {
   UnifiedExec,
   type UnifiedExecOptions,
 } from '../../src/agent/unified-exec/index.ts';
+import { testHost } from '../support/host.ts';
 import { CodexExec } from './codex-exec.ts';
 import { Rig } from './rig.ts';
 
@@ -17,7 +18,7 @@ interface Declaration {
 /** The same tools, each side configured in its own words. */
 async function declarations(config: object, options: Omit<UnifiedExecOptions, 'environments'>) {
   await using rig = await Rig.start(CodexExec, { config });
-  await using environments = new Environments({ box: localBackend() });
+  await using environments = new Environments({ box: localBackend({ host: testHost() }) });
   await using exec = new UnifiedExec({ environments, ...options });
   const theirs = (await rig.model.tools()) as unknown as Declaration[];
   await rig.finish();

@@ -9,6 +9,7 @@ import {
   viaRegistry,
 } from '../../src/relay/remote/index.ts';
 import { openConnectionPoint } from '../../src/server/index.ts';
+import { testHost } from './host.ts';
 import type { ScriptedRegistry } from './scripted-registry.ts';
 
 /** A clock on which waiting takes no time; it keeps the waits. */
@@ -64,7 +65,7 @@ export class TestEnvironment implements AsyncDisposable {
     config: Partial<RemoteEnvironmentConfig> = {},
     run: typeof runRemoteEnvironment = runRemoteEnvironment,
   ) {
-    const point = openConnectionPoint({ log: silentLogger });
+    const point = openConnectionPoint({ host: testHost(), log: silentLogger });
     this.#scope.defer(async () => (await point)[Symbol.asyncDispose]());
     const running = run(
       {

@@ -1,3 +1,4 @@
+export { Host, type HostOptions } from '../../server/index.ts';
 export type { ExecCommandArguments, WriteStdinArguments } from './arguments/tool-arguments.ts';
 export { type ObjectSchema, resultSchema, type ToolDefinition } from './arguments/tool-schemas.ts';
 export {

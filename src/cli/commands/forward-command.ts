@@ -1,3 +1,4 @@
+import { Host } from '../../host/index.ts';
 import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
 import { describeOptions, parseOptions } from '../arguments.ts';
 import { serverAt, tokenOption } from '../connect-options.ts';
@@ -57,6 +58,7 @@ export async function forwardCommand(argv: readonly string[]): Promise<number> {
   using faults = handleFaults(log, stop);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
   const { serveRemotely } = await import('./remote-command.ts');
-  await serveRemotely({ values, settings: {}, destination, log }, stop.signal);
+  const host = new Host({ environment: process.env });
+  await serveRemotely({ host, values, settings: {}, destination, log }, stop.signal);
   return faults.isFatal ? 1 : 0;
 }

@@ -6,6 +6,7 @@ import { type OpenToolSet, openUnifiedExecTools, serveHttp, serveStdio } from '.
 import { RulesStore, userRulesFolder } from '../../agent/rules/index.ts';
 import { localBackend, remoteBackend, type SandboxMode, sandboxModes } from '../../agent/unified-exec/index.ts';
 import { type Logger, Scope } from '../../base/index.ts';
+import { Host } from '../../host/index.ts';
 import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
 import { ownCredential, secretPaths, takeCredential } from '../../host/own/index.ts';
 import { reportJournalFaults } from '../../host/sandbox/index.ts';
@@ -174,7 +175,9 @@ async function unifiedExecTools(values: McpValues, log: Logger, scope: Scope): P
     onProblem: ({ message }) => log.warn('rules.not_read', { message }),
   });
   const backend = scope.own(
-    connector ? remoteBackend(connector, { clientName: 'exec-server mcp' }) : localBackend({ log }),
+    connector
+      ? remoteBackend(connector, { clientName: 'exec-server mcp' })
+      : localBackend({ host: new Host({ environment: process.env }), log }),
   );
   const environmentId = connector ? (values['environment-id'] ?? 'remote') : 'local';
   const tools = { backend, environmentId, cwd: values.cwd, sandbox, policy, rules, longestWaitMs, log };

@@ -1,4 +1,5 @@
 import { type Logger, Scope } from '../../base/index.ts';
+import type { Host } from '../../host/index.ts';
 import {
   type Credentials,
   ExecutorCredentials,
@@ -18,6 +19,7 @@ import type { RemoteValues } from '../remote-options.ts';
 import { readFlag } from '../usage-error.ts';
 
 export interface RemoteCommandOptions {
+  readonly host: Host;
   readonly values: RemoteValues;
   readonly settings: Partial<ExecServerConfig>;
   /** A server to pass everything on to, instead of serving it here. */
@@ -29,12 +31,12 @@ export interface RemoteCommandOptions {
 
 /** Serves as a remote environment until the signal aborts, or stdin ends if that was asked for. */
 export async function serveRemotely(options: RemoteCommandOptions, signal: AbortSignal): Promise<void> {
-  const { values } = options;
+  const { values, host } = options;
   const log = options.log.with({ name: values.name ?? 'codex-exec-server' });
   const environmentId = readFlag(() => parseEnvironmentId(values['environment-id'] ?? ''));
   const registryUrl = values.remote ?? '';
   readFlag(() => parseRegistryUrl(registryUrl));
-  const serve = await chooseTransport(values, environmentId);
+  const serve = await chooseTransport(values, environmentId, host);
   await using scope = new Scope();
   const stop = new AbortController();
   const { accept, point } = await receiver({ ...options, log }, scope);
@@ -46,7 +48,10 @@ export async function serveRemotely(options: RemoteCommandOptions, signal: Abort
   optimizeSooner();
   const registerTimeoutMs = seconds(values['register-timeout']);
   const onRegistered = process.stderr.isTTY ? registeredLine(environmentId, registryUrl) : undefined;
-  await serve({ registryUrl, environmentId, accept, registerTimeoutMs, onRegistered, log }, stop);
+  await serve(
+    { registryUrl, environmentId, accept, registerTimeoutMs, onRegistered, outgoing: host.outgoing, log },
+    stop,
+  );
 }
 
 /** Says once, to a person, that harnesses can connect. */
@@ -61,21 +66,24 @@ function registeredLine(environmentId: string, registryUrl: string): () => void 
 type Serve = (config: Omit<RemoteEnvironmentConfig, 'credentials'>, stop: AbortController) => Promise<void>;
 
 /** Takes the secrets it needs before anything is started that could inherit them. */
-async function chooseTransport(values: RemoteValues, environmentId: string): Promise<Serve> {
+async function chooseTransport(values: RemoteValues, environmentId: string, { outgoing }: Host): Promise<Serve> {
   if (values['remote-transport'] === 'direct') {
     const aws = await takeAwsAccess(values, process.env);
     return (config, stop) => runDirectEnvironment({ ...config, aws }, stop.signal);
   }
-  const credentials = await chooseCredentials(values, environmentId, process.env);
+  const credentials = await chooseCredentials(values, environmentId, process.env, outgoing);
   const run = values['remote-transport'] === 'plain' ? runPlainEnvironment : runRemoteEnvironment;
   return (config, stop) => untilCredentialsEnd(credentials, stop, run({ ...config, credentials }, stop.signal));
 }
 
-async function receiver({ destination, settings, log }: RemoteCommandOptions, scope: Scope) {
+async function receiver({ host, destination, settings, log }: RemoteCommandOptions, scope: Scope) {
   if (destination !== undefined) {
-    return { accept: readFlag(() => forwardTo(destination.url, log, destination)), point: undefined };
+    return {
+      accept: readFlag(() => forwardTo(destination.url, log, { ...destination, outgoing: host.outgoing })),
+      point: undefined,
+    };
   }
-  const point = scope.own(await openConnectionPoint({ config: relayedConfig(settings), log }));
+  const point = scope.own(await openConnectionPoint({ host, config: relayedConfig(settings), log }));
   return { accept: (link: Link): void => point.connect(link, { resumable: true }), point };
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ExecBackend, type ExecProcess, localBackend, remoteBackend } from '../../agent/unified-exec/index.ts';
 import { UnlessFailed } from '../../base/index.ts';
 import type { StartOptions } from '../../client/index.ts';
+import { Host } from '../../host/index.ts';
 import { ExecError, PathUri, type SignalName } from '../../protocol/index.ts';
 import { describeOptions, parseOptions, type Values } from '../arguments.ts';
 import { CONNECTION_FAILED, chosenConnector, remoteServerOptions, tokenOption } from '../connect-options.ts';
@@ -66,7 +67,8 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
 /** A server elsewhere, or this machine. */
 async function openBackend(values: Values<typeof options>): Promise<ExecBackend> {
   const connector = await chosenConnector(values);
-  return connector ? remoteBackend(connector, { clientName: 'exec-server run' }) : localBackend();
+  const host = new Host({ environment: process.env });
+  return connector ? remoteBackend(connector, { clientName: 'exec-server run' }) : localBackend({ host });
 }
 
 /** The server says why a command cannot be started, but not which. */

@@ -1,3 +1,4 @@
+import { Host } from '../../host/index.ts';
 import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
 import { ownCredentialDigest, secretPaths, statePlace } from '../../host/own/index.ts';
 import { inheritPidNamespace, reportJournalFaults } from '../../host/sandbox/index.ts';
@@ -80,6 +81,7 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   secretPaths.add(...secretFiles(values, process.env));
   const log = stderrLogger(process.env);
   reportJournalFaults((error) => log.warn('mount_points.journal_kept', { error: String(error) }));
+  const host = new Host({ environment: process.env });
   const state = statePlace(process.env);
   if (state.reason) log.warn('state.kept_elsewhere', { ...state });
   if (process.geteuid?.() === 0) log.info('server.runs_as_root', { advice: 'run it as an ordinary user' });
@@ -98,11 +100,12 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
         change(next);
         ({ shutdownGracePeriodMs } = next);
       }, log);
-    await serveRemotely({ values: values as RemoteValues, settings, log, changes }, stop.signal);
+    await serveRemotely({ host, values: values as RemoteValues, settings, log, changes }, stop.signal);
     return faults.isFatal ? 1 : 0;
   }
   await serve(
     {
+      host,
       address,
       auth,
       config: settings,

@@ -26,7 +26,7 @@ const incomplete = {
 export async function discoverCapabilities(
   files: ConstructorParameters<typeof FileView>[0],
   { sandbox }: Params<'capabilities/discoverV2'>,
-  env: NodeJS.ProcessEnv = process.env,
+  env: NodeJS.ProcessEnv,
 ): Promise<Capabilities> {
   const view = new FileView(files, sandbox);
   const home = codexHome(env);

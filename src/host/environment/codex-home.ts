@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 /** The home directory of whoever executes. */
-export function userHome(env: NodeJS.ProcessEnv = process.env): string {
+export function userHome(env: NodeJS.ProcessEnv): string {
   if (env.HOME) return resolve(env.HOME);
   try {
     return homedir();
@@ -13,7 +13,7 @@ export function userHome(env: NodeJS.ProcessEnv = process.env): string {
 }
 
 /** Where the user's configuration, skills and plugins are: `CODEX_HOME`, or `.codex` in the home directory. */
-export function codexHome(env: NodeJS.ProcessEnv = process.env): string {
+export function codexHome(env: NodeJS.ProcessEnv): string {
   if (!env.CODEX_HOME) return join(userHome(env), '.codex');
   try {
     return realpathSync(env.CODEX_HOME);

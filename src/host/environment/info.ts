@@ -29,7 +29,7 @@ const capabilities: Readonly<Record<string, boolean>> = {
 };
 
 /** Facts about this machine for a client. */
-export function environmentInfo(env: NodeJS.ProcessEnv = process.env): EnvironmentInfo {
+export function environmentInfo(env: NodeJS.ProcessEnv): EnvironmentInfo {
   const temporary = env.TMPDIR ? [PathUri.fromNative(resolve(env.TMPDIR))] : [];
   return {
     shell: loginShell(env),

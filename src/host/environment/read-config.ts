@@ -9,7 +9,7 @@ type ConfigRead = Result<'environmentConfig/read'>;
 /** The selected settings of every layer that applies in a directory of this machine. */
 export async function readConfig(
   params: Params<'environmentConfig/read'>,
-  env: NodeJS.ProcessEnv = process.env,
+  env: NodeJS.ProcessEnv,
 ): Promise<ConfigRead> {
   const { configPaths, requirementsPaths } = params;
   if (configPaths.length + requirementsPaths.length === 0) {

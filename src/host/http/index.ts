@@ -1,4 +1,5 @@
 export { openTunnel, proxyAuthorization } from './connect.ts';
+export type { Environment } from './environment.ts';
+export { Outgoing } from './outgoing.ts';
 export { HttpPort, refuseUpgrade } from './port.ts';
-export { environmentProxy, tunnelTo } from './proxy-tunnel.ts';
-export { CertificateFileError, checkCertificateFile, trustedRoots } from './trusted-roots.ts';
+export { CertificateFileError, TrustedRoots } from './trusted-roots.ts';

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { connect, isIP, type Socket } from 'node:net';
 import { openTunnel, proxyAuthorization } from './connect.ts';
-import { trustedRoots } from './trusted-roots.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from './environment.ts';
+import type { TrustedRoots } from './trusted-roots.ts';
 
 /** The HTTP proxy that the environment names for a `ws:` or `wss:` address. Others, and those of SOCKS, are not used. */
-export function environmentProxy(address: URL, env: Environment = process.env): URL | undefined {
+export function environmentProxy(address: URL, env: Environment): URL | undefined {
   const [own, OWN] = address.protocol === 'wss:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY'];
   const named = env[own] || env[OWN] || env.all_proxy || env.ALL_PROXY || '';
   const text = named.includes('://') ? named : `http://${named}`;
@@ -30,19 +29,23 @@ function goesAround({ hostname, port, protocol }: URL, list: string): boolean {
 const unbracketed = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
 
 /** A connection to the host of an address, opened by a proxy. */
-export async function tunnelTo(address: URL, proxy: URL, signal: AbortSignal): Promise<Socket> {
-  const socket = await connectToProxy(proxy, signal);
+export async function tunnelTo(address: URL, proxy: URL, roots: TrustedRoots, signal: AbortSignal): Promise<Socket> {
+  const socket = await connectToProxy(proxy, roots, signal);
   const authority = `${address.hostname}:${address.port || (address.protocol === 'wss:' ? 443 : 80)}`;
   return await openTunnel(socket, authority, proxyAuthorization(proxy), signal);
 }
 
-async function connectToProxy({ protocol, hostname, port }: URL, signal: AbortSignal): Promise<Socket> {
+async function connectToProxy(
+  { protocol, hostname, port }: URL,
+  roots: TrustedRoots,
+  signal: AbortSignal,
+): Promise<Socket> {
   const host = unbracketed(hostname);
   const secure = protocol === 'https:';
   const to = { host, port: Number(port) || (secure ? 443 : 80) };
   const { connect: connectSecurely } = process.getBuiltinModule('node:tls');
   const name = isIP(host) === 0 ? { servername: host } : {};
-  const socket = secure ? connectSecurely({ ...to, ...name, secureContext: trustedRoots() }) : connect(to);
+  const socket = secure ? connectSecurely({ ...to, ...name, secureContext: roots.context }) : connect(to);
   socket.on('error', () => socket.destroy());
   try {
     await once(socket, secure ? 'secureConnect' : 'connect', { signal });

@@ -1,8 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { SecureContext } from 'node:tls';
 import { osErrorText } from '../os/index.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from './environment.ts';
 
 /** Each names a PEM file with certificates to trust beside the system's; the first that is not empty counts. */
 const variables = ['CODEX_CA_CERTIFICATE', 'SSL_CERT_FILE'] as const;
@@ -28,27 +27,35 @@ const systemFiles = [
   '/etc/ssl/cert.pem',
 ];
 
-/** Throws a `CertificateFileError` where a variable names a file that cannot be used. */
-export function checkCertificateFile(env: Environment = process.env): void {
-  extraRoots(env);
+/** What outgoing TLS connections trust: the roots that Node brings along, those of the system, and those that a variable names. */
+export class TrustedRoots {
+  readonly #env: Environment;
+  #made: { readonly key: string; readonly context: SecureContext } | undefined;
+
+  constructor(env: Environment) {
+    this.#env = env;
+  }
+
+  /** Throws a `CertificateFileError` where a variable names a file that cannot be used. */
+  check(): void {
+    extraRoots(this.#env);
+  }
+
+  /** Made when it is first needed, and again when the file has changed. Throws as `check` does. */
+  get context(): SecureContext {
+    const extra = extraRoots(this.#env);
+    const key = extra.join('\n');
+    if (this.#made?.key !== key) this.#made = { key, context: contextOf([...ordinaryRoots(this.#env), ...extra]) };
+    return this.#made.context;
+  }
 }
 
-/**
- * What outgoing TLS connections trust: the roots that Node brings along, those of the system, and those that a variable names.
- * Made when it is first needed, and again when the file has changed.
- */
-export function trustedRoots(env: Environment = process.env): SecureContext {
-  const extra = extraRoots(env);
-  const key = extra.join('\n');
-  if (made?.key === key) return made.context;
+function contextOf(roots: readonly string[]): SecureContext {
   const { createSecureContext, rootCertificates } = process.getBuiltinModule('node:tls');
-  const all = [...rootCertificates, ...ordinaryRoots(env), ...extra];
-  const once = new Map(all.map((certificate) => [certificate.replace(/\s/g, ''), certificate]));
-  made = { key, context: createSecureContext({ ca: [...once.values()] }) };
-  return made.context;
+  const all = [...rootCertificates, ...roots];
+  const distinct = new Map(all.map((certificate) => [certificate.replace(/\s/g, ''), certificate]));
+  return createSecureContext({ ca: [...distinct.values()] });
 }
-
-let made: { readonly key: string; readonly context: SecureContext } | undefined;
 
 /** Roots that need no checking: one that cannot be read is not trusted. */
 function ordinaryRoots({ NODE_EXTRA_CA_CERTS: more }: Environment): string[] {

@@ -81,7 +81,7 @@ export class Gate {
   async #proxyTo({ host, upstream }: Attempt, addresses: readonly string[]): Promise<ResolvedProxy | undefined> {
     const { route, resolve } = this.#options;
     const proxy = upstream && route?.proxyTo(host, addresses, upstream);
-    return proxy && { ...proxy, addresses: await resolve(proxy.host) };
+    return proxy && route && { ...proxy, addresses: await resolve(proxy.host), roots: route.roots };
   }
 
   /** An upstream proxy resolves names once more: one that runs on this machine may be led to any port of it. */

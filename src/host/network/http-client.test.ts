@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { deferred } from '../../base/index.ts';
+import { Outgoing } from '../http/index.ts';
 import { type BodyDelta, HttpClient } from './http-client.ts';
 
 it('a streamed body is passed on piece by piece, each when there is room for it', async () => {
@@ -12,7 +13,7 @@ it('a streamed body is passed on piece by piece, each when there is room for it'
   const ended = deferred();
   const seen = { bytes: 0, pieces: 0, atOnce: 0, most: 0 };
   await using client = new HttpClient({
-    env: {},
+    outgoing: Outgoing.direct,
     isUnsendable: () => false,
     onDelta: async ({ deltaBase64, done }: BodyDelta) => {
       seen.most = Math.max(seen.most, ++seen.atOnce);

@@ -3,14 +3,14 @@ import { createRequire } from 'node:module';
 import type { Dispatcher } from 'undici';
 import { Deadline } from '../../base/index.ts';
 import { ExecError, limits, type Params, type Result } from '../../protocol/index.ts';
-import { checkCertificateFile, trustedRoots } from '../http/index.ts';
+import type { Outgoing } from '../http/index.ts';
 import { type HttpMessage, httpMessage, type UnsendableVariable } from './http-message.ts';
 import { MOST_REDIRECTS, redirected } from './redirect.ts';
 import { ServiceCookies } from './service-cookies.ts';
 
 export interface HttpClientOptions {
-  /** Where header values and proxy settings come from. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Its environment is where header values and proxy settings come from. */
+  readonly outgoing: Outgoing;
   readonly isUnsendable: UnsendableVariable;
   /** Passes on a piece of a streamed body; the promise, if any, resolves when there is room for more. */
   readonly onDelta: (delta: BodyDelta) => void | Promise<void>;
@@ -46,8 +46,8 @@ export class HttpClient implements AsyncDisposable {
   }
 
   async request(params: RequestParams): Promise<RequestResult> {
-    const { env, isUnsendable } = this.#options;
-    const message = httpMessage(params, env, isUnsendable);
+    const { outgoing, isUnsendable } = this.#options;
+    const message = httpMessage(params, outgoing.environment, isUnsendable);
     return params.streamResponse ? this.#streamed(params, message) : this.#buffered(params, message);
   }
 
@@ -112,7 +112,7 @@ export class HttpClient implements AsyncDisposable {
     const scheme = protocol as Scheme;
     const known = this.#dispatchers.get(scheme);
     if (known) return known;
-    const dispatcher = createDispatcher(this.#options.env, scheme);
+    const dispatcher = createDispatcher(this.#options.outgoing, scheme);
     this.#dispatchers.set(scheme, dispatcher);
     return dispatcher;
   }
@@ -140,8 +140,8 @@ const DUMPED_BYTES = 64 * 1024;
 const load = createRequire(import.meta.url);
 
 /** Connections are kept for a few seconds at most, and go through the proxies that the server's environment names. */
-function createDispatcher(env: HttpClientOptions['env'], scheme: Scheme): Dispatcher {
-  const tls = tlsOptions(env, scheme);
+function createDispatcher({ environment: env, roots }: Outgoing, scheme: Scheme): Dispatcher {
+  const tls = tlsOptions(roots, scheme);
   const { EnvHttpProxyAgent } = load('undici') as typeof import('undici');
   const everything = env.all_proxy || env.ALL_PROXY || '';
   return new EnvHttpProxyAgent({
@@ -159,10 +159,10 @@ function createDispatcher(env: HttpClientOptions['env'], scheme: Scheme): Dispat
 }
 
 /** A file of certificates that cannot be used stops plain requests, too: the operator learns of it at once. */
-function tlsOptions(env: HttpClientOptions['env'], scheme: Scheme) {
+function tlsOptions(roots: Outgoing['roots'], scheme: Scheme) {
   try {
-    if (scheme === 'http:') return void checkCertificateFile(env);
-    const connect = { secureContext: trustedRoots(env) };
+    if (scheme === 'http:') return void roots.check();
+    const connect = { secureContext: roots.context };
     return { connect: { ...connect, timeout: 0 }, requestTls: connect, proxyTls: connect };
   } catch (error) {
     throw failed((error as Error).message, error);

@@ -1,12 +1,15 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { expect, it } from 'vitest';
+import { Outgoing } from '../http/index.ts';
 import type { Gate, Verdict } from './gate.ts';
 import { createHttpProxy } from './http-proxy.ts';
 
 const LOOPBACK = '127.0.0.1';
 /** Nothing listens there. */
 const CLOSED_PORT = 1;
+
+const { roots } = Outgoing.direct;
 
 /** Everything may pass, through an upstream proxy that cannot be reached. */
 const gate = {
@@ -15,7 +18,7 @@ const gate = {
       allowed: true,
       host: LOOPBACK,
       addresses: [LOOPBACK],
-      proxy: { host: LOOPBACK, port: CLOSED_PORT, tls: false, authorization: undefined, addresses: [LOOPBACK] },
+      proxy: { host: LOOPBACK, port: CLOSED_PORT, tls: false, authorization: undefined, addresses: [LOOPBACK], roots },
     }),
 } as unknown as Gate;
 

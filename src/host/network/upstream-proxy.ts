@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { isIP, type Socket } from 'node:net';
 import { connect as secure } from 'node:tls';
 import { Deadline } from '../../base/index.ts';
-import { openTunnel, proxyAuthorization, trustedRoots } from '../http/index.ts';
+import { type Environment, openTunnel, proxyAuthorization, type TrustedRoots } from '../http/index.ts';
 import { connectTo } from './outbound.ts';
 
 /** A proxy between this machine and the rest of the network. */
@@ -14,8 +14,6 @@ export interface UpstreamProxy {
   /** The value of `Proxy-Authorization`, if its address has credentials. */
   readonly authorization: string | undefined;
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const plainVariables = ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
 const secureVariables = ['HTTPS_PROXY', 'https_proxy', ...plainVariables];
@@ -50,6 +48,8 @@ const TUNNEL_MS = 30_000;
 /** A proxy and its addresses. */
 export interface ResolvedProxy extends UpstreamProxy {
   readonly addresses: readonly string[];
+  /** What its own certificate is checked against. */
+  readonly roots: TrustedRoots;
 }
 
 /** A connection to the proxy itself, for plain requests. */
@@ -57,7 +57,7 @@ export async function connectToProxy(proxy: ResolvedProxy, signal: AbortSignal):
   const socket = await connectTo(proxy.addresses, proxy.port, signal);
   if (!proxy.tls) return socket;
   const name = isIP(proxy.host) === 0 ? { servername: proxy.host } : { host: proxy.host };
-  const wrapped = secure({ socket, ...name, secureContext: trustedRoots() });
+  const wrapped = secure({ socket, ...name, secureContext: proxy.roots.context });
   wrapped.on('error', () => wrapped.destroy());
   try {
     await once(wrapped, 'secureConnect', { signal });

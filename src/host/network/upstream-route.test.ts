@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { Outgoing } from '../http/index.ts';
 import { UpstreamRoute } from './upstream-route.ts';
 
 const env = { HTTP_PROXY: 'http://127.0.0.1:3128' };
 const privateAddresses = ['10.1.2.3', '172.16.0.1', '192.168.3.4', '100.64.0.1', 'fd12::1', '::ffff:10.0.0.1'];
 
 const leaves = (host: string, options: { flag: boolean; env?: Record<string, string> }): boolean =>
-  new UpstreamRoute({ env: options.env ?? env, privateAddresses: options.flag }).proxyTo(host, [host], 'http') !==
-  undefined;
+  new UpstreamRoute({ outgoing: new Outgoing(options.env ?? env), privateAddresses: options.flag }).proxyTo(
+    host,
+    [host],
+    'http',
+  ) !== undefined;
 
 describe('the way to a private address', () => {
   it.each(privateAddresses)(

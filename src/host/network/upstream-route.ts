@@ -1,11 +1,12 @@
 import { isIP } from 'node:net';
+import type { Outgoing, TrustedRoots } from '../http/index.ts';
 import { isLoopbackAddress, isNonPublic, isPrivate } from './address.ts';
 import { isLoopbackName } from './host.ts';
 import { type UpstreamProxy, upstreamProxyFor } from './upstream-proxy.ts';
 
 export interface UpstreamRouteOptions {
-  /** Where the proxies are named. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Names the proxies. */
+  readonly outgoing: Outgoing;
   /** Whether the proxy is used for private addresses as well. */
   readonly privateAddresses: boolean;
 }
@@ -20,8 +21,13 @@ export class UpstreamRoute {
 
   /** The proxy on the way to a host with these addresses; none where the way is direct. */
   proxyTo(host: string, addresses: readonly string[], protocol: 'http' | 'https'): UpstreamProxy | undefined {
-    const { env } = this.#options;
-    return this.#leaves(host, addresses) ? upstreamProxyFor(protocol, env) : undefined;
+    const { environment } = this.#options.outgoing;
+    return this.#leaves(host, addresses) ? upstreamProxyFor(protocol, environment) : undefined;
+  }
+
+  /** What the certificates of the proxies are checked against. */
+  get roots(): TrustedRoots {
+    return this.#options.outgoing.roots;
   }
 
   #leaves(host: string, addresses: readonly string[]): boolean {

@@ -38,7 +38,7 @@ afterEach(async () => {
 
 describe('an agent identity', () => {
   it('registers a task once and signs every request for it', async () => {
-    const credentials = agentIdentity(tokenWith({}), accountsUrl());
+    const credentials = agentIdentity(tokenWith({}), { accountsUrl: accountsUrl() });
     const { authorization = '', ...others } = await credentials.headers(never);
     await credentials.headers(never);
 
@@ -54,7 +54,7 @@ describe('an agent identity', () => {
   });
 
   it('says where its account lives', async () => {
-    const credentials = agentIdentity(tokenWith({ chatgpt_account_is_fedramp: true }), accountsUrl());
+    const credentials = agentIdentity(tokenWith({ chatgpt_account_is_fedramp: true }), { accountsUrl: accountsUrl() });
 
     expect(await credentials.headers(never)).toMatchObject({ 'x-openai-fedramp': 'true' });
   });
@@ -64,7 +64,7 @@ describe('an agent identity', () => {
       { status: 503, body: {} },
       { status: 200, body: { encrypted_task_id: 'x' } },
     ];
-    const credentials = agentIdentity(tokenWith({}), accountsUrl());
+    const credentials = agentIdentity(tokenWith({}), { accountsUrl: accountsUrl() });
 
     await expect(credentials.headers(never)).rejects.toThrow('failed to register agent task (503)');
     await expect(credentials.headers(never)).rejects.toThrow(/encrypted ones are not supported/);

@@ -1,10 +1,10 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import type { Response } from 'undici';
 import { Deadline } from '../../base/index.ts';
-import { CertificateFileError } from '../../host/http/index.ts';
+import { CertificateFileError, Outgoing } from '../../host/http/index.ts';
 import type { Credentials } from './credentials.ts';
 import { RegistryError } from './registry-error.ts';
-import { registryFetch } from './registry-fetch.ts';
+import { RegistryHttp } from './registry-http.ts';
 import { requireEncryption } from './registry-url.ts';
 
 const ACCOUNTS_URL = 'https://auth.openai.com/api/accounts';
@@ -17,17 +17,27 @@ interface Identity {
   readonly isFedramp: boolean;
 }
 
+export interface AgentIdentityOptions {
+  /** How the accounts are reached; directly unless said otherwise. */
+  readonly outgoing?: Outgoing;
+  readonly accountsUrl?: string;
+}
+
 /**
  * Signs requests with the key inside an agent identity token, for a task that is registered with the first of them.
  * The token's own signature is for whoever has to trust it; we are its owner.
  */
-export function agentIdentity(token: string, accountsUrl = ACCOUNTS_URL): Credentials {
+export function agentIdentity(
+  token: string,
+  { outgoing = Outgoing.direct, accountsUrl = ACCOUNTS_URL }: AgentIdentityOptions = {},
+): Credentials {
   const identity = readIdentity(token);
+  const http = new RegistryHttp(outgoing);
   let task: Promise<string> | undefined;
   return {
     permit: requireEncryption,
     async headers(signal) {
-      task ??= registerTask(identity, accountsUrl, signal);
+      task ??= registerTask(identity, http, accountsUrl, signal);
       const taskId = await task.catch((error: unknown) => {
         task = undefined; // the next request tries again
         throw error;
@@ -48,13 +58,18 @@ function assertion({ runtimeId, key, accountId, isFedramp }: Identity, taskId: s
   };
 }
 
-async function registerTask({ runtimeId, key }: Identity, base: string, signal: AbortSignal): Promise<string> {
+async function registerTask(
+  { runtimeId, key }: Identity,
+  http: RegistryHttp,
+  base: string,
+  signal: AbortSignal,
+): Promise<string> {
   const timestamp = now();
   using deadline = new Deadline(TASK_TIMEOUT_MS, signal);
   let response: Response;
   let answer: { task_id?: unknown; taskId?: unknown };
   try {
-    response = await registryFetch(`${base}/v1/agent/${encodeURIComponent(runtimeId)}/task/register`, {
+    response = await http.fetch(`${base}/v1/agent/${encodeURIComponent(runtimeId)}/task/register`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ timestamp, signature: signText(key, `${runtimeId}:${timestamp}`) }),

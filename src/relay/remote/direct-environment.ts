@@ -1,4 +1,5 @@
 import type { Logger } from '../../base/index.ts';
+import { Outgoing } from '../../host/http/index.ts';
 import { WebSocketLink } from '../../link/index.ts';
 import { limits } from '../../protocol/index.ts';
 import type { Link } from '../../rpc/index.ts';
@@ -7,6 +8,7 @@ import { type Clock, systemClock } from './clock.ts';
 import { ConnectionKeeper, type Registered } from './connection-keeper.ts';
 import { openWebSocket } from './open-websocket.ts';
 import { RegistryError } from './registry-error.ts';
+import { RegistryHttp } from './registry-http.ts';
 import { type Answer, postJson } from './registry-request.ts';
 import { isOnThisMachine, parseEnvironmentId, parseRegistryUrl, requireEncryption } from './registry-url.ts';
 
@@ -20,6 +22,8 @@ export interface DirectEnvironmentConfig {
   readonly accept: (link: Link) => void;
   readonly registerTimeoutMs?: number | undefined;
   readonly onRegistered?: (() => void) | undefined;
+  /** How the registry is reached; directly unless said otherwise. */
+  readonly outgoing?: Outgoing;
   readonly log: Logger;
   readonly clock?: Clock;
 }
@@ -31,7 +35,8 @@ const TRANSPORT = 'direct_jsonrpc_v1';
  * said there, so it is for a registry that may read along.
  */
 export async function runDirectEnvironment(config: DirectEnvironmentConfig, signal: AbortSignal): Promise<void> {
-  const { registerTimeoutMs, onRegistered, clock = systemClock } = config;
+  const { registerTimeoutMs, onRegistered, outgoing = Outgoing.direct, clock = systemClock } = config;
+  const http = new RegistryHttp(outgoing);
   const environmentId = parseEnvironmentId(config.environmentId);
   const registry = parseRegistryUrl(config.registryUrl);
   requireEncryption(registry);
@@ -42,7 +47,7 @@ export async function runDirectEnvironment(config: DirectEnvironmentConfig, sign
     const plain = { 'content-type': 'application/json' };
     const { credentials, scope } = config.aws;
     const signed = signRequest({ method: 'POST', url: address, headers: plain, body }, credentials, scope);
-    const answer = await postJson(address, { ...plain, ...signed }, body, stop);
+    const answer = await postJson(http, { url: address, headers: { ...plain, ...signed }, body }, stop);
     return new DirectRegistration(websocketIn(answer, environmentId), config, log);
   };
   await new ConnectionKeeper({ register, registerTimeoutMs, onRegistered, clock, log }).run(signal);
@@ -77,9 +82,9 @@ class DirectRegistration implements Registered {
   }
 
   async connect(signal: AbortSignal): Promise<void> {
-    const { aws, accept } = this.#config;
+    const { aws, accept, outgoing = Outgoing.direct } = this.#config;
     const headers = signRequest({ method: 'GET', url: this.#url }, aws.credentials, aws.scope);
-    const options = { headers, maxPayload: limits.messageBytes };
+    const options = { headers, maxPayload: limits.messageBytes, outgoing };
     const link = await openWebSocket(
       this.#url.href,
       options,

@@ -1,4 +1,5 @@
 import type { Logger } from '../../base/index.ts';
+import { Outgoing } from '../../host/http/index.ts';
 import type { Link } from '../../rpc/index.ts';
 import { EnvironmentStreams, generateRelayKeys, publicKeyObject } from '../index.ts';
 import { type Clock, systemClock } from './clock.ts';
@@ -19,15 +20,24 @@ export interface RemoteEnvironmentConfig {
   readonly registerTimeoutMs?: number | undefined;
   /** Told after every registration, the first and those that renew it. */
   readonly onRegistered?: (() => void) | undefined;
+  /** How the registry and its rendezvous are reached; directly unless said otherwise. */
+  readonly outgoing?: Outgoing;
   readonly log: Logger;
   readonly clock?: Clock;
 }
 
 /** Serves as a remote environment until the signal aborts; rejects if the environment cannot be registered. */
 export async function runRemoteEnvironment(config: RemoteEnvironmentConfig, signal: AbortSignal): Promise<void> {
-  const { credentials, accept, registerTimeoutMs, onRegistered, clock = systemClock } = config;
+  const {
+    credentials,
+    accept,
+    registerTimeoutMs,
+    onRegistered,
+    outgoing = Outgoing.direct,
+    clock = systemClock,
+  } = config;
   const environmentId = parseEnvironmentId(config.environmentId);
-  const registry = new RegistryClient(parseRegistryUrl(config.registryUrl), environmentId, credentials);
+  const registry = new RegistryClient(parseRegistryUrl(config.registryUrl), environmentId, credentials, outgoing);
   const log = config.log.with({ environmentId });
   const keys = generateRelayKeys(); // for as long as the process lives, and never stored
   const register = async (stop: AbortSignal): Promise<Registered> => {
@@ -41,7 +51,7 @@ export async function runRemoteEnvironment(config: RemoteEnvironmentConfig, sign
       accept,
       log,
     });
-    return new StreamRegistration({ url, streams, isLasting: true, log });
+    return new StreamRegistration({ url, streams, isLasting: true, outgoing, log });
   };
   await new ConnectionKeeper({ register, registerTimeoutMs, onRegistered, clock, log }).run(signal);
 }

@@ -1,5 +1,5 @@
 import type { Logger } from '../../base/index.ts';
-import { trustedRoots } from '../../host/http/index.ts';
+import { Outgoing } from '../../host/http/index.ts';
 import { webSocket } from '../../link/index.ts';
 import { ExecError, limits } from '../../protocol/index.ts';
 import type { Link } from '../../rpc/index.ts';
@@ -8,13 +8,16 @@ import type { Link } from '../../rpc/index.ts';
 export function forwardTo(
   destination: string,
   log: Logger,
-  { token }: { readonly token?: string } = {},
+  { token, outgoing = Outgoing.direct }: { readonly token?: string; readonly outgoing?: Outgoing } = {},
 ): (link: Link) => void {
   const { protocol, hostname } = URL.canParse(destination) ? new URL(destination) : { protocol: '', hostname: '' };
   if ((protocol !== 'ws:' && protocol !== 'wss:') || hostname === '') {
     throw new Error('forward destination must be a ws:// or wss:// URL');
   }
-  const connect = webSocket(destination, { roots: trustedRoots, ...(token !== undefined && { token }) });
+  const connect = webSocket(destination, {
+    roots: () => outgoing.roots.context,
+    ...(token !== undefined && { token }),
+  });
   return (link) => {
     const gone = new AbortController();
     void link.closed.then(() => gone.abort());

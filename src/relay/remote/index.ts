@@ -1,3 +1,4 @@
+export { Outgoing } from '../../host/http/index.ts';
 export { agentIdentity } from './agent-identity.ts';
 export { type AwsAccess, findAwsAccess } from './aws-profile.ts';
 export type { Clock } from './clock.ts';

@@ -2,11 +2,12 @@ import { isIP, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { WebSocket } from 'ws';
 import { Deadline } from '../../base/index.ts';
-import { environmentProxy, trustedRoots, tunnelTo } from '../../host/http/index.ts';
+import type { Outgoing } from '../../host/http/index.ts';
 
 export interface OpenWebSocketOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly maxPayload: number;
+  readonly outgoing: Outgoing;
 }
 
 /** The other side answered, but not with a websocket. */
@@ -32,8 +33,9 @@ export async function openWebSocket<T>(
   take: (ws: WebSocket, socket: Socket) => T,
   signal: AbortSignal,
 ): Promise<T> {
-  const tls = url.startsWith('wss:') ? { secureContext: trustedRoots() } : {};
-  const tunnel = await tunnelFor(new URL(url), tls, signal);
+  const { outgoing } = options;
+  const tls = url.startsWith('wss:') ? { secureContext: outgoing.roots.context } : {};
+  const tunnel = await tunnelFor(new URL(url), outgoing, tls, signal);
   return await new Promise((resolve, reject) => {
     const ws = new WebSocket(url, {
       perMessageDeflate: false,
@@ -69,12 +71,17 @@ export async function openWebSocket<T>(
 }
 
 /** The way through the proxy that the environment names, if it names one, as an option of a websocket. */
-async function tunnelFor(address: URL, tls: { readonly secureContext?: SecureContext }, signal: AbortSignal) {
-  const proxy = environmentProxy(address);
+async function tunnelFor(
+  address: URL,
+  outgoing: Outgoing,
+  tls: { readonly secureContext?: SecureContext },
+  signal: AbortSignal,
+) {
+  const proxy = outgoing.proxyFor(address);
   if (!proxy) return {};
   using deadline = new Deadline(CONNECT_TIMEOUT_MS, signal);
   try {
-    const socket = await tunnelTo(address, proxy, deadline.signal);
+    const socket = await outgoing.tunnelTo(address, proxy, deadline.signal);
     const { connect } = process.getBuiltinModule('node:tls');
     const host = address.hostname;
     const name = isIP(host.replace(/^\[(.*)\]$/, '$1')) === 0 ? { servername: host } : { host };

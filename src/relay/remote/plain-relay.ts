@@ -1,4 +1,5 @@
 import type { Connector } from '../../client/index.ts';
+import { Outgoing } from '../../host/http/index.ts';
 import { limits } from '../../protocol/index.ts';
 import { openPlainHarnessStream, PlainEnvironmentStreams } from '../index.ts';
 import { systemClock } from './clock.ts';
@@ -17,22 +18,29 @@ const maxPayload = limits.messageBytes;
  * commands. For a rendezvous that one trusts as much as oneself.
  */
 export async function runPlainEnvironment(config: RemoteEnvironmentConfig, signal: AbortSignal): Promise<void> {
-  const { credentials, accept, registerTimeoutMs, onRegistered, clock = systemClock } = config;
+  const {
+    credentials,
+    accept,
+    registerTimeoutMs,
+    onRegistered,
+    outgoing = Outgoing.direct,
+    clock = systemClock,
+  } = config;
   const environmentId = parseEnvironmentId(config.environmentId);
-  const registry = new RegistryClient(parseRegistryUrl(config.registryUrl), environmentId, credentials);
+  const registry = new RegistryClient(parseRegistryUrl(config.registryUrl), environmentId, credentials, outgoing);
   const log = config.log.with({ environmentId });
   const register = async (stop: AbortSignal): Promise<Registered> => {
     const url = await registry.registerPlainly(stop);
     const streams = new PlainEnvironmentStreams({ accept, log });
-    return new StreamRegistration({ url, streams, isLasting: false, maxPayload, log });
+    return new StreamRegistration({ url, streams, isLasting: false, maxPayload, outgoing, log });
   };
   await new ConnectionKeeper({ register, registerTimeoutMs, onRegistered, clock, log }).run(signal);
 }
 
 /** Connects in the older way to the address that a rendezvous gave out for a harness. */
-export function viaPlainRelay(url: string): Connector {
+export function viaPlainRelay(url: string, outgoing = Outgoing.direct): Connector {
   return async (signal) => {
-    const socket = await openRendezvousSocket(url, { onText: 'disconnect', maxPayload }, signal);
+    const socket = await openRendezvousSocket(url, { onText: 'disconnect', maxPayload, outgoing }, signal);
     return openPlainHarnessStream(socket);
   };
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Outgoing } from '../../host/http/index.ts';
 import { generateRelayKeys, publicKeyObject } from '../index.ts';
 import { bearerToken } from './credentials.ts';
 import { RegistryClient } from './registry-client.ts';
@@ -22,8 +23,10 @@ const server = createServer((request, response) => {
   request.resume();
   response.writeHead(answer.status).end(answer.body);
 });
-const client = (): RegistryClient =>
-  new RegistryClient(new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), 'env', bearerToken('t'));
+const client = (): RegistryClient => {
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  return new RegistryClient(url, 'env', bearerToken('t'), Outgoing.direct);
+};
 
 beforeEach(async () => {
   server.listen(0, '127.0.0.1');

@@ -1,6 +1,8 @@
+import type { Outgoing } from '../../host/http/index.ts';
 import { type PublicKeyObject, parsePublicKeyObject } from '../index.ts';
 import type { Credentials } from './credentials.ts';
 import { RegistryError } from './registry-error.ts';
+import { RegistryHttp } from './registry-http.ts';
 import { type Answer, postJson, postSecret } from './registry-request.ts';
 
 /** What an environment gets for registering. */
@@ -33,35 +35,35 @@ export class RegistryClient {
   readonly #base: string;
   readonly #environmentId: string;
   readonly #credentials: Credentials;
+  readonly #http: RegistryHttp;
 
-  constructor(registry: URL, environmentId: string, credentials: Credentials) {
+  constructor(registry: URL, environmentId: string, credentials: Credentials, outgoing: Outgoing) {
     credentials.permit(registry);
     this.#base = `${registry.href.replace(/\/+$/, '')}/cloud/environment/${environmentId}`;
     this.#environmentId = environmentId;
     this.#credentials = credentials;
+    this.#http = new RegistryHttp(outgoing);
   }
 
   async register(executorKey: PublicKeyObject, signal: AbortSignal): Promise<Registration> {
     const body = { security_profile: SECURITY_PROFILE, executor_public_key: executorKey };
     const headers = await this.#headers(signal);
-    return this.#registration(await postJson(`${this.#base}/register`, headers, JSON.stringify(body), signal));
+    const request = { url: `${this.#base}/register`, headers, body: JSON.stringify(body) };
+    return this.#registration(await postJson(this.#http, request, signal));
   }
 
   /** Registers in the older way, without a key; the address is good for one connection. */
   async registerPlainly(signal: AbortSignal): Promise<string> {
-    const { environment_id: id, url } = await postJson(
-      `${this.#base}/register`,
-      await this.#headers(signal),
-      '',
-      signal,
-    );
+    const request = { url: `${this.#base}/register`, headers: await this.#headers(signal), body: '' };
+    const { environment_id: id, url } = await postJson(this.#http, request, signal);
     if (id !== this.#environmentId) throw mismatch('a different environment id');
     return requireWebSocketUrl(url);
   }
 
   async connect(harnessKey: PublicKeyObject, signal: AbortSignal, timeoutMs?: number): Promise<ConnectionBundle> {
     const body = JSON.stringify({ harness_public_key: harnessKey });
-    const answer = await postJson(`${this.#base}/connect`, await this.#headers(signal), body, signal, timeoutMs);
+    const request = { url: `${this.#base}/connect`, headers: await this.#headers(signal), body };
+    const answer = await postJson(this.#http, request, signal, timeoutMs);
     const registration = this.#registration(answer);
     const { executor_public_key: key, harness_key_authorization: authorization } = answer;
     if (!isText(authorization) || Buffer.byteLength(authorization) > AUTHORIZATION_BYTES) {
@@ -78,7 +80,8 @@ export class RegistryClient {
       harness_key_authorization: proof.authorization,
     };
     const headers = { 'x-codex-noise-stream-id': proof.streamId, ...(await this.#headers(signal)) };
-    const { valid } = await postSecret(`${this.#base}/validate`, headers, JSON.stringify(body), signal);
+    const request = { url: `${this.#base}/validate`, headers, body: JSON.stringify(body) };
+    const { valid } = await postSecret(this.#http, request, signal);
     return valid === true;
   }
 

@@ -2,7 +2,7 @@ import type { Response } from 'undici';
 import { Deadline } from '../../base/index.ts';
 import { CertificateFileError } from '../../host/http/index.ts';
 import { RegistryError, refusal, retryAfterMs, shownUrl } from './registry-error.ts';
-import { registryFetch } from './registry-fetch.ts';
+import type { RegistryHttp } from './registry-http.ts';
 
 /** What a registry said; nothing in it has been checked. */
 export type Answer = Readonly<Record<string, unknown>>;
@@ -11,39 +11,41 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** A registration with a key is about 2 kB. */
 const LARGEST_BODY_BYTES = 64 * 1024;
 
+export interface JsonRequest {
+  readonly url: URL | string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
 /** Posts a JSON text and gives the JSON object that answers it; throws a `RegistryError` for anything else. */
 export async function postJson(
-  url: URL | string,
-  headers: Readonly<Record<string, string>>,
-  body: string,
+  http: RegistryHttp,
+  request: JsonRequest,
   signal: AbortSignal,
   timeoutMs = REQUEST_TIMEOUT_MS,
 ): Promise<Answer> {
   using deadline = new Deadline(timeoutMs, signal);
-  const response = await send(url, headers, body, deadline.signal);
+  const { url } = request;
+  const response = await send(http, request, deadline.signal);
   const text = await readText(url, response);
   if (!response.ok) throw refusal(url, response.status, text, retryAfterMs(response.headers.get('retry-after')));
   return parseObject(url, text);
 }
 
 /** As `postJson`, for answers that could repeat a secret: of a refusal only the status is read. */
-export async function postSecret(
-  url: URL | string,
-  headers: Readonly<Record<string, string>>,
-  body: string,
-  signal: AbortSignal,
-): Promise<Answer> {
+export async function postSecret(http: RegistryHttp, request: JsonRequest, signal: AbortSignal): Promise<Answer> {
   using deadline = new Deadline(REQUEST_TIMEOUT_MS, signal);
-  const response = await send(url, headers, body, deadline.signal);
+  const { url } = request;
+  const response = await send(http, request, deadline.signal);
   if (response.ok) return parseObject(url, await readText(url, response));
   await response.body?.cancel();
   throw refusal(url, response.status, '', undefined);
 }
 
-async function send(url: URL | string, headers: Readonly<Record<string, string>>, body: string, signal: AbortSignal) {
+async function send(http: RegistryHttp, { url, headers, body }: JsonRequest, signal: AbortSignal): Promise<Response> {
   try {
     // A token goes where the operator said, and nowhere else.
-    return await registryFetch(url, { method: 'POST', headers, body, redirect: 'manual', signal });
+    return await http.fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal });
   } catch (error) {
     throw error instanceof CertificateFileError ? error : unreachable(url, error); // trying again would not help
   }

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { deferred } from '../../base/index.ts';
+import { Outgoing } from '../../host/http/index.ts';
 import { UpgradeRefused } from './open-websocket.ts';
 import { openRendezvousSocket } from './rendezvous-socket.ts';
 
@@ -24,7 +25,7 @@ afterEach(() => {
 
 async function connect(onText: 'ignore' | 'disconnect' = 'ignore') {
   const accepted = once(server, 'connection');
-  const socket = await openRendezvousSocket(url, { onText }, never);
+  const socket = await openRendezvousSocket(url, { onText, outgoing: Outgoing.direct }, never);
   const [peer] = (await accepted) as [WebSocket];
   return { socket, peer };
 }
@@ -192,9 +193,13 @@ describe('a socket to a rendezvous', () => {
     await once(refusing, 'listening');
     const address = `ws://127.0.0.1:${(refusing.address() as AddressInfo).port}/?sig=secret`;
 
-    const refused = await openRendezvousSocket(address, { onText: 'ignore' }, never).catch((error: unknown) => error);
+    const refused = await openRendezvousSocket(address, { onText: 'ignore', outgoing: Outgoing.direct }, never).catch(
+      (error: unknown) => error,
+    );
     refusing.close();
-    const gone = await openRendezvousSocket(address, { onText: 'ignore' }, never).catch((error: unknown) => error);
+    const gone = await openRendezvousSocket(address, { onText: 'ignore', outgoing: Outgoing.direct }, never).catch(
+      (error: unknown) => error,
+    );
 
     expect(refused).toEqual(new UpgradeRefused(403));
     expect(String(gone)).toMatch(/^Error: cannot connect to the rendezvous: .*ECONNREFUSED/);
@@ -208,7 +213,11 @@ describe('a socket to a rendezvous', () => {
     const stop = new AbortController();
     const { port } = silent.address() as AddressInfo;
     const connected = once(silent, 'connection');
-    const opening = openRendezvousSocket(`ws://127.0.0.1:${port}`, { onText: 'ignore' }, stop.signal);
+    const opening = openRendezvousSocket(
+      `ws://127.0.0.1:${port}`,
+      { onText: 'ignore', outgoing: Outgoing.direct },
+      stop.signal,
+    );
     await connected;
 
     stop.abort(new Error('enough'));

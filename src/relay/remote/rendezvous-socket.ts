@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { Changes, deferred } from '../../base/index.ts';
+import type { Outgoing } from '../../host/http/index.ts';
 import { Delivery } from '../../link/index.ts';
 import { type FrameReceiver, type FrameTransport, frameLength, type SealedFrame } from '../index.ts';
 import { KeepAlive } from './keep-alive.ts';
@@ -13,6 +14,7 @@ export interface RendezvousSocketOptions {
   readonly onText: 'ignore' | 'disconnect';
   /** The largest message; only the older plain relay has larger ones. */
   readonly maxPayload?: number;
+  readonly outgoing: Outgoing;
 }
 
 /** The largest message either end of a rendezvous may send. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../../base/index.ts';
+import type { Outgoing } from '../../host/http/index.ts';
 import type { FrameTransport } from '../index.ts';
 import type { Registered } from './connection-keeper.ts';
 import { openRendezvousSocket } from './rendezvous-socket.ts';
@@ -14,6 +15,7 @@ export interface StreamRegistrationOptions {
   readonly streams: Streams;
   readonly isLasting: boolean;
   readonly maxPayload?: number;
+  readonly outgoing: Outgoing;
   readonly log: Logger;
 }
 
@@ -30,9 +32,9 @@ export class StreamRegistration implements Registered {
   }
 
   async connect(signal: AbortSignal): Promise<void> {
-    const { url, streams, maxPayload, log } = this.#options;
+    const { url, streams, maxPayload, outgoing, log } = this.#options;
     const headers = { 'x-request-id': `req_${randomUUID().replaceAll('-', '')}` };
-    const options = { headers, onText: 'ignore' as const, ...(maxPayload !== undefined && { maxPayload }) };
+    const options = { headers, onText: 'ignore' as const, outgoing, ...(maxPayload !== undefined && { maxPayload }) };
     const socket = await openRendezvousSocket(url, options, signal);
     const stop = (): void => socket.close();
     signal.addEventListener('abort', stop);

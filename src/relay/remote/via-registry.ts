@@ -1,5 +1,6 @@
 import { Deadline } from '../../base/index.ts';
 import type { Connector } from '../../client/index.ts';
+import { Outgoing } from '../../host/http/index.ts';
 import { ExecError } from '../../protocol/index.ts';
 import type { Link } from '../../rpc/index.ts';
 import {
@@ -16,7 +17,7 @@ import { UpgradeRefused } from './open-websocket.ts';
 import { type ConnectionBundle, RegistryClient } from './registry-client.ts';
 import { RegistryError } from './registry-error.ts';
 import { parseEnvironmentId, parseRegistryUrl } from './registry-url.ts';
-import { openRendezvousSocket } from './rendezvous-socket.ts';
+import { openRendezvousSocket, type RendezvousSocketOptions } from './rendezvous-socket.ts';
 
 /** How a harness reaches an environment that it knows by name only. */
 export interface RemoteExecServerConnectArgs {
@@ -26,6 +27,8 @@ export interface RemoteExecServerConnectArgs {
   readonly credentials: Credentials;
   /** Whether to offer acknowledged delivery; a peer that does not know it overlooks the offer. */
   readonly reliable?: boolean;
+  /** How the registry and its rendezvous are reached; directly unless said otherwise. */
+  readonly outgoing?: Outgoing;
   readonly clock?: Clock;
   /** Called with the reason when the environment cannot be reached now and is tried again. */
   readonly onWaiting?: ((reason: Error) => void) | undefined;
@@ -37,7 +40,6 @@ export function viaRegistry(args: RemoteExecServerConnectArgs): Connector {
   return (signal, resuming = false) => route.connect(signal, resuming);
 }
 
-const SOCKET = { onText: 'disconnect' } as const;
 const RETRIES = 4;
 const REQUEST_TIMEOUT_MS = 6000;
 /** After this long no further attempt is begun. */
@@ -47,6 +49,7 @@ const PATIENCE_MS = 14_000;
 class Route {
   readonly #environmentId: string;
   readonly #registry: RegistryClient;
+  readonly #socket: RendezvousSocketOptions;
   readonly #keys = generateRelayKeys();
   readonly #reliable: boolean;
   readonly #clock: Clock;
@@ -55,8 +58,10 @@ class Route {
   #executor: string | undefined;
 
   constructor(args: RemoteExecServerConnectArgs) {
+    const { credentials, outgoing = Outgoing.direct } = args;
     this.#environmentId = parseEnvironmentId(args.environmentId);
-    this.#registry = new RegistryClient(parseRegistryUrl(args.registryUrl), this.#environmentId, args.credentials);
+    this.#registry = new RegistryClient(parseRegistryUrl(args.registryUrl), this.#environmentId, credentials, outgoing);
+    this.#socket = { onText: 'disconnect', outgoing };
     this.#reliable = args.reliable ?? true;
     this.#clock = args.clock ?? systemClock;
     this.#onWaiting = args.onWaiting;
@@ -84,7 +89,7 @@ class Route {
     const { url, registrationId, executorKey, authorization } = await this.#bundle(signal);
     const executor = keyFingerprint(executorKey);
     if (resuming) this.#requireSame(executor);
-    const link = await openHarnessStream(await openRendezvousSocket(url, SOCKET, signal), {
+    const link = await openHarnessStream(await openRendezvousSocket(url, this.#socket, signal), {
       keys: this.#keys,
       environmentId: this.#environmentId,
       registrationId,
@@ -121,7 +126,7 @@ class Route {
   async #openFor(registrationId: string, signal: AbortSignal): Promise<FrameTransport> {
     signal.throwIfAborted();
     const bundle = await this.#bundle(signal);
-    if (bundle.registrationId === registrationId) return await openRendezvousSocket(bundle.url, SOCKET, signal);
+    if (bundle.registrationId === registrationId) return await openRendezvousSocket(bundle.url, this.#socket, signal);
     throw new ExecError('invalidRequest', 'the environment has registered anew, without its streams');
   }
 

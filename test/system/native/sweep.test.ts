@@ -15,6 +15,7 @@ import {
 import { CommandLaunchers } from '../../../src/host/sandbox/index.ts';
 import { defaultConfig } from '../../../src/server/config.ts';
 import { Session } from '../../../src/server/session.ts';
+import { testHost } from '../../support/host.ts';
 import { appeared, childrenOf, gone, isAlive, processesWith, uniqueSeconds } from '../../support/proc.ts';
 import { freshMark, outputMatching, start } from './fixture.ts';
 
@@ -93,7 +94,14 @@ it('a sandbox is forgotten when no sweep looks for it any more', async () => {
 it('a session that has started nothing kills no process', async () => {
   const server = claimServerNumber();
   await using launchers = new CommandLaunchers();
-  const session = new Session({ config: () => defaultConfig, log: silentLogger, launchers, server, number: 3 });
+  const session = new Session({
+    host: testHost(),
+    config: () => defaultConfig,
+    log: silentLogger,
+    launchers,
+    server,
+    number: 3,
+  });
   await using stranger = start(['sleep', '600'], { mark: familyMark(server, 3, 7) });
   await session[Symbol.asyncDispose]();
   expect(isAlive(stranger.pid)).toBe(true);

@@ -5,8 +5,8 @@ import { createServer } from 'node:https';
 import { type AddressInfo, connect as connectPlain } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { agentIdentity } from '../../../src/relay/remote/index.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { agentIdentity, Outgoing } from '../../../src/relay/remote/index.ts';
 import { runCommand } from '../../support/command.ts';
 import { ForwardProxy } from '../../support/forward-proxy.ts';
 import { HttpUpstream } from '../../support/http-upstream.ts';
@@ -229,10 +229,9 @@ describe('a request for the token of an agent identity', () => {
     const claims = { agent_runtime_id: 'r', agent_private_key: key, account_id: 'a' };
     const token = `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
     const headersWith = async (file: string) => {
-      vi.stubEnv('CODEX_CA_CERTIFICATE', file);
-      vi.stubEnv('SSL_CERT_FILE', '');
-      const headers = agentIdentity(token, accounts.url.slice(0, -1)).headers(new AbortController().signal);
-      return await headers.finally(() => vi.unstubAllEnvs());
+      const outgoing = new Outgoing({ CODEX_CA_CERTIFICATE: file });
+      const identity = agentIdentity(token, { outgoing, accountsUrl: accounts.url.slice(0, -1) });
+      return await identity.headers(new AbortController().signal);
     };
 
     await expect(headersWith('')).rejects.toThrow('failed to register agent task: no answer');

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type Logger, Scope, silentLogger } from '../../../src/base/index.ts';
 import { ExecServerClient } from '../../../src/client/index.ts';
+import { Outgoing } from '../../../src/host/http/index.ts';
 import {
   generateRelayKeys,
   openHarnessStream,
@@ -67,14 +68,17 @@ describe('an authorization', () => {
     (await rendezvous.connect('env', publicKeyObject(keys))).body as Record<string, unknown>;
   const open = async (scope: Scope, { url, ...bundle }: Record<string, unknown>): Promise<void> => {
     const { signal } = new AbortController();
-    const link = await openHarnessStream(await openRendezvousSocket(url as string, { onText: 'disconnect' }, signal), {
-      keys,
-      environmentId: 'env',
-      registrationId: bundle.executor_registration_id as string,
-      executorKey: parsePublicKeyObject(bundle.executor_public_key),
-      authorization: bundle.harness_key_authorization as string,
-      signal,
-    });
+    const link = await openHarnessStream(
+      await openRendezvousSocket(url as string, { onText: 'disconnect', outgoing: Outgoing.direct }, signal),
+      {
+        keys,
+        environmentId: 'env',
+        registrationId: bundle.executor_registration_id as string,
+        executorKey: parsePublicKeyObject(bundle.executor_public_key),
+        authorization: bundle.harness_key_authorization as string,
+        signal,
+      },
+    );
     scope.defer(() => link.destroy());
   };
 

@@ -7,6 +7,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { Scope, silentLogger } from '../../../src/base/index.ts';
 import { runDirectEnvironment } from '../../../src/relay/remote/index.ts';
 import { openConnectionPoint } from '../../../src/server/index.ts';
+import { testHost } from '../../support/host.ts';
 import { ImpatientClock } from '../../support/remote-fixture.ts';
 
 const aws = {
@@ -65,7 +66,7 @@ class Driver implements AsyncDisposable {
 async function serveDirectly(driver: Driver, scope: Scope) {
   const stop = new AbortController();
   const clock = new ImpatientClock();
-  const point = scope.own(await openConnectionPoint({ log: silentLogger }));
+  const point = scope.own(await openConnectionPoint({ host: testHost(), log: silentLogger }));
   const running = runDirectEnvironment(
     {
       registryUrl: driver.url,

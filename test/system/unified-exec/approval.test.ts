@@ -15,6 +15,7 @@ import {
 import { RulesStore } from '../../../src/agent/rules/index.ts';
 import { type ExecBackend, localBackend } from '../../../src/agent/unified-exec/index.ts';
 import type { PermissionProfile } from '../../../src/protocol/index.ts';
+import { testHost } from '../../support/host.ts';
 import { ExecFixture, type FixtureOptions, type Place } from './fixture.ts';
 
 const places: Place[] = ['here', 'server'];
@@ -154,7 +155,7 @@ describe.each(places)('commands in a sandbox, run %s', (place) => {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'unified-exec-')));
     const [work, moved] = [join(folder, 'work'), join(folder, 'moved')];
     await mkdir(work);
-    const backend = localBackend();
+    const backend = localBackend({ host: testHost() });
     const late: ExecBackend = {
       isLocal: place === 'here',
       info: (signal) => backend.info(signal),

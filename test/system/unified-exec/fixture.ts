@@ -16,12 +16,13 @@ import {
 import { Changes, Scope, silentLogger } from '../../../src/base/index.ts';
 import { memoryLinkPair } from '../../../src/link/index.ts';
 import { openConnectionPoint } from '../../../src/server/index.ts';
+import { testHost } from '../../support/host.ts';
 
 export type Place = 'here' | 'server';
 
 /** A server that is reached over a link, as if it were on another machine. */
 function memoryServer(scope: Scope): ExecBackend {
-  const server = openConnectionPoint({ config: {}, log: silentLogger });
+  const server = openConnectionPoint({ host: testHost(), config: {}, log: silentLogger });
   scope.defer(async () => (await server)[Symbol.asyncDispose]());
   return remoteBackend(async () => {
     const [ours, theirs] = memoryLinkPair();
@@ -56,7 +57,8 @@ export class ExecFixture implements AsyncDisposable {
     this.cwd = cwd;
     this.#scope.defer(() => rm(cwd, { recursive: true, force: true }));
     const { settings, backends, forgetsOutput = false, ...rest } = options;
-    const backend = (): ExecBackend => (place === 'here' ? localBackend() : memoryServer(this.#scope));
+    const backend = (): ExecBackend =>
+      place === 'here' ? localBackend({ host: testHost() }) : memoryServer(this.#scope);
     const environments = this.#scope.own(new Environments(backends ?? { box: backend() }));
     this.exec = this.#scope.own(
       new UnifiedExec({ environments, settings: { box: { cwd, ...settings } }, allowLoginShell: false, ...rest }),

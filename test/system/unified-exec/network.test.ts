@@ -3,6 +3,7 @@ import { type ApprovalDecision, callbackApprover, Orchestrator } from '../../../
 import { RulesStore } from '../../../src/agent/rules/index.ts';
 import { localBackend } from '../../../src/agent/unified-exec/index.ts';
 import { deferred } from '../../../src/base/index.ts';
+import { testHost } from '../../support/host.ts';
 import { HttpUpstream } from '../../support/http-upstream.ts';
 import { networkRules } from '../../support/network-rules.ts';
 import { ExecFixture, type Place } from './fixture.ts';
@@ -85,7 +86,7 @@ describe.each(places)('commands with a managed network, run %s', (place) => {
 
 describe('a command with a managed network', () => {
   it('is refused where the server cannot manage it', async () => {
-    const old = localBackend();
+    const old = localBackend({ host: testHost() });
     const info = { shell: { name: 'sh', path: '/bin/sh' } };
     const backend = Object.assign(old, { info: () => Promise.resolve(info) });
     await using box = await ExecFixture.open('here', { backends: { box: backend }, settings: { network } });

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Environments, localBackend, resultSchema, UnifiedExec } from '../../../src/agent/unified-exec/index.ts';
+import { testHost } from '../../support/host.ts';
 import { appeared, gone, uniqueSeconds } from '../../support/proc.ts';
 import { ExecFixture, untilFile } from './fixture.ts';
 
@@ -48,7 +49,7 @@ describe('sessions', () => {
   });
 
   it('do not outlive the tools, not even those that are about to begin', async () => {
-    await using environments = new Environments({ box: localBackend() });
+    await using environments = new Environments({ box: localBackend({ host: testHost() }) });
     const exec = new UnifiedExec({ environments, allowLoginShell: false });
     const seconds = uniqueSeconds();
 
@@ -132,7 +133,9 @@ describe('calls', () => {
     const text =
       'No usable execution environment is available. Wait for an environment to become available before using this tool.';
     await using none = await ExecFixture.open('here', { backends: {} });
-    const unreachable = Object.assign(localBackend(), { info: () => Promise.reject(new Error('refused')) });
+    const unreachable = Object.assign(localBackend({ host: testHost() }), {
+      info: () => Promise.reject(new Error('refused')),
+    });
     await using away = await ExecFixture.open('here', { backends: { box: unreachable } });
 
     expect([(await none.run('true')).text, (await away.run('true')).text]).toEqual([text, text]);
@@ -171,7 +174,7 @@ describe('calls', () => {
 
 describe('the tools as a model is told about them', () => {
   it('have the parameters that are of use', async () => {
-    const both = { a: localBackend(), b: localBackend() };
+    const both = { a: localBackend({ host: testHost() }), b: localBackend({ host: testHost() }) };
     await using plain = await ExecFixture.open('here', { allowLoginShell: true });
     await using rich = await ExecFixture.open('here', { backends: both, additionalPermissions: true });
     const parameters = (box: ExecFixture) =>

@@ -1,17 +1,19 @@
 import { type Logger, Scope, silentLogger } from '../../../base/index.ts';
 import { memoryLinkPair } from '../../../link/index.ts';
-import { type ExecServerConfig, openConnectionPoint } from '../../../server/index.ts';
+import { type ExecServerConfig, type Host, openConnectionPoint } from '../../../server/index.ts';
 import { type ExecBackend, remoteBackend } from './exec-backend.ts';
 
 export interface LocalBackendOptions {
+  /** This machine as this program uses it: `new Host({ environment: process.env })`. */
+  readonly host: Host;
   readonly config?: Partial<ExecServerConfig>;
   readonly log?: Logger;
 }
 
 /** Runs commands on this machine, by the same code a server runs them with; disposal ends them. */
-export function localBackend(options: LocalBackendOptions = {}): ExecBackend {
+export function localBackend({ host, config = {}, log = silentLogger }: LocalBackendOptions): ExecBackend {
   const scope = new Scope();
-  const server = openConnectionPoint({ config: options.config ?? {}, log: options.log ?? silentLogger });
+  const server = openConnectionPoint({ host, config, log });
   scope.defer(async () => (await server)[Symbol.asyncDispose]());
   const backend = scope.own(
     remoteBackend(async () => {

@@ -1,0 +1,1 @@
+export { Host, type HostOptions } from './host.ts';

@@ -1,0 +1,5 @@
+import { Host } from '../../src/host/index.ts';
+
+/** This machine with the variables of the test runner, as a program that embeds a server would use it. */
+export const testHost = (environment: Readonly<Record<string, string | undefined>> = process.env): Host =>
+  new Host({ environment });
