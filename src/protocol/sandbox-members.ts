@@ -15,7 +15,7 @@ export function refuseUnknownSandboxMembers(schema: z.ZodMiniType, value: unknow
   check(known, value);
 }
 
-export const isSandboxMember = (name: string): boolean =>
+const isSandboxMember = (name: string): boolean =>
   (name.charCodeAt(0) | LOWER_CASE) === FIRST_LETTER && name.slice(0, WORD.length).toLowerCase() === WORD;
 
 const WORD = 'sandbox';

@@ -29,7 +29,6 @@ import type { ExecServerConfig } from './config.ts';
 import { discoveryHandlers } from './discovery-handlers.ts';
 import { environmentHandlers } from './environment-handlers.ts';
 import { fileHandlers } from './file-handlers.ts';
-import { FileParams } from './file-params.ts';
 import type { Handlers, RequestContext } from './handlers.ts';
 import { httpHandlers } from './http-handlers.ts';
 import { processHandlers } from './process-handlers.ts';
@@ -86,7 +85,6 @@ const lengthyMethods = new Set([
 export class Connection implements Service {
   readonly #options: ConnectionOptions;
   readonly #handlers: Handlers;
-  readonly #fileParams = new FileParams();
   readonly #link: Link;
   readonly #attachment: Attachment;
   #handshake: Handshake = { phase: 'new' };
@@ -152,7 +150,7 @@ export class Connection implements Service {
       return this.#handshake.done.then(() => this.request(method, wireParams, signal));
     }
     if (!isMethodName(method)) throw notImplemented(method);
-    const params = this.#fileParams.decode(method, wireParams) ?? decodeParams(method, wireParams ?? null);
+    const params = decodeParams(method, wireParams ?? null);
     if (method === 'initialize') return this.#initialize(params as Params<'initialize'>, signal);
     const session = this.#session(methods[method].family);
     const handler = this.#handlers[method] as ((params: unknown, context: RequestContext) => unknown) | undefined;

@@ -3,7 +3,7 @@ import type { FileService } from '../host/files/index.ts';
 import { type FileMethod, fileMethods, type Params } from '../protocol/index.ts';
 import { EncodedResult } from '../rpc/index.ts';
 import type { Handlers } from './handlers.ts';
-import { using } from './payload.ts';
+import { releaseAfter } from './payload.ts';
 
 /** Every method of the filesystem; the payload of a write is released when it has been carried out. */
 export function fileHandlers(files: FileService): Handlers {
@@ -12,8 +12,8 @@ export function fileHandlers(files: FileService): Handlers {
   const all = names.map((method) => [method, (params: Params<typeof method>) => answer(method, params)]);
   return {
     ...Object.fromEntries(all),
-    'fs/writeFile': (params) => using(params.dataBase64, answer('fs/writeFile', params)),
-    'fs/writeBlock': (params) => using(params.chunk, answer('fs/writeBlock', params)),
+    'fs/writeFile': (params) => releaseAfter(params.dataBase64, answer('fs/writeFile', params)),
+    'fs/writeBlock': (params) => releaseAfter(params.chunk, answer('fs/writeBlock', params)),
   };
 }
 

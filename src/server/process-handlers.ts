@@ -3,7 +3,7 @@ import { ExecError, type Params, type Result } from '../protocol/index.ts';
 import { DeferredResult, EncodedResult } from '../rpc/index.ts';
 import type { Handlers, RequestContext } from './handlers.ts';
 import { launchNetwork } from './network-launch.ts';
-import { using } from './payload.ts';
+import { releaseAfter } from './payload.ts';
 import type { Session } from './session.ts';
 
 /** Requests that a process answers, which must be known. */
@@ -33,7 +33,10 @@ export const processHandlers: Handlers = {
   },
 
   'process/write': ({ processId, writeId, chunk }, { session }) =>
-    using(chunk, session.processes.get(processId)?.write(writeId ?? undefined, chunk) ?? { status: 'unknownProcess' }),
+    releaseAfter(
+      chunk,
+      session.processes.get(processId)?.write(writeId ?? undefined, chunk) ?? { status: 'unknownProcess' },
+    ),
 
   'process/closeStdin': ({ processId }, { session }) =>
     session.processes.get(processId)?.closeStdin() ?? { status: 'unknownProcess' },

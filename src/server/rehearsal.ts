@@ -3,8 +3,7 @@ import type { Logger } from '../base/index.ts';
 import { FileService } from '../host/files/index.ts';
 import { nativeFile } from '../host/os/index.ts';
 import { confirmBubblewrap, type HelperLaunchers, resolveFilePolicy } from '../host/sandbox/index.ts';
-import type { Params } from '../protocol/index.ts';
-import { FileParams } from './file-params.ts';
+import { decodeParams } from '../protocol/index.ts';
 
 /**
  * Goes once through all that a sandboxed call needs, in the turns after a client has first asked for anything: code that
@@ -30,16 +29,15 @@ export class Rehearsal {
   }
 
   async #run(): Promise<void> {
-    const params = new FileParams();
     await nextTurn();
-    const writing = params.decode('fs/writeFile', { ...example('write'), dataBase64: '' }) as Params<'fs/writeFile'>;
+    const writing = decodeParams('fs/writeFile', { ...example('write'), dataBase64: '' });
     await nextTurn();
     resolveFilePolicy(writing.sandbox!, { mode: 'write', paths: [], env: {} });
     await nextTurn();
     this.#launchers.keepOneWaiting(nativeFile('fs-helper'));
     await nextTurn();
     // Only what reads is carried out: a rehearsal changes nothing.
-    const reading = params.decode('fs/getMetadata', example('read')) as Params<'fs/getMetadata'>;
+    const reading = decodeParams('fs/getMetadata', example('read'));
     await using files = new FileService({ onMissingChanged: () => {}, env: {}, launchers: this.#launchers.apart() });
     await files.answer('fs/getMetadata', reading);
     confirmBubblewrap();

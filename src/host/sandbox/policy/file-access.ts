@@ -35,22 +35,30 @@ interface Resolution {
   readonly survey: SurveyRecord | undefined;
 }
 
-/** A client sends one sandbox with many calls, decoded once. */
-const resolutions = { read: new WeakMap<Sandbox, Resolution>(), write: new WeakMap<Sandbox, Resolution>() };
+/** By mode and sandbox, the one used last at the end: a client sends the same sandbox with many calls. */
+const resolutions = new Map<string, Resolution>();
 
-/** What holds now, for answers about the disk are those of the moment; as long as they stay the same, so does the policy. */
+/** The policy as the disk is now: a policy that was resolved before holds as long as the disk gives the same answers. */
 export function resolveFilePolicy(sandbox: Sandbox, options: FilePolicyOptions): FilePolicy {
-  const { mode, env } = options;
-  const known = resolutions[mode].get(sandbox);
+  const { mode, env, paths } = options;
+  const key = mode + JSON.stringify(sandbox);
   const { paths: secrets } = secretPaths;
-  if (known?.env === env && known.secrets === secrets && known.survey?.holds()) return known.policy;
+  const known = resolutions.get(key);
+  resolutions.delete(key);
+  const isCurrent = known?.env === env && known.secrets === secrets && known.survey?.holds();
+  const resolution = isCurrent ? known : resolve(sandbox, options);
+  if (!isCurrent && resolution.policy.kind === 'view') checkPlaces(sandbox, paths);
+  if (key.length <= LONGEST_KEY) resolutions.set(key, resolution);
+  if (resolutions.size > MOST_RESOLUTIONS) resolutions.delete(resolutions.keys().next().value!);
+  return resolution.policy;
+}
+
+function resolve(sandbox: Sandbox, { mode, env }: FilePolicyOptions): Resolution {
   const survey = new Survey();
   const resolved = policyOf(sandbox, env, survey);
-  const policy = filePolicyOf(resolved, options, survey);
-  if (policy.kind === 'view') checkPlaces(sandbox, options.paths);
+  const policy = filePolicyOf(resolved, mode, survey);
   const repeatable = resolved.deniedGlobs.length === 0; // a search is no question
-  resolutions[mode].set(sandbox, { env, secrets, policy, survey: repeatable ? survey.record() : undefined });
-  return policy;
+  return { env, secrets: secretPaths.paths, policy, survey: repeatable ? survey.record() : undefined };
 }
 
 /** Refuses a profile that cannot be understood without the directory that its sandbox does not name. */
@@ -73,7 +81,7 @@ function policyOf(sandbox: Sandbox, env: FilePolicyOptions['env'], survey: Surve
   });
 }
 
-function filePolicyOf(policy: Policy, { mode }: FilePolicyOptions, survey: Survey): FilePolicy {
+function filePolicyOf(policy: Policy, mode: FilePolicyOptions['mode'], survey: Survey): FilePolicy {
   if (policy.unrestricted) return { kind: 'direct' };
   if (mode === 'read' && hasFullRead(policy)) return { kind: 'directButNotProcfs' };
   const confined: Policy = { ...policy, network: 'restricted', minimal: policy.minimal || !hasFullRead(policy) };
@@ -124,3 +132,7 @@ function nativePath(uri: PathUri): string {
   }
   throw new ExecError('invalidRequest', `invalid sandbox permission path URI: ${uri} is no UTF-8`);
 }
+
+/** A client has a handful of sandboxes, each of a few hundred bytes. */
+const MOST_RESOLUTIONS = 32;
+const LONGEST_KEY = 16 * 1024;
