@@ -2,6 +2,7 @@
 // command line (a few files, because they start faster than dozens: what opens the port, and the rest on demand).
 import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { ensureInstalled } from './system-packages.mjs';
@@ -9,18 +10,14 @@ import { ensureInstalled } from './system-packages.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const run = (...argv) => execFileSync(process.execPath, argv, { cwd: root, stdio: 'inherit' });
 
-/** Fewer bytes to read at start, and stack traces that still name functions. */
-const WHITESPACE_ONLY = { mangle: false, compress: false, codegen: { removeWhitespace: true } };
+/** Fewer bytes to read at start, one for each character (the launcher relies on it), and stack traces that still name functions. */
+const COMPACT = { mangle: false, compress: false, codegen: { removeWhitespace: true, asciiOnly: true } };
 
 /** Large and seldom needed: loaded from where npm installed it, by the first who asks. */
 const ON_DEMAND = ['undici'];
 
-/** What every start loads, in one file. */
-const AT_START =
-  /src\/(base|host\/(os|own|http|peers))\/|src\/cli\/(arguments|usage-error|stderr-logger|remote-options)\.ts|src\/server\/(index|config|listen-url|serve)\.ts|src\/protocol\/limits\.ts|rolldown\/runtime|oxc-project/;
-
 /** CommonJS, because Node 20 loads it 6 ms faster than an ES module of the same size. */
-async function bundle(input, folder) {
+async function bundle(input, folder, groups) {
   const build = await rolldown({
     cwd: root,
     input,
@@ -35,10 +32,32 @@ async function bundle(input, folder) {
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name]-[hash].cjs',
     format: 'cjs',
-    minify: WHITESPACE_ONLY,
-    codeSplitting: { groups: [{ name: 'core', test: AT_START }] },
+    minify: COMPACT,
+    ...(groups && { codeSplitting: { groups } }),
   });
-  return output.map(({ fileName }) => fileName);
+  return output;
+}
+
+/** One file for what every start loads, and one for what the first client needs: V8 takes fewer and larger ones sooner. */
+function startAndServing(chunks) {
+  const start = modulesOf(chunks, ['src/cli/main.ts']);
+  const serving = modulesOf(chunks, ['src/server/connection-point.ts', 'src/server/accept-websocket.ts']);
+  return [
+    { name: 'start', test: (id) => start.has(id) },
+    { name: 'serving', test: (id) => serving.has(id) },
+  ];
+}
+
+/** What is loaded with these modules, as the bundler divides the program by itself; not the modules that are entered. */
+function modulesOf(chunks, names) {
+  const entered = chunks.filter(({ facadeModuleId }) => names.some((name) => facadeModuleId === join(root, name)));
+  const loaded = new Set(entered);
+  for (const { imports } of loaded) {
+    for (const chunk of chunks) if (imports.includes(chunk.fileName)) loaded.add(chunk);
+  }
+  return new Set(
+    [...loaded].flatMap(({ moduleIds }) => moduleIds).filter((id) => id !== join(root, 'src/cli/main.ts')),
+  );
 }
 
 run('scripts/build-native.mjs');
@@ -48,10 +67,12 @@ ensureInstalled({
   isThere: () => process.platform !== 'linux' || existsSync('/usr/bin/bwrap'),
 });
 run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json');
-const parts = await bundle({ main: 'src/cli/main.ts', 'exec-mcp-server': 'src/cli/exec-mcp-main.ts' }, 'dist/bin');
+const programs = { main: 'src/cli/main.ts', 'exec-mcp-server': 'src/cli/exec-mcp-main.ts' };
+const divided = await bundle(programs, 'dist/bin');
+const parts = await bundle(programs, 'dist/bin', startAndServing(divided));
 copyFileSync(`${root}/scripts/launcher.cjs`, `${root}/dist/bin/exec-server.cjs`);
 for (const program of ['exec-server', 'exec-mcp-server']) chmodSync(`${root}/dist/bin/${program}.cjs`, 0o755);
-removeOthers(`${root}/dist/bin`, ['exec-server.cjs', ...parts]);
+removeOthers(`${root}/dist/bin`, ['exec-server.cjs', ...parts.map(({ fileName }) => fileName)]);
 run('scripts/make-code-cache.cjs');
 const benchmarks = {
   main: 'bench/main.ts',

@@ -12,7 +12,7 @@ const compileAsUsual = Module._extensions['.js'];
 
 Module._extensions['.cjs'] = (module, filename) => {
   if (dirname(filename) !== __dirname) return compileAsUsual(module, filename);
-  const script = new Script(Module.wrap(readFileSync(filename, 'utf8')), {
+  const script = new Script(Module.wrap(readFileSync(filename, 'latin1')), {
     filename,
     cachedData: cacheOf(filename),
   });

@@ -1,7 +1,7 @@
 import type { Logger } from '../base/index.ts';
 import { environmentInfo } from '../host/environment/index.ts';
 import type { Host } from '../host/index.ts';
-import { HelperLaunchers } from '../host/sandbox/index.ts';
+import { HelperLaunchers, inheritPidNamespace, reportJournalFaults } from '../host/sandbox/index.ts';
 import type { EnvironmentInfo } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
@@ -12,6 +12,8 @@ import { Sessions } from './sessions.ts';
 export interface ConnectionPointOptions {
   readonly host: Host;
   readonly config?: Partial<ExecServerConfig>;
+  /** Of sandboxed commands: one for each (the default), or that of this process. */
+  readonly sandboxPidNamespace?: 'isolate' | 'inherit' | undefined;
   readonly log: Logger;
 }
 
@@ -31,6 +33,8 @@ export class ConnectionPoint implements AsyncDisposable {
     this.#info = environmentInfo(host.environment);
     this.#config = { ...defaultConfig, ...options.config };
     this.#log = options.log;
+    if (options.sandboxPidNamespace === 'inherit') inheritPidNamespace();
+    reportJournalFaults((error) => this.#log.warn('mount_points.journal_kept', { error: String(error) }));
     this.#rehearsal = new Rehearsal(this.#launchers, options.log);
     this.#sessions = new Sessions({ host, config: () => this.#config, log: options.log });
   }

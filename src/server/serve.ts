@@ -11,6 +11,7 @@ export interface ServeOptions {
   readonly address: ListenAddress;
   readonly auth: WebSocketAuth;
   readonly config?: Partial<ExecServerConfig>;
+  readonly sandboxPidNamespace?: ConnectionPointOptions['sandboxPidNamespace'];
   /** Lets anyone who can reach the address run commands. */
   readonly allowUnauthenticated?: boolean;
   readonly log: Logger;

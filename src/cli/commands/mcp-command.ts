@@ -9,7 +9,6 @@ import { type Logger, Scope } from '../../base/index.ts';
 import { Host } from '../../host/index.ts';
 import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
 import { ownCredential, secretPaths, takeCredential } from '../../host/own/index.ts';
-import { reportJournalFaults } from '../../host/sandbox/index.ts';
 import { describeOptions, parseOptions, type Values } from '../arguments.ts';
 import { chosenConnector, readToken, remoteServerOptions, tokenOption } from '../connect-options.ts';
 import { handleFaults } from '../faults.ts';
@@ -105,7 +104,6 @@ export async function mcpCommand(argv: readonly string[]): Promise<number> {
   runUnderInit();
   const http = values.http === undefined ? undefined : { ...parseAddress(values.http), ...httpToken(values) };
   const log = stderrLogger(process.env);
-  reportJournalFaults((error) => log.warn('mount_points.journal_kept', { error: String(error) }));
   const stop = new AbortController();
   using faults = handleFaults(log, stop);
   stopWhenTold(stop, { exitCode: () => (faults.isFatal ? 1 : 0), log });

@@ -22,6 +22,7 @@ export interface RemoteCommandOptions {
   readonly host: Host;
   readonly values: RemoteValues;
   readonly settings: Partial<ExecServerConfig>;
+  readonly sandboxPidNamespace?: 'isolate' | 'inherit' | undefined;
   /** A server to pass everything on to, instead of serving it here. */
   readonly destination?: { readonly url: string; readonly token?: string };
   readonly log: Logger;
@@ -76,14 +77,16 @@ async function chooseTransport(values: RemoteValues, environmentId: string, { ou
   return (config, stop) => untilCredentialsEnd(credentials, stop, run({ ...config, credentials }, stop.signal));
 }
 
-async function receiver({ host, destination, settings, log }: RemoteCommandOptions, scope: Scope) {
+async function receiver(options: RemoteCommandOptions, scope: Scope) {
+  const { host, destination, settings, sandboxPidNamespace, log } = options;
   if (destination !== undefined) {
     return {
       accept: readFlag(() => forwardTo(destination.url, log, { ...destination, outgoing: host.outgoing })),
       point: undefined,
     };
   }
-  const point = scope.own(await openConnectionPoint({ host, config: relayedConfig(settings), log }));
+  const config = relayedConfig(settings);
+  const point = scope.own(await openConnectionPoint({ host, config, sandboxPidNamespace, log }));
   return { accept: (link: Link): void => point.connect(link, { resumable: true }), point };
 }
 

@@ -1,7 +1,6 @@
 import { Host } from '../../host/index.ts';
 import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
 import { ownCredentialDigest, secretPaths, statePlace } from '../../host/own/index.ts';
-import { inheritPidNamespace, reportJournalFaults } from '../../host/sandbox/index.ts';
 import {
   DEFAULT_LISTEN_URL,
   defaultConfig,
@@ -77,10 +76,9 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   const native = nativeStatus();
   if (!native.ready) throw new Error(native.reason);
   hardenProcess(childFiles(values['child-nofile'] as string | undefined));
-  if (pidNamespace(values['linux-sandbox-pid-namespace'] as string | undefined) === 'inherit') inheritPidNamespace();
+  const sandboxPidNamespace = pidNamespace(values['linux-sandbox-pid-namespace'] as string | undefined);
   secretPaths.add(...secretFiles(values, process.env));
   const log = stderrLogger(process.env);
-  reportJournalFaults((error) => log.warn('mount_points.journal_kept', { error: String(error) }));
   const host = new Host({ environment: process.env });
   const state = statePlace(process.env);
   if (state.reason) log.warn('state.kept_elsewhere', { ...state });
@@ -100,7 +98,8 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
         change(next);
         ({ shutdownGracePeriodMs } = next);
       }, log);
-    await serveRemotely({ host, values: values as RemoteValues, settings, log, changes }, stop.signal);
+    const served = { host, values: values as RemoteValues, settings, sandboxPidNamespace, log, changes };
+    await serveRemotely(served, stop.signal);
     return faults.isFatal ? 1 : 0;
   }
   await serve(
@@ -109,6 +108,7 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
       address,
       auth,
       config: settings,
+      sandboxPidNamespace,
       allowUnauthenticated: values['allow-unauthenticated'] === true,
       log,
       announce: (url) => process.stdout.write(`${shown(url)}\n`),

@@ -15,6 +15,22 @@ function isRefused(cache: string): boolean | undefined {
   return new Script(source, { filename, cachedData: readFileSync(join(folder, cache)) }).cachedDataRejected;
 }
 
+const programs = readdirSync(folder).filter((name) => name.endsWith('.cjs'));
+
+test('programs are ASCII: the launcher reads a byte as a character', () => {
+  expect(programs).toContain('main.cjs');
+  const others = programs.filter((name) => readFileSync(join(folder, name)).some((byte) => byte > 127));
+  expect(others).toEqual([]);
+});
+
+test('neither schemas nor sandboxes are loaded before the address is printed', () => {
+  const start = programs
+    .filter((name) => name.startsWith('start-'))
+    .map((name) => readFileSync(join(folder, name), 'latin1'));
+  expect(start).toHaveLength(1);
+  expect(start[0]).not.toMatch(/_zod|bwrap/);
+});
+
 test('the Node that built the server takes all the compiled code that was saved', () => {
   expect(caches).toContain('main.cjs.cache');
   expect(caches.filter(isRefused)).toEqual([]);
