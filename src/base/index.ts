@@ -13,6 +13,7 @@ export { Deadline } from './deadline.ts';
 export { type Deferred, deferred } from './deferred.ts';
 export { Holdings } from './holdings.ts';
 export { type LogFields, type Logger, silentLogger } from './logger.ts';
+export { nameMatcher } from './name-matcher.ts';
 export { once } from './once.ts';
 export { floatText, quoted } from './rust-text.ts';
 export { Scope } from './scope.ts';

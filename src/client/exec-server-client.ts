@@ -21,7 +21,7 @@ import { RemoteProcess } from './remote-process.ts';
 import { isRepeatable } from './repeatable.ts';
 import { RequestSlots } from './request-slots.ts';
 import { type CallOptions, Session } from './session.ts';
-import { type StartOptions, startParams } from './start-options.ts';
+import { type PreparedStartOptions, type StartOptions, startParams } from './start-options.ts';
 
 export interface ExecServerClientConnectOptions {
   /** How the client introduces itself. */
@@ -120,7 +120,7 @@ export class ExecServerClient implements AsyncDisposable {
   }
 
   /** Starts a command. Its events may arrive before the answer, so the process is known before the request leaves. */
-  async start(options: StartOptions, signal?: AbortSignal): Promise<RemoteProcess> {
+  async start(options: StartOptions | PreparedStartOptions, signal?: AbortSignal): Promise<RemoteProcess> {
     const params = startParams(options, this.environmentInfo);
     const { processId } = params;
     if (this.#processes.has(processId)) throw new ExecError('invalidRequest', `process ${processId} already exists`);

@@ -16,4 +16,4 @@ export {
   RemoteProcess,
   type WaitOptions,
 } from './remote-process.ts';
-export type { StartOptions } from './start-options.ts';
+export type { PreparedStartOptions, StartOptions } from './start-options.ts';

@@ -7,6 +7,7 @@ import {
   type ProcessIo,
   type Sandbox,
 } from '../protocol/index.ts';
+import { inheritedEnvironment } from './inherited-environment.ts';
 
 type DirectStart = Extract<Params<'process/start'>, { argv: string[] }>;
 
@@ -18,6 +19,8 @@ export interface StartOptions
       'metadata' | 'shellSnapshot' | 'enforceManagedNetwork' | 'managedNetwork' | 'networkProxy' | 'cwdIdentity'
     >
   > {
+  /** The server works out the environment; the other form is `PreparedStartOptions`. */
+  readonly mode?: 'direct';
   readonly argv: readonly string[];
   /** A native absolute path or a `file:` URI; the server's own directory unless given. */
   readonly cwd?: string | PathUri;
@@ -37,17 +40,64 @@ export interface StartOptions
   readonly processId?: string;
 }
 
-export function startParams(options: StartOptions, info: EnvironmentInfo | undefined): DirectStart {
-  const { cwd, tty, pipeStdin, io, processId, argv, env, ...rest } = options;
+/** A request that the server spawns as it is: it adds no variable, and looks for the program in the PATH given here. */
+export interface PreparedStartOptions
+  extends Omit<StartOptions, 'mode' | 'argv' | 'cwd' | 'env' | 'envPolicy' | 'arg0' | 'shellSnapshot'> {
+  readonly mode: 'prepared';
+  readonly request: {
+    readonly argv: readonly string[];
+    readonly cwd: string | PathUri;
+    /** The whole environment of the command. */
+    readonly env: Readonly<Record<string, string>>;
+    readonly arg0?: string;
+  };
+}
+
+/** The request as it travels; in the prepared form too where the server takes no other. */
+export function startParams(
+  options: StartOptions | PreparedStartOptions,
+  info: EnvironmentInfo | undefined,
+): Params<'process/start'> {
+  if (options.mode === 'prepared') {
+    const { processId, tty, pipeStdin, io, request, ...rest } = options;
+    const { argv, cwd, env, arg0 } = request;
+    return {
+      ...rest,
+      ...wiring(options),
+      request: { argv: [...argv], cwd: directory(cwd), env: { ...env }, ...(arg0 !== undefined && { arg0 }) },
+    };
+  }
+  const params = directParams(options, info);
+  return info?.capabilities?.processStartDirect === false ? preparedParams(params, info) : params;
+}
+
+function directParams(options: StartOptions, info: EnvironmentInfo | undefined): DirectStart {
+  const { cwd, tty, pipeStdin, io, processId, argv, env, mode, ...rest } = options;
   return {
     ...rest,
-    processId: processId ?? crypto.randomUUID(),
+    ...wiring(options),
     argv: [...argv],
     cwd: directory(cwd ?? info?.cwd),
     env: { ...env },
+  };
+}
+
+function wiring({ processId, io, tty, pipeStdin }: Pick<StartOptions, 'processId' | 'io' | 'tty' | 'pipeStdin'>) {
+  return {
+    processId: processId ?? crypto.randomUUID(),
     tty: io ? io.type === 'pty' : (tty ?? false),
     pipeStdin: io ? io.type === 'pipe' && io.stdin === 'open' : (pipeStdin ?? false),
     ...(io && { io }),
+  };
+}
+
+/** The environment is worked out here then, from what the server tells about itself. */
+function preparedParams(direct: DirectStart, info: EnvironmentInfo): Params<'process/start'> {
+  const { argv, cwd, env, envPolicy, arg0, mode, ...rest } = direct;
+  return {
+    ...rest,
+    mode: 'prepared',
+    request: { argv, cwd, env: { ...inheritedEnvironment(info, envPolicy), ...env }, ...(arg0 != null && { arg0 }) },
   };
 }
 

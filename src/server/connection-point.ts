@@ -58,7 +58,7 @@ export class ConnectionPoint implements AsyncDisposable {
       host: this.#host,
       config: this.config,
       sessions: this.#sessions,
-      info: this.#info,
+      info: withForms(this.#info, this.config),
       log: this.#log,
       launchers: this.#launchers,
       rehearsal: this.#rehearsal,
@@ -70,4 +70,10 @@ export class ConnectionPoint implements AsyncDisposable {
     await this.#sessions[Symbol.asyncDispose]();
     await this.#launchers[Symbol.asyncDispose]();
   }
+}
+
+/** Tells as well in which forms a start may come. */
+function withForms(info: EnvironmentInfo, { allowDirectExec, allowPreparedExec }: ExecServerConfig): EnvironmentInfo {
+  const forms = { processStartDirect: allowDirectExec, processStartPrepared: allowPreparedExec };
+  return { ...info, capabilities: { ...info.capabilities, ...forms } };
 }

@@ -1,3 +1,4 @@
+import { nameMatcher } from '../../base/index.ts';
 import type { EnvPolicy } from '../../protocol/index.ts';
 import { isOwnCredential, isOwnVariable } from '../own/index.ts';
 
@@ -53,7 +54,7 @@ export function excludesAny(policy: EnvPolicy | null | undefined): boolean {
 function inherited(own: Environment, policy: EnvPolicy): Environment {
   const { inherit, ignoreDefaultExcludes, exclude, set, includeOnly } = policy;
   if (inherit === 'none') return filterIncluded(set, includeOnly);
-  const excluded = matcher(ignoreDefaultExcludes ? exclude : [...defaultExcludes, ...exclude]);
+  const excluded = nameMatcher(ignoreDefaultExcludes ? exclude : [...defaultExcludes, ...exclude]);
   const wanted = (name: string) => (inherit === 'all' || core.has(name.toUpperCase())) && !isLoaderVariable(name);
   const taken = select(inheritable(own), (name) => wanted(name) && !excluded(name));
   return filterIncluded({ ...taken, ...set }, includeOnly);
@@ -65,42 +66,9 @@ function isLoaderVariable(name: string): boolean {
 }
 
 function filterIncluded(environment: Environment, includeOnly: readonly string[]): Environment {
-  return includeOnly.length === 0 ? environment : select(environment, matcher(includeOnly));
+  return includeOnly.length === 0 ? environment : select(environment, nameMatcher(includeOnly));
 }
 
 function select(environment: Environment, keep: (name: string, value: string) => boolean): Record<string, string> {
   return Object.fromEntries(Object.entries(environment).filter(([name, value]) => keep(name, value)));
-}
-
-/** Whole-name globs without case: `*` is any run, `?` one character, nothing else is special. */
-function matcher(globs: readonly string[]): (name: string) => boolean {
-  const patterns = globs.map(characters);
-  return (name) => {
-    const text = characters(name);
-    return patterns.some((pattern) => matches(pattern, text));
-  };
-}
-
-const characters = (text: string): string[] => [...text.toLowerCase()];
-
-/** Goes back to the last star only, so that no glob takes longer than the product of both lengths. */
-function matches(pattern: readonly string[], text: readonly string[]): boolean {
-  let at = 0;
-  let star = -1;
-  let starTook = 0;
-  for (let read = 0; read < text.length; ) {
-    if (pattern[at] === '*') {
-      star = at++;
-      starTook = read;
-    } else if (pattern[at] === '?' || pattern[at] === text[read]) {
-      at++;
-      read++;
-    } else if (star >= 0) {
-      at = star + 1;
-      read = ++starTook;
-    } else {
-      return false;
-    }
-  }
-  return pattern.slice(at).every((rest) => rest === '*');
 }

@@ -112,6 +112,7 @@ describe('a start request', () => {
       env: { B: '2' },
       io: { type: 'pipe', stdin: 'closed' },
     });
+    expect(start({ ...prepared, tty: true, request: { ...request, argv: ['/bin/prog'] } }).env).toEqual({ B: '2' });
   });
 
   it('is refused in a form that is switched off, and the setting is named', () => {

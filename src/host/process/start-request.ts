@@ -50,12 +50,14 @@ export function resolveStart(
   const io = resolveIo(params);
   const policy = params.mode === 'prepared' ? undefined : params.envPolicy;
   const env = childEnvironment(ownEnvironment, policy, { ...request.env, ...network?.environment });
+  // A prepared request is spawned as it is.
+  const needsShell = params.mode !== 'prepared' && io.type === 'pty' && env.SHELL === undefined;
   const command = {
     argv: request.argv,
     ...(request.arg0 != null && { arg0: request.arg0 }),
     cwd,
     ...(params.cwdIdentity != null && { cwdIdentity: params.cwdIdentity }),
-    env: io.type === 'pty' && env.SHELL === undefined ? { ...env, SHELL: accountShell() } : env,
+    env: needsShell ? { ...env, SHELL: accountShell() } : env,
     io,
   };
   // In a sandbox the program that makes it is the one to be spawned.
