@@ -56,7 +56,8 @@ export class ClientService implements Incoming {
   }
 }
 
-function processEvent(method: NotificationName, params: unknown): ProcessEvent | undefined {
+function processEvent(method: NotificationName, sent: unknown): ProcessEvent | undefined {
+  const params = { seq: UNNUMBERED, ...(sent as object) };
   if (method === 'process/output') {
     const { seq, stream, chunk } = decode(notifications[method], params);
     return { type: 'output', seq, stream, bytes: chunk };
@@ -68,3 +69,6 @@ function processEvent(method: NotificationName, params: unknown): ProcessEvent |
   if (method === 'process/closed') return { type: 'closed', seq: decode(notifications[method], params).seq };
   return undefined;
 }
+
+/** What the first servers leave out. */
+const UNNUMBERED = 0;

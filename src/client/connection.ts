@@ -1,5 +1,13 @@
-import { decode, type EnvironmentInfo, ExecError, encode, methods } from '../protocol/index.ts';
+import {
+  decode,
+  type EnvironmentInfo,
+  ExecError,
+  encode,
+  environmentInfo as environmentInfoSchema,
+  methods,
+} from '../protocol/index.ts';
 import { ConnectionLost, type Link, Peer } from '../rpc/index.ts';
+import { knowsNativePathsAlone } from './native-spelling.ts';
 
 /** Opens a link to a server; to the same one as before if a session is to be resumed. */
 export interface Connector {
@@ -13,6 +21,8 @@ export interface Connection {
   readonly peer: Peer;
   readonly sessionId: string | undefined;
   readonly environmentInfo: EnvironmentInfo | undefined;
+  /** Whether paths have to be sent as native ones. */
+  readonly nativePaths: boolean;
 }
 
 /** Who takes what the server sends of its own accord. */
@@ -49,12 +59,15 @@ export async function openConnection(
       ...(sandboxDenials && { capabilities: { sandboxDenials } }),
     };
     const answer = await within(peer.call('initialize', encode(methods.initialize.params, params)), timeoutMs, signal);
-    const { sessionId, environmentInfo } = decode(methods.initialize.result, answer);
+    const { sessionId } = decode(methods.initialize.result, answer);
     if (resumeSessionId !== undefined && sessionId !== resumeSessionId) {
       throw new ExecError('invalidRequest', `asked for session ${resumeSessionId}, but got ${sessionId}`);
     }
     void peer.notify('initialized', {});
-    return { peer, sessionId, environmentInfo: environmentInfo ?? (await askForInfo(peer)) };
+    const { environmentInfo: told } = answer as { environmentInfo?: unknown };
+    const wireInfo = told ?? (await askForInfo(peer));
+    const environmentInfo = wireInfo === undefined ? undefined : decode(environmentInfoSchema, wireInfo);
+    return { peer, sessionId, environmentInfo, nativePaths: knowsNativePathsAlone(wireInfo, environmentInfo) };
   } catch (error) {
     link.destroy();
     throw error;
@@ -75,9 +88,9 @@ function converse(link: Link, incoming: Incoming): Peer {
 }
 
 /** Servers before environments were described in the handshake answer a request, or know nothing of it. */
-async function askForInfo(peer: Peer): Promise<EnvironmentInfo | undefined> {
+async function askForInfo(peer: Peer): Promise<unknown> {
   try {
-    return decode(methods['environment/info'].result, await peer.call('environment/info', null));
+    return await peer.call('environment/info', null);
   } catch (error) {
     if (error instanceof ExecError) return undefined;
     throw error;

@@ -17,6 +17,7 @@ import type { Connector } from './connection.ts';
 import type { ConnectionState } from './connection-state.ts';
 import { Demand } from './demand.ts';
 import { UnsupportedError } from './errors.ts';
+import { withNativePaths } from './native-spelling.ts';
 import { RemoteProcess } from './remote-process.ts';
 import { isRepeatable } from './repeatable.ts';
 import { RequestSlots } from './request-slots.ts';
@@ -111,7 +112,8 @@ export class ExecServerClient implements AsyncDisposable {
     const { params: schema, capability }: Method = methods[method];
     if (capability !== undefined && !this.supports(capability))
       throw new UnsupportedError(`answer ${method}`, capability);
-    const wire = encode(schema, params);
+    const encoded = encode(schema, params);
+    const wire = this.#session.nativePaths ? withNativePaths(params, encoded) : encoded;
     refuseOversize(method, wire);
     using _slot = await this.#slots.take(method, options.signal);
     const repeatable = isRepeatable(method, params);

@@ -16,6 +16,8 @@ export class ProcessFeed {
   readonly #order = new EventOrder();
   #catchingUp: Promise<void> | undefined;
   #isLearning = false;
+  /** The highest number that has come: those without one come in order. */
+  #arrived = 0;
   #holeTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(processId: string, read: (afterSeq: number) => Promise<Result<'process/read'>>, observer: FeedObserver) {
@@ -24,7 +26,9 @@ export class ProcessFeed {
     this.#observer = observer;
   }
 
-  receive(event: ProcessEvent): void {
+  receive(arrived: ProcessEvent): void {
+    const event = { ...arrived, seq: arrived.seq || Math.max(this.#arrived, this.#order.delivered) + 1 };
+    this.#arrived = Math.max(this.#arrived, event.seq);
     if (event.type === 'exited' && event.sandboxDenied === undefined) {
       void this.#learnDenial(event);
       return;

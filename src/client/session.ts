@@ -57,6 +57,11 @@ export class Session {
     return this.#connection?.environmentInfo;
   }
 
+  /** Whether the server knows native paths alone. */
+  get nativePaths(): boolean {
+    return this.#connection?.nativePaths === true;
+  }
+
   /** Resolves with the reason when the session is over for good. */
   get closed(): Promise<Error> {
     return this.#closed.promise;
