@@ -9,6 +9,7 @@ export {
   indexOfAscii,
 } from './bytes.ts';
 export { Changes } from './changes.ts';
+export { type Clock, systemClock } from './clock.ts';
 export { Deadline } from './deadline.ts';
 export { type Deferred, deferred } from './deferred.ts';
 export { Holdings } from './holdings.ts';

@@ -1,4 +1,3 @@
-export { type Clock, systemClock } from './stream/clock.ts';
 export {
   type EnvironmentLimits,
   EnvironmentStreams,

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/relay/index.ts';
+import type { Clock } from '../../src/base/index.ts';
 
 /** A clock that stands still until it is told to go on. */
 export class FakeClock implements Clock {
@@ -9,12 +9,27 @@ export class FakeClock implements Clock {
     return this.#now;
   }
 
+  random(): number {
+    return 0;
+  }
+
   after(ms: number, run: () => void): () => void {
     const timer = { at: this.#now + ms, run };
     this.#timers.push(timer);
     return () => {
       this.#timers = this.#timers.filter((other) => other !== timer);
     };
+  }
+
+  sleep(ms: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const cancel = this.after(ms, resolve);
+      signal.addEventListener('abort', () => {
+        cancel();
+        resolve();
+      });
+    });
   }
 
   /** Timers that have not run. */

@@ -1,8 +1,15 @@
-import { Changes, type LogFields, type Logger, Scope, silentLogger } from '../../src/base/index.ts';
+import {
+  Changes,
+  type Clock,
+  type LogFields,
+  type Logger,
+  Scope,
+  silentLogger,
+  systemClock,
+} from '../../src/base/index.ts';
 import { ExecServerClient, type ExecServerClientConnectOptions } from '../../src/client/index.ts';
 import {
   bearerToken,
-  type Clock,
   type RemoteEnvironmentConfig,
   type RemoteExecServerConnectArgs,
   runRemoteEnvironment,
@@ -25,6 +32,8 @@ export class ImpatientClock implements Clock {
   random(): number {
     return 0;
   }
+
+  readonly after = systemClock.after;
 
   pass(ms: number): void {
     this.#now += ms;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { type Clock, systemClock } from '../../base/index.ts';
 import { Backoff, harnessDelayMs } from './backoff.ts';
-import type { Clock } from './clock.ts';
 
-const clock = (random: number): Clock => ({ now: () => 0, random: () => random, sleep: async () => {} });
+const clock = (random: number): Clock => ({ ...systemClock, random: () => random });
 const delays = (backoff: Backoff, count: number): number[] => Array.from({ length: count }, () => backoff.nextMs());
 
 describe('the wait before an environment tries again', () => {

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from '../../base/index.ts';
 
 const FIRST_MS = 1000;
 const LONGEST_MS = 30_000;

@@ -1,6 +1,5 @@
-import type { Logger } from '../../base/index.ts';
+import type { Clock, Logger } from '../../base/index.ts';
 import { Backoff } from './backoff.ts';
-import type { Clock } from './clock.ts';
 import { UpgradeRefused } from './open-websocket.ts';
 import { isTransient, registerPersistently } from './registration-attempts.ts';
 

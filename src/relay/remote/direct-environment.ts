@@ -1,10 +1,9 @@
-import type { Logger } from '../../base/index.ts';
+import { type Clock, type Logger, systemClock } from '../../base/index.ts';
 import { Outgoing } from '../../host/http/index.ts';
 import { WebSocketLink } from '../../link/index.ts';
 import { limits } from '../../protocol/index.ts';
 import type { Link } from '../../rpc/index.ts';
 import { type AwsCredentials, type AwsScope, signRequest } from './aws-signature.ts';
-import { type Clock, systemClock } from './clock.ts';
 import { ConnectionKeeper, type Registered } from './connection-keeper.ts';
 import { openWebSocket } from './open-websocket.ts';
 import { RegistryError } from './registry-error.ts';

@@ -1,8 +1,7 @@
-import type { Logger } from '../../base/index.ts';
+import { type Clock, type Logger, systemClock } from '../../base/index.ts';
 import { Outgoing } from '../../host/http/index.ts';
 import type { Link } from '../../rpc/index.ts';
 import { EnvironmentStreams, generateRelayKeys, publicKeyObject } from '../index.ts';
-import { type Clock, systemClock } from './clock.ts';
 import { ConnectionKeeper, type Registered } from './connection-keeper.ts';
 import type { Credentials } from './credentials.ts';
 import { RegistryClient } from './registry-client.ts';

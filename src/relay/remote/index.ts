@@ -1,7 +1,7 @@
+export type { Clock } from '../../base/index.ts';
 export { Outgoing } from '../../host/http/index.ts';
 export { agentIdentity } from './agent-identity.ts';
 export { type AwsAccess, findAwsAccess } from './aws-profile.ts';
-export type { Clock } from './clock.ts';
 export { apiKey, bearerToken, type Credentials } from './credentials.ts';
 export { type DirectEnvironmentConfig, runDirectEnvironment } from './direct-environment.ts';
 export { type RemoteEnvironmentConfig, runRemoteEnvironment } from './environment.ts';

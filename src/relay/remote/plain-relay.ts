@@ -1,8 +1,8 @@
+import { systemClock } from '../../base/index.ts';
 import type { Connector } from '../../client/index.ts';
 import { Outgoing } from '../../host/http/index.ts';
 import { limits } from '../../protocol/index.ts';
 import { openPlainHarnessStream, PlainEnvironmentStreams } from '../index.ts';
-import { systemClock } from './clock.ts';
 import { ConnectionKeeper, type Registered } from './connection-keeper.ts';
 import type { RemoteEnvironmentConfig } from './environment.ts';
 import { RegistryClient } from './registry-client.ts';

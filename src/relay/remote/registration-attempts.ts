@@ -1,6 +1,5 @@
-import { Deadline, type Logger } from '../../base/index.ts';
+import { type Clock, Deadline, type Logger } from '../../base/index.ts';
 import { Backoff } from './backoff.ts';
-import type { Clock } from './clock.ts';
 import { RegistryError } from './registry-error.ts';
 
 export interface RegistrationAttemptsOptions<T> {

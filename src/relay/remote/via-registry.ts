@@ -1,4 +1,4 @@
-import { Deadline } from '../../base/index.ts';
+import { type Clock, Deadline, systemClock } from '../../base/index.ts';
 import type { Connector } from '../../client/index.ts';
 import { Outgoing } from '../../host/http/index.ts';
 import { ExecError } from '../../protocol/index.ts';
@@ -11,7 +11,6 @@ import {
   publicKeyObject,
 } from '../index.ts';
 import { harnessDelayMs } from './backoff.ts';
-import { type Clock, systemClock } from './clock.ts';
 import type { Credentials } from './credentials.ts';
 import { UpgradeRefused } from './open-websocket.ts';
 import { type ConnectionBundle, RegistryClient } from './registry-client.ts';

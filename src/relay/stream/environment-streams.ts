@@ -1,9 +1,8 @@
-import { decodeUtf8, type Logger } from '../../base/index.ts';
+import { type Clock, decodeUtf8, type Logger, systemClock } from '../../base/index.ts';
 import type { Link } from '../../rpc/index.ts';
 import { decodeFrame, encodeFrame, type RelayBody, type RelayFrame } from '../wire/frame.ts';
 import type { FrameTransport } from '../wire/frame-transport.ts';
 import { RelayError } from '../wire/relay-error.ts';
-import { type Clock, systemClock } from './clock.ts';
 import { ResponderHandshake } from './handshake.ts';
 import type { PublicKeyObject, RelayKeys } from './keys.ts';
 import { limits as defaults } from './limits.ts';

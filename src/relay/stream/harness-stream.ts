@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { deferred, encodeUtf8, type Logger, silentLogger } from '../../base/index.ts';
+import { type Clock, deferred, encodeUtf8, type Logger, silentLogger, systemClock } from '../../base/index.ts';
 import type { Link } from '../../rpc/index.ts';
 import { decodeFrame, encodeFrame, type RelayBody, type RelayFrame } from '../wire/frame.ts';
 import type { FrameTransport } from '../wire/frame-transport.ts';
 import { RelayError } from '../wire/relay-error.ts';
-import { type Clock, systemClock } from './clock.ts';
 import { InitiatorHandshake } from './handshake.ts';
 import type { PublicKeyObject, RelayKeys } from './keys.ts';
 import { limits } from './limits.ts';
@@ -151,22 +150,9 @@ class HarnessStream {
         return;
       } catch (error) {
         this.#log.debug('relay.reattach_failed', { reason: (error as Error).message });
-        await this.#pause(delayMs);
+        await this.#clock.sleep(delayMs, this.#over.signal);
       }
     }
-  }
-
-  #pause(ms: number): Promise<void> {
-    const { signal } = this.#over;
-    return new Promise((resolve) => {
-      const done = (): void => {
-        cancel();
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const cancel = this.#clock.after(ms, done);
-      signal.addEventListener('abort', done);
-    });
   }
 
   #ended(reason: string): void {

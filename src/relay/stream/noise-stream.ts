@@ -1,8 +1,7 @@
-import { type Deferred, deferred } from '../../base/index.ts';
+import { type Clock, type Deferred, deferred } from '../../base/index.ts';
 import type { Link, Receiver } from '../../rpc/index.ts';
 import type { RelayFrame } from '../wire/frame.ts';
 import type { FrameTransport } from '../wire/frame-transport.ts';
-import type { Clock } from './clock.ts';
 import type { Session } from './handshake.ts';
 import { IncomingRecords, type Overflow } from './incoming-records.ts';
 import { limits } from './limits.ts';

@@ -1,7 +1,7 @@
+import type { Clock } from '../../base/index.ts';
 import { encodeDataFrame, encodeFrame, type RelayBody } from '../wire/frame.ts';
 import type { FrameTransport, SealedFrame } from '../wire/frame-transport.ts';
 import type { RelayError } from '../wire/relay-error.ts';
-import type { Clock } from './clock.ts';
 import { limits } from './limits.ts';
 import { Outbox } from './outbox.ts';
 import type { RecordSealer } from './record-cipher.ts';

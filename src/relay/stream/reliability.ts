@@ -1,7 +1,7 @@
+import type { Clock } from '../../base/index.ts';
 import type { RelayBody, RelayFrame } from '../wire/frame.ts';
 import type { SealedFrame } from '../wire/frame-transport.ts';
 import type { RelayError } from '../wire/relay-error.ts';
-import type { Clock } from './clock.ts';
 import type { ReorderWindow } from './reorder-window.ts';
 import type { SendWindow } from './send-window.ts';
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
+import { type Clock, systemClock } from '../../../src/base/index.ts';
 import { encodeFrame } from '../../../src/relay/index.ts';
-import type { Clock } from '../../../src/relay/remote/index.ts';
 import { connectHarness, TestEnvironment } from '../../support/remote-fixture.ts';
 import { type RegistryAnswer, ScriptedRegistry } from '../../support/scripted-registry.ts';
 
@@ -78,7 +78,7 @@ describe('a remote environment', () => {
     const { url } = gone;
     await gone[Symbol.asyncDispose]();
     const sleep = async (_ms: number, signal: AbortSignal) => void (await once(signal, 'abort'));
-    const untilTheEnd: Clock = { now: () => 0, random: () => 0, sleep };
+    const untilTheEnd: Clock = { ...systemClock, sleep };
     await using environment = new TestEnvironment({ url }, { registerTimeoutMs: 1000, clock: untilTheEnd });
 
     expect((await environment.ended)?.message).toBe(
