@@ -14,17 +14,15 @@ export {
   publicKeyObject,
   type RelayKeys,
 } from './stream/keys.ts';
-export {
-  openPlainHarnessStream,
-  type PlainEnvironmentOptions,
-  PlainEnvironmentStreams,
-} from './stream/plain-streams.ts';
+export { type PlainEnvironmentOptions, PlainEnvironmentStreams } from './stream/plain-environment-streams.ts';
+export { openPlainHarnessStream, type PlainHarnessOptions } from './stream/plain-harness-stream.ts';
 export {
   type DecodeOptions,
   decodeFrame,
   type Envelope,
   encodeFrame,
   type RelayBody,
+  type RelayData,
   type RelayFrame,
   readEnvelope,
 } from './wire/frame.ts';

@@ -24,11 +24,13 @@ export class FakeClock implements Clock {
   sleep(ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
-      const cancel = this.after(ms, resolve);
-      signal.addEventListener('abort', () => {
+      const wake = (): void => {
         cancel();
+        signal.removeEventListener('abort', wake);
         resolve();
-      });
+      };
+      const cancel = this.after(ms, wake);
+      signal.addEventListener('abort', wake);
     });
   }
 

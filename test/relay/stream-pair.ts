@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { decodeFrame } from '../../src/relay/index.ts';
-import { NoiseStream, type NoiseStreamOptions } from '../../src/relay/stream/noise-stream.ts';
+import { PlainRecords } from '../../src/relay/stream/plain-records.ts';
 import { RecordOpener, RecordSealer } from '../../src/relay/stream/record-cipher.ts';
+import type { Records } from '../../src/relay/stream/records.ts';
+import { RelayStream, type RelayStreamOptions } from '../../src/relay/stream/relay-stream.ts';
+import { SealedRecords } from '../../src/relay/stream/sealed-records.ts';
 import { FakeClock, settled } from './fake-clock.ts';
 import { HostileNetwork, type Misdeed } from './hostile-network.ts';
 import { type MemoryTransport, transportPair } from './memory-transport.ts';
 
 /** One end of a stream, and what became of it. */
 export interface StreamEnd {
-  readonly stream: NoiseStream;
+  readonly stream: RelayStream;
   readonly transport: MemoryTransport;
   readonly received: Buffer[];
   /** Numbers of the messages known to have arrived at the other end. */
@@ -18,6 +21,8 @@ export interface StreamEnd {
 
 export interface StreamPairOptions {
   readonly reliable: boolean;
+  /** Whether messages travel in the clear, as on the plain relay. */
+  readonly isPlain?: boolean;
   /** Whether the harness has heard that the environment agrees. */
   readonly isAgreed?: boolean;
   /** What happens to frames on the way to the environment, and back. */
@@ -32,17 +37,21 @@ export class StreamPair {
   readonly environment: StreamEnd;
   readonly #networks: readonly HostileNetwork[];
 
-  constructor({ reliable, isAgreed = reliable, forth = [], back = [] }: StreamPairOptions) {
+  constructor({ reliable, isPlain = false, isAgreed = reliable, forth = [], back = [] }: StreamPairOptions) {
     const keys = [randomBytes(32), randomBytes(32)] as const;
     this.#networks = [new HostileNetwork(forth), new HostileNetwork(back)];
     const [left, right] = transportPair(this.#networks[0]!.carry, this.#networks[1]!.carry);
+    const records = (own: Uint8Array, peer: Uint8Array): Records => {
+      const session = { sealer: new RecordSealer(own), opener: new RecordOpener(peer), hash: own };
+      return isPlain ? new PlainRecords() : new SealedRecords(session, reliable ? 245_760 : 61_440);
+    };
     this.harness = this.#end(left, true, {
-      session: { sealer: new RecordSealer(keys[0]), opener: new RecordOpener(keys[1]), hash: keys[0] },
-      reliability: reliable ? 'offered' : 'none',
+      records: records(keys[0], keys[1]),
+      delivery: reliable ? 'offered' : 'unacknowledged',
     });
     this.environment = this.#end(right, false, {
-      session: { sealer: new RecordSealer(keys[1]), opener: new RecordOpener(keys[0]), hash: keys[0] },
-      reliability: reliable ? 'agreed' : 'none',
+      records: records(keys[1], keys[0]),
+      delivery: reliable ? 'acknowledged' : 'unacknowledged',
     });
     if (isAgreed) void this.harness.stream.receive({ streamId: 's', body: { type: 'heartbeat' } });
   }
@@ -68,11 +77,11 @@ export class StreamPair {
   #end(
     transport: MemoryTransport,
     ownsTransport: boolean,
-    options: Pick<NoiseStreamOptions, 'session' | 'reliability'>,
+    options: Pick<RelayStreamOptions, 'records' | 'delivery'>,
   ): StreamEnd {
     const ended: string[] = [];
     const received: Buffer[] = [];
-    const stream = new NoiseStream({
+    const stream = new RelayStream({
       streamId: 's',
       transport,
       ownsTransport,
@@ -84,7 +93,7 @@ export class StreamPair {
     transport.open((bytes) => {
       let frame: ReturnType<typeof decodeFrame>;
       try {
-        frame = decodeFrame(bytes);
+        frame = decodeFrame(bytes, { segments: true });
       } catch (error) {
         // An environment overlooks what is no frame; to a harness it is the end.
         if (ownsTransport) stream.fail((error as Error).message);

@@ -1,23 +1,26 @@
 import { type Clock, decodeUtf8, type Logger, systemClock } from '../../base/index.ts';
 import type { Link } from '../../rpc/index.ts';
-import { decodeFrame, encodeFrame, type RelayBody, type RelayFrame } from '../wire/frame.ts';
+import type { RelayFrame } from '../wire/frame.ts';
 import type { FrameTransport } from '../wire/frame-transport.ts';
 import { RelayError } from '../wire/relay-error.ts';
-import { ResponderHandshake } from './handshake.ts';
+import { type AdmissionAction, type AdmissionEvent, type AdmissionState, admit } from './admission.ts';
+import { EnvironmentConnection } from './environment-connection.ts';
+import { ResponderHandshake, type Session } from './handshake.ts';
+import { HandshakeBudget } from './handshake-budget.ts';
 import type { PublicKeyObject, RelayKeys } from './keys.ts';
 import { limits as defaults } from './limits.ts';
-import { NoiseStream, RESET_REASON } from './noise-stream.ts';
+import { RESET_REASON, SealedRecords } from './sealed-records.ts';
 
 export interface EnvironmentLimits {
   readonly activeStreams: number;
   readonly pendingHandshakes: number;
-  /** So many failed handshakes over one connection, then none are looked at for so long. */
+  /** After so many failed handshakes over one connection, none are examined for so long. */
   readonly handshakeFailures: number;
   readonly coolDownMs: number;
   readonly validationMs: number;
 }
 
-/** What is known of a harness that was let in. */
+/** A harness that was let in. */
 export interface StreamFacts {
   readonly streamId: string;
   readonly harnessKey: PublicKeyObject;
@@ -37,215 +40,169 @@ export interface EnvironmentStreamsOptions {
   readonly clock?: Clock;
 }
 
-/** A handshake that waits for the registry. */
-interface Pending {
+/** A stream that is not active yet. */
+interface Entry {
+  readonly state: AdmissionState;
+  /** While the registry is being asked. */
+  readonly validation?: Validation;
+}
+
+interface Validation {
   readonly handshake: ResponderHandshake;
   readonly harnessKey: PublicKeyObject;
   readonly stop: AbortController;
-  reliable: boolean;
 }
 
-/** The streams of all harnesses on the one connection of an environment. No stream ever holds up another. */
+/** The encrypted streams of all harnesses of an environment; `admission.ts` has the states on the way to one. */
 export class EnvironmentStreams implements AsyncDisposable {
   readonly #options: EnvironmentStreamsOptions;
   readonly #limits: EnvironmentLimits;
   readonly #clock: Clock;
-  readonly #active = new Map<string, NoiseStream>();
-  readonly #pending = new Map<string, Pending>();
-  /** Streams whose harness has said that it acknowledges deliveries, and nothing else yet. */
-  readonly #offers = new Set<string>();
-  #transport: FrameTransport | undefined;
-  /** Resets sent on a connection that has no room. */
-  #lateResets = 0;
-  #failures = 0;
-  #coolUntil = 0;
+  readonly #connection: EnvironmentConnection;
+  readonly #budget: HandshakeBudget;
+  readonly #entries = new Map<string, Entry>();
 
   constructor(options: EnvironmentStreamsOptions) {
     this.#options = options;
     this.#limits = { ...defaults, ...options.limits };
     this.#clock = options.clock ?? systemClock;
+    this.#budget = new HandshakeBudget(this.#clock, this.#limits);
+    const receive = (frame: RelayFrame): void => this.#receive(frame);
+    this.#connection = new EnvironmentConnection({ clock: this.#clock, log: options.log, receive });
   }
 
   get activeStreams(): number {
-    return this.#active.size;
+    return this.#connection.size;
   }
 
   /** Serves a new connection, in place of the one before. Streams that acknowledge deliveries go on there. */
   attach(transport: FrameTransport): void {
     this.detach('replaced by a new connection');
-    this.#transport = transport;
-    this.#lateResets = 0;
-    this.#failures = 0;
-    this.#coolUntil = 0;
-    transport.open((bytes) => {
-      if (this.#transport === transport) this.receive(bytes);
-    });
-    void transport.closed.then(() => {
-      if (this.#transport === transport) this.detach('the connection was lost');
-    });
-    for (const stream of this.#active.values()) stream.attach(transport);
+    this.#budget.reset();
+    this.#connection.attach(transport, () => this.detach('the connection was lost'));
   }
 
-  /** Lets go of the connection: handshakes and plain streams end, the others wait for the next one. */
+  /** Lets go of the connection, and of the handshakes on it. */
   detach(reason: string): void {
-    this.#transport = undefined;
-    for (const { stop } of this.#pending.values()) stop.abort();
-    this.#pending.clear();
-    this.#offers.clear();
-    for (const stream of [...this.#active.values()]) stream.suspend(reason);
+    for (const { validation } of this.#entries.values()) validation?.stop.abort();
+    this.#entries.clear();
+    this.#connection.detach(reason);
   }
 
-  /** Takes a frame from the connection; whatever is wrong with it harms at most its own stream. */
+  /** Takes a frame from the connection; a wrong one harms at most its own stream. */
   receive(bytes: Uint8Array): void {
-    let frame: RelayFrame;
-    try {
-      frame = decodeFrame(bytes);
-    } catch (error) {
-      this.#options.log.debug('relay.frame_dropped', { reason: (error as Error).message });
-      return;
-    }
-    const { streamId, body } = frame;
-    const stream = this.#active.get(streamId);
-    if (body.type === 'handshake') this.#handshake(streamId, body.payload);
-    else if (stream) void stream.receive(frame);
-    else this.#stray(streamId, frame);
+    this.#connection.receive(bytes);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const stream of [...this.#active.values()]) stream.fail('the environment stops');
+    this.#connection.failAll('the environment stops');
     this.detach('the environment stops');
   }
 
-  /** A frame of a stream that is not active. */
-  #stray(streamId: string, { ack, body }: RelayFrame): void {
-    const pending = this.#pending.get(streamId);
-    if (body.type === 'reset') this.#forget(streamId);
-    else if (body.type === 'heartbeat') this.#offered(streamId, pending);
-    else if (body.type === 'data' && pending) this.#refuse(streamId, 'data before the handshake is complete');
-    else if (body.type === 'data') this.#reset(streamId);
-    // Who asks to go on with what we do not know any more must hear of it; the first `resume` of a stream is silent.
-    else if (body.type === 'resume' && !pending && (body.nextSeq > 0 || ack)) this.#reset(streamId);
+  #receive(frame: RelayFrame): void {
+    const { streamId, body } = frame;
+    const action = this.#apply(streamId, this.#eventOf(frame));
+    if (action === 'pass') void this.#connection.stream(streamId)?.receive(frame);
+    else if (action === 'reset') this.#connection.reset(streamId, RESET_REASON);
+    else if (action === 'refuse') {
+      this.#refuse(streamId, body.type === 'data' ? 'data before the handshake is complete' : 'a second handshake');
+    } else if (action === 'validate' && body.type === 'handshake') this.#begin(streamId, body.payload);
   }
 
-  #offered(streamId: string, pending: Pending | undefined): void {
-    if (pending) pending.reliable = true;
-    else if (streamId.length <= LONGEST_OFFER) this.#offers.add(streamId);
-    const [oldest] = this.#offers;
-    if (this.#offers.size > defaults.rememberedOffers) this.#offers.delete(oldest!);
+  #eventOf({ ack = 0, body }: RelayFrame): AdmissionEvent {
+    if (body.type === 'handshake') return { type: 'handshake', hasRoom: this.#mayBegin() };
+    if (body.type === 'resume') return { type: 'resume', continues: body.nextSeq > 0 || ack > 0 };
+    return body;
   }
 
-  #handshake(streamId: string, message1: Uint8Array): void {
-    const reliable = this.#offers.delete(streamId);
-    if (this.#pending.has(streamId)) this.#refuse(streamId, 'a second handshake');
-    else if (this.#mayBegin(streamId)) this.#begin(streamId, message1, reliable);
-    else this.#reset(streamId);
+  /** Asked before anything is decrypted. */
+  #mayBegin(): boolean {
+    const { activeStreams, pendingHandshakes } = this.#limits;
+    if (this.#connection.size >= activeStreams || this.#budget.isUsedUp) return false;
+    let pending = 0;
+    for (const { validation } of this.#entries.values()) if (validation) pending++;
+    return pending < pendingHandshakes;
   }
 
-  /** Looked at before anything is decrypted. An active stream goes on, whoever wants to begin it again. */
-  #mayBegin(streamId: string): boolean {
-    const hasRoom =
-      this.#active.size < this.#limits.activeStreams && this.#pending.size < this.#limits.pendingHandshakes;
-    return hasRoom && !this.#active.has(streamId) && this.#clock.now() >= this.#coolUntil;
+  #apply(streamId: string, event: AdmissionEvent): AdmissionAction {
+    const entry = this.#entries.get(streamId);
+    const before = this.#connection.stream(streamId) ? ACTIVE : (entry?.state ?? UNKNOWN);
+    const { state, action } = admit(before, event);
+    if (state.phase !== 'validating' && event.type !== 'vouched') entry?.validation?.stop.abort();
+    if (state.phase === 'validating') this.#entries.set(streamId, { ...entry, state });
+    else if (state.phase === 'offered') this.#remember(streamId, state);
+    else this.#entries.delete(streamId);
+    return action;
   }
 
-  #begin(streamId: string, message1: Uint8Array, reliable: boolean): void {
+  /** Remembers so many offers, and no others. */
+  #remember(streamId: string, state: AdmissionState): void {
+    if (streamId.length > defaults.shownStreamId) return;
+    this.#entries.set(streamId, { state });
+    if (this.#entries.size <= defaults.rememberedOffers + this.#limits.pendingHandshakes) return;
+    for (const [oldest, entry] of this.#entries) {
+      if (entry.state.phase === 'offered') return void this.#entries.delete(oldest);
+    }
+  }
+
+  #begin(streamId: string, message1: Uint8Array): void {
     const { keys, environmentId, registrationId } = this.#options;
     const handshake = new ResponderHandshake(keys, { environmentId, registrationId, streamId });
     try {
       const { key, payload } = handshake.readMessage1(message1);
       const authorization = readAuthorization(payload);
-      const pending: Pending = { handshake, harnessKey: key, stop: new AbortController(), reliable };
-      this.#pending.set(streamId, pending);
-      void this.#validate(streamId, pending, authorization);
+      const validation: Validation = { handshake, harnessKey: key, stop: new AbortController() };
+      this.#entries.set(streamId, { ...this.#entries.get(streamId)!, validation });
+      void this.#validate(streamId, validation, authorization);
     } catch (error) {
+      this.#entries.delete(streamId);
       this.#refuse(streamId, (error as Error).message);
     }
   }
 
-  async #validate(streamId: string, pending: Pending, authorization: string): Promise<void> {
-    const { stop, harnessKey } = pending;
+  async #validate(streamId: string, validation: Validation, authorization: string): Promise<void> {
+    const { stop, harnessKey } = validation;
     const cancel = this.#clock.after(this.#limits.validationMs, () => stop.abort());
     const stopped = new Promise<boolean>((resolve) => stop.signal.addEventListener('abort', () => resolve(false)));
     const valid = this.#options.validate(harnessKey, authorization, streamId, stop.signal).catch(() => false);
     const allowed = await Promise.race([valid, stopped]);
     cancel();
-    if (this.#pending.get(streamId) !== pending) return;
-    if (!allowed) this.#refuse(streamId, 'the registry does not vouch for the harness');
-    else this.#activate(streamId, pending);
+    const entry = this.#entries.get(streamId);
+    if (entry?.validation !== validation) return;
+    const hasRoom = this.#connection.size < this.#limits.activeStreams;
+    const action = this.#apply(streamId, allowed ? { type: 'vouched', hasRoom } : { type: 'notVouched' });
+    if (action === 'refuse') this.#refuse(streamId, 'the registry does not vouch for the harness');
+    else if (action === 'reset') this.#connection.reset(streamId, RESET_REASON);
+    else this.#activate(streamId, validation, entry.state);
   }
 
-  #activate(streamId: string, pending: Pending): void {
-    this.#pending.delete(streamId);
-    const transport = this.#transport;
-    if (!transport || this.#active.size >= this.#limits.activeStreams) this.#reset(streamId);
-    else this.#answer(streamId, pending, transport);
-  }
-
-  #answer(streamId: string, { handshake, harnessKey, reliable }: Pending, transport: FrameTransport): void {
-    let answer: ReturnType<ResponderHandshake['writeMessage2']>;
+  #activate(streamId: string, { handshake, harnessKey }: Validation, state: AdmissionState): void {
+    const reliable = state.phase === 'validating' && state.isOffered;
+    let answer: { readonly message: Uint8Array; readonly session: Session };
     try {
       answer = handshake.writeMessage2();
     } catch (error) {
       this.#refuse(streamId, (error as Error).message);
       return;
     }
-    void this.#send(streamId, { type: 'handshake', payload: answer.message });
-    if (reliable) void this.#send(streamId, { type: 'heartbeat' });
-    const log = this.#options.log.with({ streamId });
-    const stream: NoiseStream = new NoiseStream({
-      streamId,
-      session: answer.session,
-      transport,
-      reliability: reliable ? 'agreed' : 'none',
-      ownsTransport: false,
-      clock: this.#clock,
-      onEnd: (reason) => {
-        log.info('relay.stream_ended', { reason });
-        if (this.#active.get(streamId) === stream) this.#active.delete(streamId);
-      },
-    });
-    this.#active.set(streamId, stream);
-    log.info('relay.stream_opened', { reliable });
-    this.#options.accept(stream, { streamId, harnessKey, reliable });
+    void this.#connection.send(streamId, { type: 'handshake', payload: answer.message });
+    if (reliable) void this.#connection.send(streamId, { type: 'heartbeat' });
+    const records = new SealedRecords(answer.session, reliable ? defaults.largeRecordBytes : defaults.recordBytes);
+    const stream = this.#connection.open(streamId, records, reliable);
+    if (stream) this.#options.accept(stream, { streamId, harnessKey, reliable });
   }
 
   /** Ends a handshake, which counts against the budget of the connection. */
   #refuse(streamId: string, reason: string): void {
-    this.#options.log.warn('relay.handshake_refused', { streamId: streamId.slice(0, LONGEST_OFFER), reason });
-    this.#forget(streamId);
-    this.#reset(streamId);
-    if (++this.#failures < this.#limits.handshakeFailures) return;
-    this.#failures = 0;
-    this.#coolUntil = this.#clock.now() + this.#limits.coolDownMs;
-    this.#options.log.warn('relay.handshakes_paused', { ms: this.#limits.coolDownMs });
-  }
-
-  #forget(streamId: string): void {
-    const pending = this.#pending.get(streamId);
-    this.#pending.delete(streamId);
-    this.#offers.delete(streamId);
-    pending?.stop.abort();
-  }
-
-  /** Only so many at a time: a rendezvous that asks for them and takes none must not fill our memory. */
-  #reset(streamId: string): void {
-    const transport = this.#transport;
-    if (this.#lateResets >= defaults.lateResets) return;
-    const room = this.#send(streamId, { type: 'reset', reason: RESET_REASON });
-    if (!room) return;
-    this.#lateResets++;
-    void room.then(() => {
-      if (this.#transport === transport) this.#lateResets = 0;
-    });
-  }
-
-  #send(streamId: string, body: RelayBody): void | Promise<void> {
-    return this.#transport?.send(encodeFrame({ streamId, body }));
+    const { log } = this.#options;
+    log.warn('relay.handshake_refused', { streamId: streamId.slice(0, defaults.shownStreamId), reason });
+    this.#connection.reset(streamId, RESET_REASON);
+    if (this.#budget.failed()) log.warn('relay.handshakes_paused', { ms: this.#limits.coolDownMs });
   }
 }
 
-/** Our own streams have names of 36 characters. */
-const LONGEST_OFFER = 64;
+const UNKNOWN: AdmissionState = { phase: 'unknown' };
+const ACTIVE: AdmissionState = { phase: 'active' };
 
 function readAuthorization(payload: Uint8Array): string {
   if (payload.length > defaults.authorizationBytes) throw new RelayError('authorization is too long');

@@ -1,10 +1,10 @@
 import { Changes } from '../../base/index.ts';
 import type { Receiver } from '../../rpc/index.ts';
+import type { RelayData } from '../wire/frame.ts';
 import { RelayError } from '../wire/relay-error.ts';
 import { Inbox } from './inbox.ts';
 import { limits } from './limits.ts';
-import { MessageAssembler } from './message-assembler.ts';
-import { type RecordOpener, TAG_BYTES } from './record-cipher.ts';
+import type { Records } from './records.ts';
 import { ReorderWindow } from './reorder-window.ts';
 
 /**
@@ -13,11 +13,12 @@ import { ReorderWindow } from './reorder-window.ts';
  */
 export type Overflow = 'hold' | 'pause' | 'refuse';
 
+/** Whether a record was the next, came before another, or is of no use: it is here, or cannot wait and has to come again. */
+export type Arrival = 'expected' | 'early' | 'useless';
+
 export interface IncomingRecordsOptions {
-  readonly opener: RecordOpener;
-  /** Plaintext of one record. */
-  readonly recordBytes: number;
-  /** Records that wait for another. */
+  readonly records: Records;
+  /** Bytes of records that wait for a missing one. */
   readonly limitBytes: number;
   overflow(): Overflow;
   /** Called when records that were held have been taken. */
@@ -30,7 +31,6 @@ export interface IncomingRecordsOptions {
 export class IncomingRecords {
   readonly window: ReorderWindow;
   readonly #options: IncomingRecordsOptions;
-  readonly #assembler = new MessageAssembler();
   readonly #inbox = new Inbox(() => this.#roomAgain());
   readonly #room = new Changes();
   #over = false;
@@ -44,13 +44,20 @@ export class IncomingRecords {
     this.#inbox.open(receive);
   }
 
-  /** Throws a `RelayError` for what ends the stream. */
-  take(seq: number, record: Uint8Array): 'expected' | 'early' | 'duplicate' {
-    if (record.length > this.#options.recordBytes + TAG_BYTES) throw new RelayError('record is too long');
-    const isNext = seq === this.window.next;
-    if (!this.window.add(seq, record)) return 'duplicate';
-    this.#decrypt();
+  /** Throws a `RelayError` for a record that ends the stream. */
+  take(data: RelayData): Arrival {
+    this.#options.records.check(data);
+    const isNext = data.seq === this.window.next;
+    if (!isNext && data.payload.length > LARGEST_WAITING) return 'useless'; // it comes again
+    if (!this.window.add(data)) return 'useless';
+    this.#read();
     return isNext ? 'expected' : 'early';
+  }
+
+  /** Takes a record in the order of arrival, whatever its number. */
+  takeAsNext(data: RelayData): Arrival {
+    this.window.skipTo(data.seq);
+    return this.take(data);
   }
 
   /** Resolves once the application has room; nothing if it has. */
@@ -69,11 +76,11 @@ export class IncomingRecords {
     return this.#over || this.#inbox.hasRoom(overflow() === 'refuse' ? limits.inboxBytes : limits.slowedInboxBytes);
   }
 
-  #decrypt(): void {
+  #read(): void {
     while (!this.#over && (this.#hasRoom || this.#options.overflow() !== 'hold')) {
       const record = this.window.take();
       if (!record) return;
-      for (const message of this.#assembler.push(this.#options.opener.open(record))) this.#hand(message);
+      for (const message of this.#options.records.read(record)) this.#hand(message);
     }
   }
 
@@ -88,10 +95,13 @@ export class IncomingRecords {
     if (this.#hasRoom) this.#room.notify();
     const { next } = this.window;
     try {
-      this.#decrypt();
+      this.#read();
     } catch (error) {
       this.#options.onFailure(error as RelayError);
     }
     if (this.window.next > next) this.#options.onAdvanced();
   }
 }
+
+/** A sealed record is never larger; a plain message may be, if it was sent whole before deliveries were acknowledged. */
+const LARGEST_WAITING = limits.largeRecordBytes + 16;

@@ -6,6 +6,8 @@ export const limits = {
   largeRecordBytes: 240 * 1024,
   /** One application message. */
   messageBytes: 64 * 1024 * 1024,
+  /** Segments of one message of the plain relay: at most so many are kept until the last one arrives. */
+  segments: 65_536,
   /** How far ahead of the next record another may arrive, and how much may wait for it. */
   reorderFrames: 64,
   reorderBytes: 1024 * 1024,
@@ -23,7 +25,7 @@ export const limits = {
   outboxBytes: 1024 * 1024,
   activeStreams: 128,
   pendingHandshakes: 32,
-  /** So many failed handshakes over one connection, then none are looked at for a while. */
+  /** After so many failed handshakes over one connection, none are examined for a while. */
   handshakeFailures: 8,
   coolDownMs: 10_000,
   handshakeMs: 10_000,
@@ -32,8 +34,10 @@ export const limits = {
   gapMs: 10_000,
   /** How long a stream with the extension waits for a new connection. */
   reattachMs: 20_000,
-  /** Announcements of the extension by streams that have not begun their handshake. */
+  /** Offers of acknowledged delivery by streams that have not begun their handshake. */
   rememberedOffers: 256,
+  /** Characters of a stream id that are logged or remembered before it has a stream; ours have 36. */
+  shownStreamId: 64,
   /** Resets that wait for room on the connection; further ones are left out. */
   lateResets: 256,
   /** How long an ending stream tries to bring out what was sent before. */

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MessageAssembler } from './message-assembler.ts';
-import { OutgoingMessage } from './outgoing-message.ts';
 
 const message = fc.uint8Array({ minLength: 1, maxLength: 50 });
 const framed = (bytes: Uint8Array): Buffer => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes]);
@@ -30,26 +29,5 @@ describe('messages in records', () => {
     expect(() => new MessageAssembler().push(Buffer.from('00000000', 'hex'))).toThrow('message is empty');
     expect(() => new MessageAssembler().push(Buffer.from('04000001', 'hex'))).toThrow('message of 67108865 bytes');
     expect(new MessageAssembler().push(Buffer.from('04000000', 'hex'))).toEqual([]);
-  });
-
-  it.each([
-    [1, [5]],
-    [61_436, [61_440]],
-    [61_437, [61_440, 1]],
-    [200_000, [61_440, 61_440, 61_440, 15_684]],
-  ])('of %i bytes are cut into records of %j', (length, sizes) => {
-    const bytes = Buffer.alloc(length, 'x');
-    const outgoing = new OutgoingMessage(bytes, undefined);
-    const records: Buffer[] = [];
-    while (outgoing.left > 0) records.push(Buffer.concat(outgoing.nextRecord(61_440)));
-    const assembler = new MessageAssembler();
-
-    expect(records.map((record) => record.length)).toEqual(sizes);
-    const found = records.flatMap((record) => assembler.push(record));
-    expect(found.map((one) => bytes.equals(one))).toEqual([true]);
-  });
-
-  it('may be text, which is sent as UTF-8', () => {
-    expect(Buffer.concat(new OutgoingMessage('ü', undefined).nextRecord(6)).toString('hex')).toBe('00000002c3bc');
   });
 });

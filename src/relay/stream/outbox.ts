@@ -2,7 +2,7 @@ import { Changes } from '../../base/index.ts';
 import { limits } from './limits.ts';
 import { OutgoingMessage } from './outgoing-message.ts';
 
-/** Messages waiting to be cut into records, and those who wait for room to add more. */
+/** Messages that wait to be cut into records, and senders that wait for room to add more. */
 export class Outbox {
   readonly #room = new Changes();
   #messages: OutgoingMessage[] = [];
@@ -16,18 +16,19 @@ export class Outbox {
   push(message: string | Uint8Array, onDelivered: (() => void) | undefined): void {
     const outgoing = new OutgoingMessage(message, onDelivered);
     this.#messages.push(outgoing);
-    this.#bytes += outgoing.left;
+    this.#bytes += outgoing.length;
   }
 
-  /** The plaintext of the next record, and of the message it completes who wants to know of its delivery. */
-  nextRecord(most: number): { readonly plaintext: Uint8Array[]; readonly onDelivered: (() => void) | undefined } {
+  /** Cuts a record from the first message; with it, if that was the last of it, the callback for its delivery. */
+  cut<T>(record: (message: OutgoingMessage) => T): { readonly record: T; readonly onDelivered?: () => void } {
     const message = this.#messages[0]!;
-    const before = message.left;
-    const plaintext = message.nextRecord(most);
-    this.#bytes -= before - message.left;
-    if (message.left === 0) this.#messages.shift();
+    const before = message.taken;
+    const result = record(message);
+    this.#bytes -= message.taken - before;
+    const isComplete = message.taken === message.length;
+    if (isComplete) this.#messages.shift();
     if (this.#hasRoom) this.#room.notify();
-    return { plaintext, onDelivered: message.left === 0 ? message.onDelivered : undefined };
+    return { record: result, ...(isComplete && message.onDelivered && { onDelivered: message.onDelivered }) };
   }
 
   /** Resolves once there is room for more; nothing if there is. */

@@ -1,12 +1,11 @@
 import { encodeUtf8 } from '../../base/index.ts';
-import { lengthPrefix, requireMessageLength } from './message-assembler.ts';
+import { requireMessageLength } from './message-assembler.ts';
 
 /** A message being cut into records, one at a time, when there is room for the next. */
 export class OutgoingMessage {
   readonly onDelivered: (() => void) | undefined;
   readonly #bytes: Uint8Array;
-  #at = 0;
-  #begun = false;
+  #taken = 0;
 
   constructor(message: string | Uint8Array, onDelivered: (() => void) | undefined) {
     this.#bytes = typeof message === 'string' ? encodeUtf8(message) : message;
@@ -14,18 +13,19 @@ export class OutgoingMessage {
     requireMessageLength(this.#bytes.length);
   }
 
-  /** Bytes that are not in a record yet. */
-  get left(): number {
-    return this.#bytes.length - this.#at;
+  get length(): number {
+    return this.#bytes.length;
   }
 
-  /** The plaintext of the next record, of so many bytes at most. */
-  nextRecord(most: number): Uint8Array[] {
-    const parts: Uint8Array[] = this.#begun ? [] : [lengthPrefix(this.#bytes.length)];
-    this.#begun = true;
-    const end = Math.min(this.#bytes.length, this.#at + most - (parts[0]?.length ?? 0));
-    parts.push(this.#bytes.subarray(this.#at, end));
-    this.#at = end;
-    return parts;
+  /** Bytes that are in records. */
+  get taken(): number {
+    return this.#taken;
+  }
+
+  /** The next bytes, so many at most. */
+  take(most: number): Uint8Array {
+    const part = this.#bytes.subarray(this.#taken, this.#taken + most);
+    this.#taken += part.length;
+    return part;
   }
 }

@@ -1,38 +1,39 @@
 import type { Clock } from '../../base/index.ts';
-import { encodeDataFrame, encodeFrame, type RelayBody } from '../wire/frame.ts';
-import type { FrameTransport, SealedFrame } from '../wire/frame-transport.ts';
+import { encodeFrame, type RelayBody } from '../wire/frame.ts';
+import type { FrameTransport, OutgoingFrame } from '../wire/frame-transport.ts';
 import type { RelayError } from '../wire/relay-error.ts';
-import { limits } from './limits.ts';
 import { Outbox } from './outbox.ts';
-import type { RecordSealer } from './record-cipher.ts';
+import type { Records } from './records.ts';
 import type { Reliability } from './reliability.ts';
 import type { SendWindow } from './send-window.ts';
 
 export interface OutgoingRecordsOptions {
   readonly streamId: string;
-  readonly sealer: RecordSealer;
+  readonly records: Records;
   readonly transport: FrameTransport;
-  /** Keeps what was sent, for a peer that acknowledges it or may yet agree to. */
+  /** Keeps sent frames for a peer that acknowledges them, or may yet agree to. */
   readonly sent: SendWindow | undefined;
   readonly clock: Clock;
   onFailure(error: RelayError): void;
+  /** Called when the window is full and the peer has not agreed to acknowledge. */
+  onOfferLapsed(): void;
   /** Called when everything was sent. */
-  onIdle(): void;
+  onDrained(): void;
 }
 
-/** The way from messages to frames: cut into records, encrypted, sent when window and connection have room. */
+/** The way from messages to frames: cut into records, numbered, sent when window and connection have room. */
 export class OutgoingRecords {
   readonly #options: OutgoingRecordsOptions;
   readonly #outbox = new Outbox();
   readonly #deliveries: { readonly seq: number; readonly onDelivered: () => void }[] = [];
   /** Frames to be sent again; no more than are under way. */
-  readonly #repeats = new Set<SealedFrame>();
+  readonly #repeats = new Set<OutgoingFrame>();
   #sent: SendWindow | undefined;
   /** The connection there is at the moment. */
   transport: FrameTransport | undefined;
-  /** The transport that has no room, if it is still ours. */
+  /** The transport that has no room, if it is still the current one. */
   #full: FrameTransport | undefined;
-  /** Set as soon as the peer has agreed. */
+  /** Set as soon as the peer has agreed to acknowledge. */
   reliability: Reliability | undefined;
 
   constructor(options: OutgoingRecordsOptions) {
@@ -41,13 +42,9 @@ export class OutgoingRecords {
     this.transport = options.transport;
   }
 
-  /** What was sent and may have to be sent again; nothing once the peer has shown that it does not agree. */
+  /** The frames that may have to be sent again. */
   get sent(): SendWindow | undefined {
     return this.#sent;
-  }
-
-  get isEmpty(): boolean {
-    return this.#outbox.isEmpty;
   }
 
   send(message: string | Uint8Array, onDelivered: (() => void) | undefined): void | Promise<void> {
@@ -63,12 +60,17 @@ export class OutgoingRecords {
   }
 
   /** Sends frames again, as soon as there is room. */
-  resend(frames: readonly SealedFrame[]): void {
+  resend(frames: readonly OutgoingFrame[]): void {
     for (const frame of frames) this.#repeats.add(frame);
     this.pump();
   }
 
-  /** Sends what there is room for. */
+  /** Keeps no frames any more: the peer acknowledges none. */
+  forgetSent(): void {
+    this.#sent = undefined;
+  }
+
+  /** Sends as much as there is room for. */
   pump(): void {
     try {
       this.#repeat();
@@ -76,7 +78,7 @@ export class OutgoingRecords {
     } catch (error) {
       this.#options.onFailure(error as RelayError);
     }
-    if (this.#outbox.isEmpty) this.#options.onIdle();
+    if (this.#outbox.isEmpty) this.#options.onDrained();
   }
 
   /** Everything before `next` is delivered. */
@@ -112,16 +114,15 @@ export class OutgoingRecords {
   }
 
   #sendRecord(transport: FrameTransport): void {
-    const { sealer, streamId, clock } = this.#options;
-    const most = this.reliability ? limits.largeRecordBytes : limits.recordBytes;
-    const { plaintext, onDelivered } = this.#outbox.nextRecord(most);
-    const { seq } = sealer;
+    const { records, streamId, clock } = this.#options;
+    const { seq } = records;
     const head = { streamId, ...this.reliability?.acknowledgement };
-    const frame = encodeDataFrame(head, seq, sealer.seal(plaintext));
+    const isAcknowledged = this.reliability !== undefined;
+    const { record: frame, onDelivered } = this.#outbox.cut((message) => records.frame(message, head, isAcknowledged));
     if (onDelivered) this.#deliveries.push({ seq, onDelivered });
     if (this.reliability) this.reliability.frameSent(seq, frame);
     else this.#sent?.sent(seq, frame, clock.now());
-    const isConfirmedBelow = onDelivered && !this.reliability;
+    const isConfirmedBelow = onDelivered && !isAcknowledged;
     this.#await(transport, transport.send(frame, isConfirmedBelow ? () => this.#confirmedBelow(seq) : undefined));
   }
 
@@ -133,8 +134,9 @@ export class OutgoingRecords {
   /** Whether the window lets another record out. A peer that has not agreed by the time it is full does not agree. */
   #windowHasRoom(): boolean {
     if (!this.#sent || this.#sent.hasRoom) return true;
-    if (!this.reliability) this.#sent = undefined;
-    return !this.reliability;
+    if (this.reliability) return false;
+    this.#options.onOfferLapsed();
+    return true;
   }
 
   #await(transport: FrameTransport, room: void | Promise<void>): void {

@@ -1,7 +1,8 @@
 import type { Clock } from '../../base/index.ts';
 import type { RelayBody, RelayFrame } from '../wire/frame.ts';
-import type { SealedFrame } from '../wire/frame-transport.ts';
+import type { OutgoingFrame } from '../wire/frame-transport.ts';
 import type { RelayError } from '../wire/relay-error.ts';
+import type { Arrival } from './incoming-records.ts';
 import type { ReorderWindow } from './reorder-window.ts';
 import type { SendWindow } from './send-window.ts';
 
@@ -21,7 +22,7 @@ export interface ReliabilityOptions {
   /** Sends a frame without data; may do nothing while there is no connection. */
   send(body: RelayBody): void;
   /** Sends data frames again. */
-  resend(frames: readonly SealedFrame[]): void;
+  resend(frames: readonly OutgoingFrame[]): void;
   /** Called when the peer is not there any more. */
   onSilence(): void;
   /** Called when the peer breaks the rules. */
@@ -36,9 +37,8 @@ export class Reliability {
   #unackedBytes = 0;
   #lastSent: number;
   #lastHeard: number;
-  /** We have asked to resume; whatever the peer sends first is the answer. */
-  #isResuming = false;
-  #isPaused = false;
+  /** While resuming, the first frame of the peer is the answer. */
+  #phase: 'running' | 'paused' | 'resuming' = 'running';
 
   constructor(options: ReliabilityOptions) {
     this.#options = options;
@@ -54,7 +54,7 @@ export class Reliability {
   }
 
   /** Notes a data frame that has just been sent, with the acknowledgement of the moment in it. */
-  frameSent(seq: number, frame: SealedFrame): void {
+  frameSent(seq: number, frame: OutgoingFrame): void {
     const now = this.#options.clock.now();
     this.#options.sent.sent(seq, frame, now);
     this.#lastSent = now;
@@ -63,11 +63,12 @@ export class Reliability {
   }
 
   /** Notes a data frame that has arrived and was dealt with. */
-  frameArrived(bytes: number, news: 'expected' | 'early' | 'duplicate'): void {
+  frameArrived(bytes: number, arrival: Arrival): void {
     this.#unackedFrames++;
     this.#unackedBytes += bytes;
     // Of a repeated frame the acknowledgement was lost, and a gap should be known soon.
-    if (news !== 'expected' || this.#unackedFrames >= ACK_FRAMES || this.#unackedBytes >= ACK_BYTES) this.acknowledge();
+    if (arrival !== 'expected' || this.#unackedFrames >= ACK_FRAMES || this.#unackedBytes >= ACK_BYTES)
+      this.acknowledge();
     else if (!this.#timers.has('ack')) this.#timer('ack', ACK_MS, () => this.acknowledge());
   }
 
@@ -84,7 +85,7 @@ export class Reliability {
       if (ack > 0 || body.type === 'ack') this.#take(ack + 1, ackBits);
       if (body.type === 'resume') this.#take(body.nextSeq, 0);
       if (body.type === 'resume') this.#answer();
-      if (body.type === 'resume' || this.#isResuming) this.#continue();
+      if (body.type === 'resume' || this.#phase === 'resuming') this.#continue();
     } catch (error) {
       this.#options.onViolation(error as RelayError);
     }
@@ -93,8 +94,7 @@ export class Reliability {
   /** Asks the peer to continue on a new connection. */
   resume(): void {
     const { clock, arrived, sent } = this.#options;
-    this.#isPaused = false;
-    this.#isResuming = true;
+    this.#phase = 'resuming';
     this.#lastHeard = clock.now();
     this.#send({ type: 'resume', nextSeq: arrived.next });
     sent.all(this.#lastHeard);
@@ -109,7 +109,7 @@ export class Reliability {
 
   /** Stops all clocks, until `resume` or for good. */
   pause(): void {
-    this.#isPaused = true;
+    this.#phase = 'paused';
     for (const cancel of this.#timers.values()) cancel();
     this.#timers.clear();
   }
@@ -122,7 +122,7 @@ export class Reliability {
   /** The connection leads to the peer again: what it does not have was lost with the old one. */
   #continue(): void {
     const { clock, resend, sent } = this.#options;
-    this.#isResuming = false;
+    this.#phase = 'running';
     resend(sent.all(clock.now()));
     this.#schedule();
   }
@@ -170,7 +170,7 @@ export class Reliability {
   }
 
   #timer(name: 'ack' | 'resend' | 'heartbeat', ms: number, run: () => void): void {
-    if (this.#isPaused) return;
+    if (this.#phase === 'paused') return;
     const cancel = this.#options.clock.after(ms, () => {
       this.#timers.delete(name);
       run();

@@ -1,10 +1,11 @@
+import type { RelayData } from '../wire/frame.ts';
 import { RelayError } from '../wire/relay-error.ts';
 import { limits } from './limits.ts';
 
 /** Puts the records of one direction in order, before anything is decrypted. */
 export class ReorderWindow {
   readonly #limitBytes: number;
-  readonly #waiting = new Map<number, Uint8Array>();
+  readonly #waiting = new Map<number, RelayData>();
   #bytes = 0;
   #next = 0;
 
@@ -31,24 +32,30 @@ export class ReorderWindow {
   }
 
   /** Whether the record is new; of two with the same number the first counts. */
-  add(seq: number, record: Uint8Array): boolean {
+  add(record: RelayData): boolean {
+    const { seq, payload } = record;
     if (seq < this.#next || this.#waiting.has(seq)) return false;
     const distance = seq - this.#next;
     if (distance > limits.reorderFrames) throw new RelayError(`record is ${distance} ahead of the one expected`);
-    if (distance > 0 && this.#bytes + record.length > this.#limitBytes) {
+    if (distance > 0 && this.#bytes + payload.length > this.#limitBytes) {
       throw new RelayError(`more than ${this.#limitBytes} bytes wait for a missing record`);
     }
     this.#waiting.set(seq, record);
-    this.#bytes += record.length;
+    this.#bytes += payload.length;
     return true;
   }
 
   /** The next record, if it is here. */
-  take(): Uint8Array | undefined {
+  take(): RelayData | undefined {
     const record = this.#waiting.get(this.#next);
     if (!record) return undefined;
     this.#waiting.delete(this.#next++);
-    this.#bytes -= record.length;
+    this.#bytes -= record.payload.length;
     return record;
+  }
+
+  /** Makes another record the next, where the order of arrival counts. */
+  skipTo(seq: number): void {
+    this.#next = seq;
   }
 }

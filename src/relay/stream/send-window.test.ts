@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { SealedFrame } from '../wire/frame-transport.ts';
+import type { OutgoingFrame } from '../wire/frame-transport.ts';
 import { SendWindow } from './send-window.ts';
 
-const frameOf = (seq: number): SealedFrame => [Buffer.from('frame '), Buffer.from(`${seq}`)];
-const seqs = (frames: readonly SealedFrame[]): number[] => frames.map(([, seq]) => Number(String(seq)));
+const frameOf = (seq: number): OutgoingFrame => [Buffer.from('frame '), Buffer.from(`${seq}`)];
+const seqs = (frames: readonly OutgoingFrame[]): number[] => frames.map(([, seq]) => Number(String(seq)));
 
 function windowOf(count: number, now = 0): SendWindow {
   const window = new SendWindow();

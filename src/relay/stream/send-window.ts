@@ -1,10 +1,10 @@
-import { frameLength, type SealedFrame } from '../wire/frame-transport.ts';
+import { frameLength, type OutgoingFrame } from '../wire/frame-transport.ts';
 import { RelayError } from '../wire/relay-error.ts';
 import { limits } from './limits.ts';
 
 interface SentFrame {
   readonly seq: number;
-  readonly frame: SealedFrame;
+  readonly frame: OutgoingFrame;
   readonly bytes: number;
   sentAt: number;
   /** How often it was sent. */
@@ -55,7 +55,7 @@ export class SendWindow {
     return this.isEmpty ? undefined : this.#waitingSince + this.#waitMs;
   }
 
-  sent(seq: number, frame: SealedFrame, now: number): void {
+  sent(seq: number, frame: OutgoingFrame, now: number): void {
     const bytes = frameLength(frame);
     if (this.isEmpty) this.#restart(now);
     this.#frames.push({ seq, frame, bytes, sentAt: now, times: 1, held: false, hurried: false });
@@ -64,7 +64,7 @@ export class SendWindow {
   }
 
   /** Notes what the peer has, up to `next` and by the bits after it; gives what is evidently missing there. */
-  acknowledged(next: number, bits: number, now: number): SealedFrame[] {
+  acknowledged(next: number, bits: number, now: number): OutgoingFrame[] {
     if (next > this.#nextSeq) throw new RelayError('the peer acknowledges what was never sent');
     if (next > this.base) this.#forget(next, now);
     let overtakers = 0;
@@ -81,7 +81,7 @@ export class SendWindow {
   }
 
   /** What to send again because its time is up. */
-  overdue(now: number): SealedFrame[] {
+  overdue(now: number): OutgoingFrame[] {
     const [oldest] = this.#frames;
     if (!oldest || now < this.dueAt!) return [];
     const isHopeless = !oldest.held && now - this.#stuckSince >= HOPELESS_MS;
@@ -93,7 +93,7 @@ export class SendWindow {
   }
 
   /** Everything the peer does not have, for a new connection. */
-  all(now: number): SealedFrame[] {
+  all(now: number): OutgoingFrame[] {
     this.#restart(now);
     return this.#again(
       this.#frames.filter(({ held }) => !held),
@@ -122,7 +122,7 @@ export class SendWindow {
     this.#vain = 0;
   }
 
-  #again(entries: readonly SentFrame[], now: number): SealedFrame[] {
+  #again(entries: readonly SentFrame[], now: number): OutgoingFrame[] {
     return entries.map((entry) => {
       entry.sentAt = now;
       entry.times++;

@@ -3,14 +3,16 @@ import { frameLength } from './frame-transport.ts';
 import { bytes, delimiter, encodeFields, type Field, FieldReader, message, text, uint32 } from './protobuf.ts';
 import { RelayError } from './relay-error.ts';
 
+export interface RelayData {
+  readonly type: 'data';
+  readonly seq: number;
+  readonly segmentIndex: number;
+  readonly segmentCount: number;
+  readonly payload: Uint8Array;
+}
+
 export type RelayBody =
-  | {
-      readonly type: 'data';
-      readonly seq: number;
-      readonly segmentIndex: number;
-      readonly segmentCount: number;
-      readonly payload: Uint8Array;
-    }
+  | RelayData
   | { readonly type: 'ack' }
   | { readonly type: 'resume'; readonly nextSeq: number }
   | { readonly type: 'reset'; readonly reason: string }
@@ -58,13 +60,16 @@ export function encodeFrame(frame: RelayFrame): Uint8Array {
 /** A data frame around a payload in parts, which are not copied: what goes before them, and the parts. */
 export function encodeDataFrame(
   head: Pick<RelayFrame, 'streamId' | 'ack' | 'ackBits'>,
-  seq: number,
+  { seq, segmentIndex, segmentCount }: Omit<RelayData, 'type' | 'payload'>,
   payload: readonly Uint8Array[],
 ): Uint8Array[] {
   const { streamId, ack = 0, ackBits = 0 } = head;
   const length = frameLength(payload);
   const outer = encodeFields([uint32(1, VERSION), text(2, streamId), uint32(3, ack), uint32(4, ackBits)]);
-  const inner = concatBytes([encodeFields([uint32(1, seq), uint32(3, 1)]), delimiter(4, length)]);
+  const inner = concatBytes([
+    encodeFields([uint32(1, seq), uint32(2, segmentIndex), uint32(3, segmentCount)]),
+    delimiter(4, length),
+  ]);
   return [concatBytes([outer, delimiter(5, inner.length + length), inner]), ...payload];
 }
 

@@ -1,23 +1,21 @@
 import { type Clock, type Deferred, deferred } from '../../base/index.ts';
 import type { Link, Receiver } from '../../rpc/index.ts';
-import type { RelayFrame } from '../wire/frame.ts';
+import type { RelayData, RelayFrame } from '../wire/frame.ts';
 import type { FrameTransport } from '../wire/frame-transport.ts';
-import type { Session } from './handshake.ts';
 import { IncomingRecords, type Overflow } from './incoming-records.ts';
 import { limits } from './limits.ts';
 import { OutgoingRecords } from './outgoing-records.ts';
+import type { Records } from './records.ts';
 import { Reliability } from './reliability.ts';
 import { SendWindow } from './send-window.ts';
+import { type Closed, isAcknowledged, next, type StreamEvent, type StreamState } from './stream-state.ts';
 
-/** What every reset says, whatever the cause: the reference's only reason. */
-export const RESET_REASON = 'noise_relay_protocol_error';
-
-export interface NoiseStreamOptions {
+export interface RelayStreamOptions {
   readonly streamId: string;
-  readonly session: Session;
+  readonly records: Records;
   readonly transport: FrameTransport;
   /** Whether deliveries are acknowledged: never, if the peer turns out to know how, or as agreed. */
-  readonly reliability: 'none' | 'offered' | 'agreed';
+  readonly delivery: 'unacknowledged' | 'offered' | 'acknowledged';
   /** Whether nothing else uses the transport: then it may be left unread, and closed. */
   readonly ownsTransport: boolean;
   readonly clock: Clock;
@@ -26,54 +24,47 @@ export interface NoiseStreamOptions {
   onEnd(reason: string): void;
 }
 
-/**
- * open ──connection lost──▶ suspended ──attach──▶ open      (with acknowledged delivery only)
- *   └──close──▶ finishing ──all sent──▶ over                (whatever goes wrong leads to over at once)
- */
-type Phase = 'open' | 'suspended' | 'finishing' | 'over';
-
-/** A stream after its handshake: messages in encrypted records. */
-export class NoiseStream implements Link {
+/** A stream of messages in records, whose states are in `stream-state.ts`. */
+export class RelayStream implements Link {
   readonly source: string;
   readonly noticesLoss = true;
   readonly #closed = deferred();
   readonly closed = this.#closed.promise;
-  readonly #options: NoiseStreamOptions;
+  readonly #options: RelayStreamOptions;
   readonly #outgoing: OutgoingRecords;
   readonly #incoming: IncomingRecords;
-  #phase: Phase = 'open';
+  #state: StreamState;
   #reliability: Reliability | undefined;
-  /** Whether the end does not wait for acknowledgements. */
-  #isHurried = false;
-  /** Wait for a sign of life. */
+  /** Callers of `answers` that wait for any frame of the peer. */
   #asked: Deferred<boolean>[] = [];
   #cancelGap: (() => void) | undefined;
-  /** Runs from the loss of a connection until the peer is heard on another. */
+  /** Runs from the loss of a connection until a frame arrives on another. */
   #cancelReattach: (() => void) | undefined;
 
-  constructor(options: NoiseStreamOptions) {
-    const { streamId, session, transport, clock, reliability } = options;
+  constructor(options: RelayStreamOptions) {
+    const { streamId, records, transport, clock, delivery } = options;
     const onFailure = ({ message }: Error): void => this.fail(message);
     this.source = `relay JSON-RPC message from exec-server relay stream ${streamId}`;
     this.#options = options;
+    this.#state = { phase: 'open', delivery };
     this.#outgoing = new OutgoingRecords({
       streamId,
-      sealer: session.sealer,
+      records,
       transport,
-      sent: reliability === 'none' ? undefined : new SendWindow(),
+      sent: delivery === 'unacknowledged' ? undefined : new SendWindow(),
       clock,
       onFailure,
-      onIdle: () => this.#finishIfDone(),
+      onOfferLapsed: () => this.#apply({ type: 'offerLapsed' }),
+      onDrained: () => this.#drained(),
     });
     this.#incoming = new IncomingRecords({
-      opener: session.opener,
-      recordBytes: reliability === 'none' ? limits.recordBytes : limits.largeRecordBytes,
-      limitBytes: reliability === 'none' ? limits.reorderBytes : limits.windowBytes,
+      records,
+      limitBytes: delivery === 'unacknowledged' ? limits.reorderBytes : limits.windowBytes,
       overflow: () => this.#overflow(),
       onAdvanced: () => this.#reliability?.acknowledge(),
       onFailure,
     });
-    if (reliability === 'agreed') this.#agree();
+    if (delivery === 'acknowledged') this.#beginAcknowledging();
   }
 
   open(receive: Receiver): void {
@@ -82,7 +73,8 @@ export class NoiseStream implements Link {
 
   /** Throws when the message is larger than a relay carries. */
   send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void> {
-    if (this.#phase === 'open' || this.#phase === 'suspended') return this.#outgoing.send(message, onDelivered);
+    if (this.#state.phase === 'closing' || this.#state.phase === 'closed') return;
+    return this.#outgoing.send(message, onDelivered);
   }
 
   probe(): void {
@@ -90,11 +82,13 @@ export class NoiseStream implements Link {
   }
 
   /**
-   * A stream that waits for its peer to come back on another connection has lost it for the time being. Without acknowledgements
-   * the peer cannot be asked: the rendezvous ends the stream when it misses the peer.
+   * A stream that waits for another connection to its peer has lost it for the time being. Without acknowledgements the peer
+   * cannot be asked: the rendezvous ends the stream when it misses the peer.
    */
   async answers(withinMs: number): Promise<boolean> {
-    if (this.#phase !== 'open' || !this.#reliability) return this.#phase === 'open';
+    const { phase } = this.#state;
+    if (phase !== 'open' && phase !== 'resuming') return false;
+    if (!this.#reliability) return true;
     const answer = deferred<boolean>();
     this.#asked.push(answer);
     const cancel = this.#options.clock.after(withinMs, () => answer.resolve(false));
@@ -103,61 +97,64 @@ export class NoiseStream implements Link {
   }
 
   close(): void {
-    this.#finish();
+    this.#apply({ type: 'close', awaitsAcks: true });
+    this.#outgoing.pump();
   }
 
   destroy(): void {
-    this.#isHurried = true;
-    this.#finish();
+    this.#apply({ type: 'close', awaitsAcks: false });
+    this.#outgoing.pump();
   }
 
   /** Takes a frame of this stream. The promise, if any, resolves once there is room for more. */
   receive(frame: RelayFrame): void | Promise<void> {
-    if (this.#phase === 'over') return;
     const { body } = frame;
-    this.#cancelReattach?.();
-    this.#cancelReattach = undefined;
-    if (body.type === 'reset') return this.#end('reset by the peer');
-    if (body.type === 'heartbeat' || body.type === 'ack') this.#agree();
+    if (body.type === 'reset') return this.#apply({ type: 'resetReceived' });
+    if (body.type === 'heartbeat' || body.type === 'ack') this.#apply({ type: 'peerAcknowledges' });
+    this.#apply({ type: 'frameArrived' });
+    if (this.#state.phase === 'closed') return;
     this.#answerAsked(true);
     if (this.#reliability) this.#heard(frame, this.#reliability);
-    if (body.type === 'data') this.#take(body.seq, body.payload);
+    if (body.type === 'data') this.#take(body);
     if (this.#overflow() === 'pause') return this.#incoming.room();
   }
 
   /** Continues on a new connection. */
   attach(transport: FrameTransport): void {
-    if (this.#phase !== 'suspended') return;
-    this.#phase = 'open';
+    if (this.#state.phase !== 'suspended') return;
     this.#outgoing.transport = transport;
-    this.#reliability?.resume();
-    this.#outgoing.pump();
+    this.#apply({ type: 'connected' });
   }
 
-  /** The connection is lost. Without acknowledgements nobody knows what arrived, so the stream is over as well. */
+  /** The connection is lost. Without acknowledgements it is unknown what arrived, so the stream is over as well. */
   suspend(reason: string): void {
     this.#outgoing.disconnect();
-    if (this.#reliability && this.#phase === 'open') this.#awaitTransport();
-    else if (this.#phase !== 'suspended') this.#end(reason);
+    this.#apply({ type: 'connectionLost', reason });
   }
 
   /** Ends the stream and tells the peer. */
   fail(reason: string): void {
-    if (this.#phase !== 'over') this.#outgoing.sendBody({ type: 'reset', reason: RESET_REASON });
-    this.#end(reason);
+    this.#apply({ type: 'failed', reason });
   }
 
-  /** The peer has shown that it acknowledges deliveries, which means nothing where it was not offered. */
-  #agree(): void {
-    if (this.#reliability || this.#options.reliability === 'none') return;
-    const { sent } = this.#outgoing;
-    if (!sent) {
-      this.fail('the peer acknowledges deliveries too late');
-      return;
-    }
+  #apply(event: StreamEvent): void {
+    const before = this.#state;
+    const state = next(before, event);
+    if (state === before) return;
+    this.#state = state;
+    if (state.phase === 'closed') this.#end(state);
+    else if (isAcknowledged(state) && !isAcknowledged(before)) this.#beginAcknowledging();
+    else if (event.type === 'offerLapsed') this.#outgoing.forgetSent();
+    else if (state.phase === 'suspended') this.#awaitTransport();
+    else if (state.phase === 'resuming') this.#resume();
+    else if (state.phase === 'open') this.#connectedAgain();
+    else if (before.phase !== 'closing') this.#options.clock.after(limits.lastWordsMs, () => this.fail('closed'));
+  }
+
+  #beginAcknowledging(): void {
     this.#reliability = new Reliability({
       clock: this.#options.clock,
-      sent,
+      sent: this.#outgoing.sent!,
       arrived: this.#incoming.window,
       send: (body) => this.#outgoing.sendBody(body),
       resend: (frames) => this.#outgoing.resend(frames),
@@ -179,15 +176,22 @@ export class NoiseStream implements Link {
     this.#outgoing.pump();
   }
 
-  #take(seq: number, record: Uint8Array): void {
-    if (this.#phase === 'over') return;
+  #take(data: RelayData): void {
+    if (this.#state.phase === 'closed') return;
     try {
-      const news = this.#incoming.take(seq, record);
+      const news = this.#goesByArrival(data.seq) ? this.#incoming.takeAsNext(data) : this.#incoming.take(data);
       this.#watchGap();
-      this.#reliability?.frameArrived(record.length, news);
+      this.#reliability?.frameArrived(data.payload.length, news);
     } catch (error) {
       this.fail((error as Error).message);
     }
+  }
+
+  /** Whether numbers mean nothing. A plain peer that has not agreed by the time they are out of order does not agree. */
+  #goesByArrival(seq: number): boolean {
+    if (this.#options.records.areNumbered || this.#reliability) return false;
+    if (seq !== this.#incoming.window.next) this.#apply({ type: 'offerLapsed' });
+    return true;
   }
 
   #overflow(): Overflow {
@@ -195,7 +199,7 @@ export class NoiseStream implements Link {
     return this.#options.ownsTransport ? 'pause' : 'refuse';
   }
 
-  /** What was overtaken and is not sent again by anybody must come soon, or it never will. */
+  /** Where nothing is sent again, a record that others have overtaken must come soon, or it never will. */
   #watchGap(): void {
     if (this.#incoming.window.hasGap && !this.#reliability) {
       this.#cancelGap ??= this.#options.clock.after(limits.gapMs, () => this.fail('a record was lost'));
@@ -206,11 +210,20 @@ export class NoiseStream implements Link {
   }
 
   #awaitTransport(): void {
-    this.#phase = 'suspended';
     this.#answerAsked(false);
     this.#reliability?.pause();
     this.#cancelReattach ??= this.#options.clock.after(limits.reattachMs, () => this.fail('no new connection in time'));
     this.#options.onSuspended?.();
+  }
+
+  #resume(): void {
+    this.#reliability?.resume();
+    this.#outgoing.pump();
+  }
+
+  #connectedAgain(): void {
+    this.#cancelReattach?.();
+    this.#cancelReattach = undefined;
   }
 
   #silent(): void {
@@ -221,29 +234,21 @@ export class NoiseStream implements Link {
     } else this.fail('the peer is silent');
   }
 
-  #finish(): void {
-    if (this.#phase === 'over') return;
-    if (this.#phase !== 'finishing') this.#options.clock.after(limits.lastWordsMs, () => this.fail('closed'));
-    this.#phase = 'finishing';
-    this.#outgoing.pump();
+  #drained(): void {
+    if (this.#state.phase !== 'closing') return;
+    this.#apply({ type: 'drained', isAcknowledged: this.#outgoing.sent?.isEmpty ?? true });
   }
 
-  #finishIfDone(): void {
-    if (this.#phase !== 'finishing') return;
-    const isAcknowledged = !this.#reliability || this.#isHurried || this.#outgoing.sent?.isEmpty;
-    if (isAcknowledged) this.fail('closed');
-  }
-
-  #end(reason: string): void {
-    if (this.#phase === 'over') return;
-    this.#phase = 'over';
+  #end({ reason, tellsPeer }: Closed): void {
+    const { records, onEnd } = this.#options;
+    if (tellsPeer) this.#outgoing.sendBody({ type: 'reset', reason: records.resetReason(reason) });
     this.#answerAsked(false);
     this.#reliability?.pause();
     this.#cancelGap?.();
     this.#cancelReattach?.();
     this.#outgoing.clear();
     this.#incoming.clear();
-    this.#options.onEnd(reason);
+    onEnd(reason);
     this.#closed.resolve();
   }
 }
