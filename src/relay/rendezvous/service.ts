@@ -1,14 +1,14 @@
 import { type Logger, Scope } from '../../base/index.ts';
 import type { AuditLog } from './api/audit-log.ts';
-import { HttpApi } from './api/http-api.ts';
 import { HttpListener } from './api/http-listener.ts';
 import { randomId } from './api/identifiers.ts';
 import { Metrics } from './api/metrics.ts';
 import { Registry } from './api/registry.ts';
+import { HttpRoutes } from './api/routes.ts';
 import { type Bus, LocalBus } from './cluster/bus.ts';
 import type { Directory } from './cluster/directory.ts';
 import { LocalDirectory } from './cluster/local-directory.ts';
-import { type RendezvousLimits, rendezvousLimits } from './limits.ts';
+import { type RendezvousLimits, rendezvousLimits, switchLimits } from './limits.ts';
 import { Switchboard } from './switch/switchboard.ts';
 import type { TokenVerifier } from './trust/access-tokens.ts';
 import { type Ledger, LocalLedger } from './trust/ledger.ts';
@@ -18,13 +18,13 @@ import { SocketGate } from './trust/socket-gate.ts';
 export interface RendezvousOptions {
   readonly host: string;
   readonly port: number;
-  /** Where clients reach the service, if not where it listens. */
+  /** The URL of the service for clients, if it is not the one where it listens. */
   readonly publicUrl?: string;
   readonly verifier: TokenVerifier;
   readonly keys: SigningKeys;
   readonly audit: AuditLog;
   readonly log: Logger;
-  /** Other nodes of the same service meet on these NATS servers. */
+  /** The NATS servers that connect the nodes of one service. */
   readonly cluster?: ClusterOptions;
   readonly limits?: Partial<RendezvousLimits>;
   readonly now?: () => number;
@@ -33,7 +33,7 @@ export interface RendezvousOptions {
 export interface ClusterOptions {
   /** URLs of NATS servers. */
   readonly servers: readonly string[];
-  /** What this node is called. */
+  /** The name of this node. */
   readonly node: string;
   readonly user?: string;
   /** With `user` its password, without it a token. */
@@ -42,14 +42,14 @@ export interface ClusterOptions {
   readonly credentials?: Uint8Array;
 }
 
-/** What a service shares with its other nodes; a node that is alone has it in memory. */
-export interface Commons {
+/** State that all nodes of a service share. A node that is alone has it in memory. */
+export interface SharedState {
   readonly bus: Bus;
   readonly directory: Directory;
   readonly ledger: Ledger;
 }
 
-/** The registry and the rendezvous: one node of them. */
+/** One node of the registry and the rendezvous. */
 export class RendezvousService implements AsyncDisposable {
   readonly url: string;
   readonly #scope: Scope;
@@ -69,7 +69,7 @@ export class RendezvousService implements AsyncDisposable {
     }
   }
 
-  /** Ends every stream, says goodbye to every socket and stops. */
+  /** Ends every stream, closes every socket and stops. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.#scope[Symbol.asyncDispose]();
   }
@@ -92,7 +92,7 @@ async function assemble(options: RendezvousOptions, scope: Scope): Promise<strin
   const publicUrl = (): string => options.publicUrl ?? listener!.url;
   const isOnline = switchboard.isOnline.bind(switchboard);
   const registry = new Registry({ directory, ledger, keys, limits, metrics, audit, publicUrl, now, isOnline });
-  const api = new HttpApi({ registry, directory, verifier, metrics, audit, limits, log, now, isStopping });
+  const api = new HttpRoutes({ registry, directory, verifier, metrics, audit, limits, log, now, isStopping });
   const gate = new SocketGate({ switchboard, directory, ledger, keys, limits, metrics, audit, now, isStopping });
   listener = scope.own(
     await HttpListener.listen({
@@ -105,7 +105,7 @@ async function assemble(options: RendezvousOptions, scope: Scope): Promise<strin
     }),
   );
   scope.own(switchboard);
-  const ticking = setInterval(() => switchboard.tick(), TICK_MS);
+  const ticking = setInterval(() => switchboard.tick(), switchLimits.tickMs);
   scope.defer(() => clearInterval(ticking));
   scope.defer(() => {
     stopping = true;
@@ -113,9 +113,7 @@ async function assemble(options: RendezvousOptions, scope: Scope): Promise<strin
   return listener.url;
 }
 
-const TICK_MS = 1000;
-
-function alone(limits: RendezvousLimits, now: () => number): Commons {
+function alone(limits: RendezvousLimits, now: () => number): SharedState {
   return {
     bus: new LocalBus(randomId()),
     directory: new LocalDirectory({ most: limits.registrations, keepMs: limits.environmentUrlMs, now }),

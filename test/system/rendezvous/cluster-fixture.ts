@@ -11,7 +11,7 @@ import { freshTokens, type RendezvousLimits, SigningKeys } from '../../../src/re
 import { serverProgram } from '../../support/server.ts';
 import { RegistryCaller, startRendezvous } from './fixture.ts';
 
-/** Where Debian puts it. */
+/** Installed by the Debian package. */
 const PROGRAM = '/usr/sbin/nats-server';
 
 /** Real NATS servers on loopback, joined to one cluster with JetStream. */
@@ -152,7 +152,7 @@ export class Balancer implements AsyncDisposable {
   }
 }
 
-/** The first bytes the node says to what the client asked and goes on to ask; nothing if the node is gone before. */
+/** The first bytes of the node's answer to the client's request; undefined if the node is gone before. */
 async function answerTo(asked: readonly Buffer[], client: Socket, node: Socket): Promise<Buffer | undefined> {
   const forward = (bytes: Buffer) => void node.write(bytes);
   for (const bytes of asked) forward(bytes);

@@ -4,7 +4,7 @@ import { Endpoint, establish, type RegistryCaller, randomKey } from './fixture.t
 
 const reset = (streamId: string, reason: string) => ({ streamId, type: 'reset', reason });
 
-/** An URL of one node as another node would have given it: a load balancer may send it anywhere. */
+/** A URL of one node as another node would have signed it: a load balancer may send it to any. */
 const at = (node: RegistryCaller, url: string): string => url.replace(/^ws:\/\/[^/]+/, node.url.replace('http', 'ws'));
 
 /** Environments are told apart by tests, because the servers are shared. */
@@ -98,7 +98,7 @@ describe('several nodes', () => {
     await establish(again, after);
   });
 
-  it('agree on who of many executors has an environment', async () => {
+  it('agree on the executor that has an environment, of many', async () => {
     await using nodes = new Nodes(nats);
     const [one, two] = [await nodes.start(), await nodes.start()];
     const id = freshId();

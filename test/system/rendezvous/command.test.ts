@@ -57,7 +57,7 @@ class Program implements AsyncDisposable {
     return new Program(child, url, errors);
   }
 
-  /** The tokens it showed. */
+  /** The tokens it printed. */
   caller(): RegistryCaller {
     const shown = Object.fromEntries(
       this.errors.flatMap((line) => {
@@ -119,7 +119,7 @@ describe('exec-server rendezvous', () => {
     expect(code).toBe(0);
   });
 
-  it('lets an environment and a harness meet with the tokens it showed, and says goodbye to them', async () => {
+  it('lets an environment and a harness meet with the tokens it showed, and closes their sockets in order', async () => {
     await using program = await Program.start([]);
     const caller = program.caller();
     await using environment = await caller.environment();
@@ -142,7 +142,7 @@ describe('exec-server rendezvous', () => {
     expect(failed.stderr).toMatch(/^Error: cannot use \/no\/such: ENOENT/);
   });
 
-  it('says that it cannot reach NATS, without the password, and exits with 1', async () => {
+  it('reports that it cannot reach NATS, without the password, and exits with 1', async () => {
     const tokens = await file('nats-tokens.json', '{"tokens":[]}');
     const secret = await file('nats-secret', 'x'.repeat(32));
     const nats = ['--nats', 'nats://127.0.0.1:1', '--node', 'a', '--nats-user', 'somebody'];
@@ -154,7 +154,7 @@ describe('exec-server rendezvous', () => {
     expect(stderr).not.toContain('password');
   });
 
-  it('survives being told to read its files while it waits for NATS', async () => {
+  it('survives SIGHUP while it waits for NATS', async () => {
     const nats = createServer().listen(0, '127.0.0.1');
     await once(nats, 'listening');
     const { port } = nats.address() as AddressInfo;
@@ -177,7 +177,7 @@ describe('exec-server rendezvous', () => {
     nats.close();
   });
 
-  it('reads tokens, secrets and where to write the audit log again when told to', async () => {
+  it('reads tokens and secrets again and reopens the audit log on SIGHUP', async () => {
     const tokens = await file('tokens.json', JSON.stringify({ tokens: [await tokenEntry('old', 'executor')] }));
     const secret = await file('secret', `${'a'.repeat(32)}\n`);
     const audit = join(folder, 'audit.jsonl');

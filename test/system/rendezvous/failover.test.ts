@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-/** Asks again, as both ends do, until the service has found itself. */
+/** Asks again, as both ends do, until the service has recovered. */
 async function opened(ask: () => Promise<Answer>): Promise<Endpoint> {
   for (;;) {
     const { status, body } = await ask();
@@ -109,7 +109,7 @@ describe('when a node is killed', () => {
 });
 
 describe('when a node is stopped', () => {
-  it('it says goodbye to everybody and the environment is offline', async () => {
+  it('its sockets are closed with 1001 and the environment is offline', async () => {
     await using nodes = new Nodes(nats);
     const [one, two] = [await nodes.spawn(), await nodes.start()];
     await using environment = await one.environment('stopped');
@@ -153,7 +153,7 @@ describe('when NATS is away for a moment', () => {
     expect((await two.connect('nats')).status).toBe(503);
     expect((await two.register('nats')).status).toBe(503);
     await server.restart(0);
-    // Which of the two it is depends on which node is back first.
+    // The node that is back first decides which of the two it is.
     expect(['frame_lost', 'environment_offline']).toContain((await far.next()).reason);
     expect(['frame_lost', 'harness_disconnected']).toContain((await environment.next()).reason);
     await using _late = await registered(one, 'nats-late');

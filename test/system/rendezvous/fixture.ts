@@ -20,7 +20,7 @@ export interface Answer {
 
 type TokenScope = 'executor' | 'harness' | 'admin';
 
-/** Asks a rendezvous, wherever it runs. */
+/** A client of the registry, for a rendezvous in this process or another. */
 export class RegistryCaller {
   readonly url: string;
   readonly tokens: Readonly<Record<TokenScope, string>>;
@@ -119,7 +119,7 @@ export async function startRendezvous(options: TestRendezvousOptions = {}): Prom
   return new TestRendezvous(url, access.shown, scope);
 }
 
-/** What is well formed is a key to the service, which never uses one. */
+/** A well-formed key. The service never uses it, so it need not be valid. */
 export const randomKey = (): object => ({
   suite: 'Noise_hybridIK_X25519+MLKEM768_AESGCM_SHA256',
   x25519_public_key: randomBytes(32).toString('base64'),
@@ -191,7 +191,7 @@ export class Endpoint implements AsyncDisposable {
     return streamId;
   }
 
-  /** The next frame, in short. */
+  /** The next frame, abbreviated. */
   async next(): Promise<Happening> {
     while (this.#frames.length === 0) {
       if (this.#isClosed) throw new Error('the socket was closed before a frame came');
@@ -243,7 +243,7 @@ function short({ streamId, body }: RelayFrame): Happening {
 
 export const handshake = (text = 'hello'): RelayBody => ({ type: 'handshake', payload: Buffer.from(text) });
 
-/** A stream that both ends have spoken on. */
+/** A stream on which both ends have sent a frame. */
 export async function establish(harness: Endpoint, environment: Endpoint, streamId?: string): Promise<string> {
   const stream = harness.begin(streamId);
   harness.send(stream, handshake());
@@ -253,7 +253,7 @@ export async function establish(harness: Endpoint, environment: Endpoint, stream
   return stream;
 }
 
-/** A stream whose ends have shown each other that they repeat what is lost. */
+/** A stream whose ends have exchanged heartbeats, so both resend lost frames. */
 export async function establishReliable(harness: Endpoint, environment: Endpoint): Promise<string> {
   const stream = await establish(harness, environment);
   harness.send(stream, { type: 'heartbeat' });

@@ -5,7 +5,7 @@ import { data, Endpoint, establish, handshake, randomKey, startRendezvous, type 
 
 const reset = (streamId: string, reason: string) => ({ streamId, type: 'reset', reason });
 
-/** A data frame that is exactly that long. */
+/** A data frame of exactly so many bytes. */
 function frameOf(bytes: number, streamId: string): Uint8Array {
   const overhead = encodeFrame({ streamId, body: data(0, Buffer.alloc(bytes)) }).length - bytes;
   return encodeFrame({ streamId, body: data(0, Buffer.alloc(bytes - overhead)) });
@@ -135,7 +135,7 @@ describe('the limits of the rendezvous', () => {
   });
 });
 
-describe('a socket that is dead without a word', () => {
+describe('a socket that died silently', () => {
   it('is found when its harness is back on another', async () => {
     await using service = await startRendezvous({ limits: { probeMs: 20 } });
     await using environment = await service.environment();
@@ -149,7 +149,7 @@ describe('a socket that is dead without a word', () => {
     expect(await environment.next()).toEqual(reset(stream, 'harness_disconnected'));
   });
 
-  it('is found when somebody wants to talk to its environment', async () => {
+  it('is found when a harness asks for its environment', async () => {
     await using service = await startRendezvous({ limits: { probeMs: 20 } });
     await using dead = await service.environment();
     dead.ws.pause();
@@ -166,7 +166,7 @@ describe('a harness that does not read', () => {
     expect(await harness.next()).toMatchObject({ streamId: stream, text: 'fast' });
   };
 
-  it('holds up nobody else, and loses nothing', async () => {
+  it('delays no other harness, and loses nothing', async () => {
     await using service = await startRendezvous({ limits: { windowBytes: 500_000, creditBytes: 100_000 } });
     await using environment = await service.environment();
     await using slow = await service.harness();

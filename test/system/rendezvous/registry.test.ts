@@ -24,7 +24,7 @@ describe('registering', () => {
     await using _environment = await Endpoint.open(body.url!);
   });
 
-  it('tells where clients reach the service, and answers there', async () => {
+  it('gives out the public URL of the service, and answers there', async () => {
     await using service = await startRendezvous({ publicUrl: 'https://relay.example/api' });
 
     const { body } = await service.post('/api/cloud/environment/env/register', 'executor', {
@@ -36,7 +36,7 @@ describe('registering', () => {
     await using _environment = await Endpoint.open(body.url!.replace('wss://relay.example', service.url));
   });
 
-  it('lets two executors with one id take it from each other three times a minute', async () => {
+  it('lets two executors with one id replace each other three times a minute', async () => {
     let now = Date.now();
     await using service = await startRendezvous({ now: () => now });
     const [one, two] = [randomKey(), randomKey()];
@@ -155,7 +155,7 @@ describe('a socket URL', () => {
     expect(await Endpoint.refusal(environment.registration.body.url!)).toBe(401);
   });
 
-  it('is worthless when anything of it is changed', async () => {
+  it('is refused when any part of it has changed', async () => {
     await using service = await startRendezvous();
     await service.register('other');
     await using _environment = await service.environment();
@@ -180,7 +180,7 @@ describe('a socket URL', () => {
     expect(await Endpoint.refusal(url.href)).toBe(101);
   });
 
-  it('of a harness is refused when the environment left meanwhile', async () => {
+  it('of a harness is refused when the environment has left', async () => {
     await using service = await startRendezvous();
     await using environment = await service.environment();
     const { body } = await service.connect('env');
@@ -219,7 +219,7 @@ describe('a harness key authorization', () => {
     expect(await service.validate('env', late.bundle, late.key)).toEqual({ valid: false });
   });
 
-  it('is valid for nothing but its key, environment and registration', async () => {
+  it('is valid only for its key, environment and registration', async () => {
     await using service = await startRendezvous();
     await using _environment = await service.environment();
     await using _other = await service.environment('other');
@@ -250,8 +250,8 @@ describe('a harness key authorization', () => {
   });
 });
 
-describe('who may ask', () => {
-  it('is the holder of a token for the purpose', async () => {
+describe('the caller of the registry', () => {
+  it('must hold a token for the purpose', async () => {
     await using service = await startRendezvous();
     const body = { security_profile: 'noise_hybrid_ik_v1', executor_public_key: randomKey() };
     const register = '/cloud/environment/env/register';
@@ -265,7 +265,7 @@ describe('who may ask', () => {
     expect(codeOf(await service.ask('/v1/environments', 'GET', 'harness'))).toEqual([403, 'forbidden']);
   });
 
-  it('is no browser', async () => {
+  it('must not be a browser', async () => {
     await using service = await startRendezvous();
     const { body } = await service.register('env');
     const response = await fetch(`${service.url}/healthz`, { headers: { origin: 'https://example.com' } });
@@ -318,7 +318,7 @@ describe('operators', () => {
     expect((await service.ask('/v1/environments/env', 'DELETE')).status).toBe(404);
   });
 
-  it('are told how it is doing', async () => {
+  it('can read its health and metrics', async () => {
     await using service = await startRendezvous();
     await using environment = await service.environment();
     await using harness = await service.harness();
@@ -343,7 +343,7 @@ describe('operators', () => {
     );
   });
 
-  it('find in the audit log who connected to what, and no secrets', async () => {
+  it('find every connection in the audit log, and no secrets', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'exec-server-audit-'));
     const auditPath = join(folder, 'audit.jsonl');
     const secrets: string[] = [];

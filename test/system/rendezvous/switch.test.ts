@@ -158,7 +158,7 @@ describe('the rendezvous', () => {
     expect(await sender.next()).toEqual(reset(stream, 'frame_lost'));
   });
 
-  it('passes repeated frames on: receivers know them', async () => {
+  it('passes repeated frames on: receivers recognise them', async () => {
     await using service = await startRendezvous();
     await using environment = await service.environment();
     await using harness = await service.harness();
@@ -168,7 +168,7 @@ describe('the rendezvous', () => {
     expect((await environment.take(5)).map(({ seq }) => seq)).toEqual([0, 1, 1, 0, 2]);
   });
 
-  it('passes resets on from either end, after what was said before', async () => {
+  it('passes resets on from either end, after the frames before them', async () => {
     await using service = await startRendezvous();
     await using environment = await service.environment();
     await using harness = await service.harness();
@@ -185,7 +185,7 @@ describe('the rendezvous', () => {
     expect(await environment.next()).toEqual(reset(two, 'enough'));
   });
 
-  it('closes a harness that sends text, or what is no frame', async () => {
+  it('closes a harness that sends text or an invalid frame', async () => {
     await using service = await startRendezvous();
     await using _environment = await service.environment();
     const codes: number[] = [];
@@ -208,7 +208,7 @@ describe('the rendezvous', () => {
     expect(await harness.closed).toBe(1008);
   });
 
-  it('drops what an environment sends that is no frame', async () => {
+  it('drops invalid frames of an environment', async () => {
     await using service = await startRendezvous();
     await using environment = await service.environment();
     await using harness = await service.harness();
@@ -220,7 +220,7 @@ describe('the rendezvous', () => {
     expect(await harness.next()).toEqual({ streamId: stream, type: 'data', seq: 0, text: 'still here' });
   });
 
-  it('tells an environment about a stream nobody has, but not about one that nobody could have', async () => {
+  it('resets a stream of an environment that no harness has, but not one with an invalid id', async () => {
     await using service = await startRendezvous({ limits: { reattachMs: 0 } });
     await using environment = await service.environment();
     const stream = randomUUID();
@@ -232,7 +232,7 @@ describe('the rendezvous', () => {
   });
 });
 
-describe('a stream between endpoints that repeat what is lost', () => {
+describe('a stream between endpoints that resend lost frames', () => {
   it('goes on over a gap', async () => {
     await using service = await startRendezvous();
     await using environment = await service.environment();

@@ -12,16 +12,16 @@ export type AuditEvent =
   | 'harness.disconnected'
   | 'request.refused';
 
-/** It names who works where. */
+/** The log names the holders of tokens and their environments. */
 const MODE = 0o600;
 
-/** Who did what, one JSON object per line. Tokens appear as short hashes, frames and authorizations not at all. */
+/** One JSON object per line and event. Tokens appear as short hashes, frames and authorizations not at all. */
 export class AuditLog implements AsyncDisposable {
   readonly #log: Logger;
   readonly #path: string | undefined;
   #file: WriteStream | undefined;
 
-  /** Throws if the file cannot be written: who asks for an audit log does not want to go without. */
+  /** Throws if the file cannot be written: a service that was told to keep an audit log does not run without one. */
   constructor(log: Logger, path: string | undefined) {
     this.#log = log;
     this.#path = path;

@@ -5,7 +5,7 @@ import { json, text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../../../base/index.ts';
 import { HttpListener } from './http-listener.ts';
-import { Refusal } from './refusal.ts';
+import { HttpRefusal } from './http-refusal.ts';
 
 /** Answers every request with 404, and no upgrade. */
 const listen = (reason: Error): Promise<HttpListener> =>
@@ -18,11 +18,11 @@ const listen = (reason: Error): Promise<HttpListener> =>
     upgrade: () => Promise.reject(reason),
   });
 
-const unavailable = { code: 'unavailable', message: 'cannot be answered now' };
+const unavailable = { code: 'unavailable', message: 'the service cannot answer now' };
 
 describe('the port of the rendezvous', () => {
   it.each([
-    ['a refusal with its reason', new Refusal(401, 'no', 'not you'), 401, { code: 'no', message: 'not you' }],
+    ['a refusal with its reason', new HttpRefusal(401, 'no', 'not you'), 401, { code: 'no', message: 'not you' }],
     ['a failure without its details', new Error('no route to 10.0.0.1'), 503, unavailable],
   ])('answers an upgrade with %s', async (_, reason, status, error) => {
     await using listener = await listen(reason);

@@ -4,30 +4,35 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from '../../../base/index.ts';
 import { HttpPort, refuseUpgrade } from '../../../host/http/index.ts';
 import { refusePeer } from '../../../host/peers/index.ts';
-import type { HttpAnswer } from './http-api.ts';
-import { Refusal } from './refusal.ts';
+import { httpLimits } from '../limits.ts';
+import { HttpRefusal } from './http-refusal.ts';
+import type { HttpAnswer } from './routes.ts';
 
 export interface HttpListenerOptions {
   readonly host: string;
   readonly port: number;
-  /** In front of every path, when a proxy leaves it there. */
+  /** A proxy in front of the service may leave this prefix on every path. */
   readonly basePath: string;
   readonly log: Logger;
   answer(request: IncomingMessage, path: string): Promise<HttpAnswer>;
   upgrade(request: IncomingMessage, socket: Socket, head: Buffer, url: URL): Promise<void>;
 }
 
-/** The port everything comes in by. */
+/** The port of the service: requests to the registry and upgrades to sockets. */
 export class HttpListener implements AsyncDisposable {
   readonly #options: HttpListenerOptions;
   readonly #port: HttpPort;
 
   private constructor(options: HttpListenerOptions) {
     this.#options = options;
-    const http = createServer({ noDelay: true, headersTimeout: 10_000, requestTimeout: 20_000 });
+    const http = createServer({
+      noDelay: true,
+      headersTimeout: httpLimits.headersMs,
+      requestTimeout: httpLimits.requestMs,
+    });
     http.on('request', (request, response) => void this.#request(request, response));
     http.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head));
-    this.#port = new HttpPort(http, GOODBYE_MS);
+    this.#port = new HttpPort(http, httpLimits.closeMs);
   }
 
   static async listen(options: HttpListenerOptions): Promise<HttpListener> {
@@ -53,7 +58,7 @@ export class HttpListener implements AsyncDisposable {
     const content = text ?? (body === undefined ? '' : JSON.stringify(body));
     const type = text === undefined ? 'application/json' : 'text/plain; version=0.0.4; charset=utf-8';
     response.writeHead(status, {
-      // A connection that a client keeps dies with this node just when it asks where to go instead; the reference gives up then.
+      // A kept connection would break with this node, just when its client asks where to go instead; the reference gives up then.
       connection: 'close',
       ...(content !== '' && { 'content-type': type }),
       'content-length': Buffer.byteLength(content),
@@ -72,11 +77,13 @@ export class HttpListener implements AsyncDisposable {
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     try {
       const refusal = await refusePeer(socket as Socket, 'token');
-      if (refusal !== undefined) throw new Refusal(403, 'forbidden', refusal);
+      if (refusal !== undefined) throw new HttpRefusal(403, 'forbidden', refusal);
       await this.#options.upgrade(request, socket as Socket, head, this.#urlOf(request));
     } catch (error) {
-      if (!(error instanceof Refusal)) this.#options.log.warn('upgrade.failed', { error: (error as Error).message });
-      const refusal = error instanceof Refusal ? error : new Refusal(503, 'unavailable', 'cannot be answered now');
+      if (!(error instanceof HttpRefusal))
+        this.#options.log.warn('upgrade.failed', { error: (error as Error).message });
+      const refusal =
+        error instanceof HttpRefusal ? error : new HttpRefusal(503, 'unavailable', 'the service cannot answer now');
       const { status, code, message } = refusal;
       refuseUpgrade(socket, { status, type: 'application/json', body: JSON.stringify({ error: { code, message } }) });
     }
@@ -92,8 +99,5 @@ export class HttpListener implements AsyncDisposable {
   }
 }
 
-/** Lead to nothing, so that anything may ask. */
+/** Answers on these paths contain nothing secret, so every process may ask for them. */
 const STATUS_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
-
-/** How long answers under way may take when the service stops. */
-const GOODBYE_MS = 1500;

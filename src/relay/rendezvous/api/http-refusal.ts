@@ -1,6 +1,6 @@
-/** Why a request is not granted, as its caller is told. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal';
+/** An HTTP error answer: the status, a code for programs and a message for people. */
+export class HttpRefusal extends Error {
+  override readonly name = 'HttpRefusal';
   readonly status: number;
   readonly code: string;
   readonly retryAfterSeconds: number | undefined;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Metrics } from './metrics.ts';
 
 describe('metrics', () => {
-  it('are told in the text format of Prometheus', () => {
+  it('are written in the text format of Prometheus', () => {
     const metrics = new Metrics();
     metrics.add('rendezvous_resets_total', { reason: 'frame_lost' });
     metrics.add('rendezvous_resets_total', { reason: 'frame_lost' });

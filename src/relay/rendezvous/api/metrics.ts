@@ -4,10 +4,10 @@ const counters = {
   rendezvous_frames_total: 'Frames passed on, by direction.',
   rendezvous_bytes_total: 'Bytes of frames passed on, by direction.',
   rendezvous_resets_total: 'Streams reset by the service, by reason.',
-  rendezvous_invalid_frames_total: 'Messages that were no frames, by the role of their sender.',
+  rendezvous_invalid_frames_total: 'Invalid frames, by the role of their sender.',
   rendezvous_requests_total: 'Requests to the registry, by operation and status.',
   rendezvous_upgrades_total: 'Upgrade requests, by role and status.',
-  rendezvous_validations_total: 'Harness keys an environment asked about, by verdict.',
+  rendezvous_validations_total: 'Harness keys that environments asked to validate, by verdict.',
   rendezvous_bus_interruptions_total: 'Times the connection between the nodes was interrupted.',
   rendezvous_reading_paused_total: 'Times an environment was not read because the queues were full.',
 } as const;
@@ -25,7 +25,7 @@ export interface Series {
   value: number;
 }
 
-/** Counts what happens and tells it in the text format of Prometheus. */
+/** Counters and gauges in the text format of Prometheus. */
 export class Metrics {
   readonly #counts = new Map<Counter, Map<string, Series>>();
   readonly #gauges: Gauge[] = [];
@@ -34,7 +34,7 @@ export class Metrics {
     this.series(counter, labels).value++;
   }
 
-  /** For those who count often. */
+  /** A counter with fixed labels, for callers that count every frame. */
   series(counter: Counter, labels: Labels): Series {
     const all = this.#counts.get(counter) ?? new Map<string, Series>();
     this.#counts.set(counter, all);
@@ -44,7 +44,7 @@ export class Metrics {
     return series;
   }
 
-  /** A value that is read when somebody asks. */
+  /** A value that is read when the metrics are. */
   gauge(name: string, help: string, read: Gauge['read']): void {
     this.#gauges.push({ name, help, read });
   }

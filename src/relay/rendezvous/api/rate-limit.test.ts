@@ -25,7 +25,7 @@ describe('a rate limit', () => {
     expect([limit.allows('a'), limit.allows('a')]).toEqual([true, false]);
   });
 
-  it('forgets names that are quiet', () => {
+  it('forgets names without recent events', () => {
     let now = 0;
     const limit = new RateLimit(1, 100, () => now);
     for (let name = 0; name < 1000; name++) {
@@ -38,7 +38,7 @@ describe('a rate limit', () => {
 });
 
 describe('a ledger', () => {
-  it('lets an id be claimed once, and forgets it when nobody could use it', async () => {
+  it('lets an id be claimed once, and forgets it when it has expired', async () => {
     let now = 0;
     const ledger = new LocalLedger(100, () => now);
 

@@ -1,4 +1,4 @@
-/** Allows each name a number of events in any span of time; names that are quiet are forgotten. */
+/** Allows each name a number of events in any span of time. Names without recent events are forgotten. */
 export class RateLimit {
   readonly #most: number;
   readonly #spanMs: number;
@@ -41,7 +41,7 @@ export class RateLimit {
     }
   }
 
-  /** An event to come was counted before the clock was set back. */
+  /** An event in the future was counted before the clock was set back: it counts no more. */
   #isRecent(time: number, now: number): boolean {
     return time <= now && time > now - this.#spanMs;
   }

@@ -1,16 +1,16 @@
 import { keyFingerprint, type PublicKeyObject, parsePublicKeyObject } from '../../index.ts';
 import type { Directory, Registration } from '../cluster/directory.ts';
-import type { RendezvousLimits } from '../limits.ts';
+import { type RendezvousLimits, registryLimits } from '../limits.ts';
 import type { Identity } from '../trust/access-tokens.ts';
 import { readAuthorization, signAuthorization } from '../trust/authorization.ts';
 import type { Ledger } from '../trust/ledger.ts';
 import type { SigningKeys } from '../trust/signing-keys.ts';
 import { signSocketUrl } from '../trust/socket-url.ts';
 import type { AuditLog } from './audit-log.ts';
+import { HttpRefusal } from './http-refusal.ts';
 import { randomId } from './identifiers.ts';
 import type { Metrics } from './metrics.ts';
 import { RateLimit } from './rate-limit.ts';
-import { Refusal } from './refusal.ts';
 
 export interface RegistryOptions {
   readonly directory: Directory;
@@ -25,7 +25,7 @@ export interface RegistryOptions {
   isOnline(registration: Registration): Promise<boolean>;
 }
 
-/** Who asks, and what. */
+/** A request, and the bearer of its token. */
 export interface RegistryRequest {
   readonly environmentId: string;
   readonly identity: Identity;
@@ -34,25 +34,34 @@ export interface RegistryRequest {
 
 const PROFILE = 'noise_hybrid_ik_v1';
 
-/** Knows which executor key serves an environment, hands out socket URLs and vouches for harness keys. */
+/** Registers executor keys for environments, signs socket URLs and validates harness keys. */
 export class Registry {
   readonly #options: RegistryOptions;
   readonly #registrations: RateLimit;
 
   constructor(options: RegistryOptions) {
     this.#options = options;
-    this.#registrations = new RateLimit(options.limits.registrationsPerMinute, MINUTE_MS, options.now);
+    this.#registrations = new RateLimit(
+      options.limits.registrationsPerMinute,
+      registryLimits.rateWindowMs,
+      options.now,
+    );
   }
 
-  /** An executor offers to serve an environment. The newest wins. */
+  /** Registers an executor for an environment. The newest replaces the one before. */
   async register({ environmentId, identity, body }: RegistryRequest): Promise<object> {
     const { directory, limits, keys, publicUrl, now, audit } = this.#options;
     const { security_profile: profile, executor_public_key } = membersOf(body);
     if (profile !== PROFILE)
-      throw new Refusal(400, 'unsupported_security_profile', `security_profile must be ${PROFILE}`);
+      throw new HttpRefusal(400, 'unsupported_security_profile', `security_profile must be ${PROFILE}`);
     const executorPublicKey = parseKey('executor_public_key', executor_public_key);
     if (!this.#registrations.allows(environmentId)) {
-      throw new Refusal(429, 'too_many_registrations', 'this environment was registered too often', RETRY_SECONDS);
+      throw new HttpRefusal(
+        429,
+        'too_many_registrations',
+        'this environment was registered too often',
+        registryLimits.retrySeconds,
+      );
     }
     const registrationId = randomId();
     const registration = (current: Registration | undefined): Registration => ({
@@ -67,7 +76,7 @@ export class Registry {
       registeredBy: identity.name,
     });
     await directory.update(environmentId, registration).catch((error: unknown) => {
-      if (!(error instanceof Refusal)) this.#registrations.takeBack(environmentId); // the failure is not the executor's
+      if (!(error instanceof HttpRefusal)) this.#registrations.takeBack(environmentId); // the executor did nothing wrong
       throw error;
     });
     const executor = keyFingerprint(executorPublicKey).slice(0, 16);
@@ -81,25 +90,30 @@ export class Registry {
     };
   }
 
-  /** Two executors with one id must not take it from each other for ever. */
+  /** Refuses when two executors with one id replace each other again and again. */
   #ownerChanges(current: Registration | undefined, key: PublicKeyObject): readonly number[] {
     const { limits, now } = this.#options;
-    const isRecent = (time: number): boolean => Math.abs(now() - time) < MINUTE_MS; // clocks of nodes differ, and are set back
+    const isRecent = (time: number): boolean => Math.abs(now() - time) < registryLimits.rateWindowMs; // the clocks of nodes differ and can be set back
     const changes = (current?.ownerChanges ?? []).filter(isRecent);
     if (!current || keyFingerprint(current.executorPublicKey) === keyFingerprint(key)) return changes;
     if (changes.length < limits.ownerChangesPerMinute) return [...changes, now()];
-    throw new Refusal(409, 'environment_in_use', 'another executor serves this environment', RETRY_SECONDS);
+    throw new HttpRefusal(
+      409,
+      'environment_in_use',
+      'another executor serves this environment',
+      registryLimits.retrySeconds,
+    );
   }
 
-  /** A harness wants to talk to an environment: one bundle for one connection. */
+  /** Gives a harness what one connection to an environment needs. */
   async connect({ environmentId, identity, body }: RegistryRequest): Promise<object> {
     const { directory, keys, limits, publicUrl, now, audit, isOnline } = this.#options;
     const key = keyFingerprint(parseKey('harness_public_key', membersOf(body).harness_public_key));
-    if (!directory.ready) throw new Refusal(503, 'unavailable', 'the directory cannot be reached', 1);
+    if (!directory.ready) throw new HttpRefusal(503, 'unavailable', 'the directory cannot be reached', 1);
     const registration = directory.get(environmentId);
-    // An executor that has never been here may be about to come back after a restart of this service.
+    // 409 makes a harness try again: after a restart of this service its executor may be about to register.
     if (!registration || !(await isOnline(registration))) {
-      throw new Refusal(409, 'environment_offline', 'the environment is not connected', 1);
+      throw new HttpRefusal(409, 'environment_offline', 'the environment is not connected', 1);
     }
     const { registrationId, executorPublicKey } = registration;
     const connectionId = randomId();
@@ -119,7 +133,7 @@ export class Registry {
     };
   }
 
-  /** An executor asks whether the key it met in a handshake may talk to it. */
+  /** Tells an executor whether the harness key of a handshake may talk to it. */
   async validate({ environmentId, identity, body }: RegistryRequest): Promise<object> {
     const { metrics, audit } = this.#options;
     const valid = await this.#isValid(environmentId, membersOf(body));
@@ -140,18 +154,15 @@ export class Registry {
   }
 }
 
-const MINUTE_MS = 60_000;
-const RETRY_SECONDS = 30;
-
 function membersOf(body: unknown): Readonly<Record<string, unknown>> {
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>;
-  throw new Refusal(400, 'invalid_request', 'the body must be a JSON object');
+  throw new HttpRefusal(400, 'invalid_request', 'the body must be a JSON object');
 }
 
 function parseKey(member: string, value: unknown): PublicKeyObject {
   try {
     return parsePublicKeyObject(value);
   } catch (error) {
-    throw new Refusal(400, 'invalid_key', `${member}: ${(error as Error).message}`);
+    throw new HttpRefusal(400, 'invalid_key', `${member}: ${(error as Error).message}`);
   }
 }

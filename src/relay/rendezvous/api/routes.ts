@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import { bearerToken, type Logger } from '../../../base/index.ts';
 import type { Directory, Registration } from '../cluster/directory.ts';
-import type { RendezvousLimits } from '../limits.ts';
+import { httpLimits, type RendezvousLimits } from '../limits.ts';
 import type { Identity, Scope, TokenVerifier } from '../trust/access-tokens.ts';
 import type { AuditLog } from './audit-log.ts';
+import { HttpRefusal } from './http-refusal.ts';
 import { isEnvironmentId } from './identifiers.ts';
 import type { Metrics } from './metrics.ts';
 import { RateLimit } from './rate-limit.ts';
-import { Refusal } from './refusal.ts';
 import type { Registry, RegistryRequest } from './registry.ts';
 
-export interface HttpApiOptions {
+export interface HttpRoutesOptions {
   readonly registry: Registry;
   readonly directory: Directory;
   readonly verifier: TokenVerifier;
@@ -36,18 +36,19 @@ const scopeOf: Readonly<Record<Operation, Scope>> = { register: 'executor', conn
 const REGISTRY = /^\/cloud\/environment\/([^/]+)\/(register|connect|validate)$/;
 const OPERATORS = /^\/v1\/environments(?:\/([^/]+))?$/;
 
-/** Everything the service answers over plain HTTP. */
-export class HttpApi {
-  readonly #options: HttpApiOptions;
+/** Answers HTTP requests: the registry, the list for operators, the status. */
+export class HttpRoutes {
+  readonly #options: HttpRoutesOptions;
   readonly #connects: RateLimit;
 
-  constructor(options: HttpApiOptions) {
+  constructor(options: HttpRoutesOptions) {
     this.#options = options;
     this.#connects = new RateLimit(options.limits.socketsPerSecond, 1000, options.now);
   }
 
   async answer(request: IncomingMessage, path: string): Promise<HttpAnswer> {
-    if (request.headers.origin !== undefined) return refused(new Refusal(403, 'forbidden', 'browsers are not served'));
+    if (request.headers.origin !== undefined)
+      return refused(new HttpRefusal(403, 'forbidden', 'browsers are not served'));
     const [, environmentId, operation] = REGISTRY.exec(path) ?? [];
     try {
       if (environmentId && operation) return await this.#registry(request, environmentId, operation as Operation);
@@ -61,7 +62,7 @@ export class HttpApi {
   #status({ method }: IncomingMessage, path: string): HttpAnswer {
     const { metrics, directory, isStopping } = this.#options;
     if (path !== '/healthz' && path !== '/readyz' && path !== '/metrics') {
-      throw new Refusal(404, 'not_found', 'there is nothing here');
+      throw new HttpRefusal(404, 'not_found', `nothing is served at ${path}`);
     }
     requireMethod(method, 'GET');
     if (path === '/metrics') return { status: 200, text: metrics.text() };
@@ -79,7 +80,12 @@ export class HttpApi {
       name = identity.name;
       requireScope(identity, scopeOf[operation], environmentId);
       if (operation === 'connect' && !this.#connects.allows(identity.name)) {
-        throw new Refusal(429, 'too_many_connections', 'too many connections in a second', 1);
+        throw new HttpRefusal(
+          429,
+          'too_many_connections',
+          `at most ${this.#options.limits.socketsPerSecond} connections in a second`,
+          1,
+        );
       }
       const body = await this.#json(request);
       const asked: RegistryRequest = { environmentId, identity, body };
@@ -90,17 +96,17 @@ export class HttpApi {
       const refusal = this.#refusalFor(error);
       metrics.add('rendezvous_requests_total', { operation, status: String(refusal.status) });
       const peer = request.socket.remoteAddress;
-      const asked = environmentId.slice(0, 64); // anybody may send anything
+      const asked = environmentId.slice(0, httpLimits.loggedIdCharacters); // not validated yet
       audit.record('request.refused', { operation, environmentId: asked, by: name, peer, code: refusal.code });
       throw refusal;
     }
   }
 
-  /** What is no refusal is a failure of ours, most likely of the directory. */
-  #refusalFor(error: unknown): Refusal {
-    if (error instanceof Refusal) return error;
+  /** An error that is no refusal is a fault of the service, most likely of its directory. */
+  #refusalFor(error: unknown): HttpRefusal {
+    if (error instanceof HttpRefusal) return error;
     this.#options.log.warn('request.failed', { error: (error as Error).message });
-    return new Refusal(503, 'unavailable', 'the service cannot answer now', 1);
+    return new HttpRefusal(503, 'unavailable', 'the service cannot answer now', 1);
   }
 
   async #operators(request: IncomingMessage, environmentId: string | undefined): Promise<HttpAnswer> {
@@ -112,13 +118,13 @@ export class HttpApi {
     requireMethod(request.method, 'DELETE');
     requireScope(identity, 'admin', environmentId);
     const { directory, audit } = this.#options;
-    if (!(await directory.remove(environmentId))) throw new Refusal(404, 'not_found', 'no such environment');
+    if (!(await directory.remove(environmentId))) throw new HttpRefusal(404, 'not_found', 'no such environment');
     audit.record('environment.removed', { environmentId, by: identity.name });
     return { status: 204 };
   }
 
   #listing(identity: Identity): object[] {
-    if (!identity.holds('admin')) throw new Refusal(403, 'forbidden', 'the token does not allow scope admin');
+    if (!identity.holds('admin')) throw new HttpRefusal(403, 'forbidden', 'the token does not allow scope admin');
     return [...this.#options.directory.list()]
       .filter(({ environmentId }) => identity.mayAct('admin', environmentId))
       .map((registration) => this.#shown(registration));
@@ -141,22 +147,22 @@ export class HttpApi {
   async #identify({ headers }: IncomingMessage): Promise<Identity> {
     const token = bearerToken(headers.authorization ?? '');
     const identity = token === undefined ? undefined : await this.#options.verifier.identify(token);
-    if (!identity) throw new Refusal(401, 'unauthorized', 'a valid bearer token is required');
+    if (!identity) throw new HttpRefusal(401, 'unauthorized', 'a valid bearer token is required');
     return identity;
   }
 
   async #json(request: IncomingMessage): Promise<unknown> {
     const text = await bodyOf(request, this.#options.limits.requestBytes);
-    if (text === undefined) throw new Refusal(413, 'too_large', 'the body is too large');
+    if (text === undefined) throw new HttpRefusal(413, 'too_large', 'the body is too large');
     try {
       return JSON.parse(text);
     } catch {
-      throw new Refusal(400, 'invalid_request', 'the body is not JSON');
+      throw new HttpRefusal(400, 'invalid_request', 'the body is not JSON');
     }
   }
 }
 
-/** Nothing if it is longer. Iterating would destroy the request in that case, and with it the way to answer. */
+/** Undefined if the body is longer. Iterating would destroy the request in that case, so it could not be answered. */
 function bodyOf(request: IncomingMessage, most: number): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -172,19 +178,19 @@ function bodyOf(request: IncomingMessage, most: number): Promise<string | undefi
 }
 
 function requireMethod(method: string | undefined, wanted: string): void {
-  if (method !== wanted) throw new Refusal(405, 'method_not_allowed', `use ${wanted}`);
+  if (method !== wanted) throw new HttpRefusal(405, 'method_not_allowed', `use ${wanted}`);
 }
 
 function requireScope(identity: Identity, scope: Scope, environmentId: string): void {
   if (!identity.mayAct(scope, environmentId)) {
-    throw new Refusal(403, 'forbidden', `the token does not allow scope ${scope} for this environment`);
+    throw new HttpRefusal(403, 'forbidden', `the token does not allow scope ${scope} for this environment`);
   }
   if (!isEnvironmentId(environmentId)) {
-    throw new Refusal(400, 'invalid_environment_id', 'an id has 1 to 64 characters of A-Z a-z 0-9 _ -');
+    throw new HttpRefusal(400, 'invalid_environment_id', 'an id has 1 to 64 characters of A-Z a-z 0-9 _ -');
   }
 }
 
-function refused({ status, code, message, retryAfterSeconds }: Refusal): HttpAnswer {
+function refused({ status, code, message, retryAfterSeconds }: HttpRefusal): HttpAnswer {
   const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
   return { status, headers, body: { error: { code, message } } };
 }

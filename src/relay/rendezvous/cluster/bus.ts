@@ -1,4 +1,4 @@
-/** A place on a node: the end of a conversation, or somebody who waits for an answer. */
+/** A place on a node: one end of a link, or a query that waits for its answer. */
 export interface Address {
   readonly node: string;
   readonly place: string;
@@ -7,24 +7,24 @@ export interface Address {
 export const isSameAddress = (one: Address, other: Address): boolean =>
   one.node === other.node && one.place === other.place;
 
-/** Takes what the bus brings to this node. */
+/** Receives the messages for this node. */
 export interface BusReceiver {
   received(place: string, payload: Uint8Array, from: Address): void;
-  /** Something sent from the place found no node at its address. */
+  /** A message from this place found no node at its address. */
   unreachable(place: string): void;
   /** Messages may have been lost, in both directions. */
   interrupted(): void;
 }
 
-/** Carries messages between nodes: in order between two nodes, at most once, and without holding any back. */
+/** Carries messages between nodes: in order between two nodes, and at most once. */
 export interface Bus extends AsyncDisposable {
-  /** What this node is called; new with every start. */
+  /** The name of this node, another one after every start. */
   readonly node: string;
   open(receiver: BusReceiver): Promise<void>;
   send(to: Address, payload: Uint8Array, from: Address): void;
 }
 
-/** The bus of a node that is alone. */
+/** The bus of a node without a cluster. */
 export class LocalBus implements Bus {
   readonly node: string;
   #receiver: BusReceiver | undefined;

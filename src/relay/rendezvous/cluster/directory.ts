@@ -1,6 +1,6 @@
 import type { PublicKeyObject } from '../../index.ts';
 
-/** Who serves an environment, and where its socket is. */
+/** The executor that serves an environment, and the node that has its socket. */
 export interface Registration {
   readonly environmentId: string;
   readonly registrationId: string;
@@ -10,26 +10,26 @@ export interface Registration {
   /** The node that has, or had, the socket. */
   readonly node: string;
   readonly state: 'online' | 'offline';
-  /** When its node last said so. */
+  /** When its node last updated it. */
   readonly updated: number;
-  /** When the executor's key changed, as far as it still matters. */
+  /** When the executor's key changed, within the last minute. */
   readonly ownerChanges: readonly number[];
-  /** Whose token registered it. */
+  /** The name of the token that registered it. */
   readonly registeredBy: string;
 }
 
-/** Called with what became of a registration; with nothing when it is gone. */
+/** Called with a changed registration; with undefined when it was removed. */
 export type DirectoryListener = (environmentId: string, registration: Registration | undefined) => void;
 
-/** All registrations. Reading is a look into memory; a change is compared and set. */
+/** All registrations. Reads are from memory; a change is compared and set. */
 export interface Directory extends AsyncDisposable {
-  /** Whether it can be read and changed now. */
+  /** Whether the directory can be read and changed now. */
   readonly ready: boolean;
   get(environmentId: string): Registration | undefined;
   list(): Iterable<Registration>;
   /**
-   * Changes a registration into what the function makes of the current one; it runs again when somebody else was faster, and
-   * returns nothing to leave things as they are.
+   * Replaces a registration by the one that the function returns for it; undefined leaves it as it is. The function runs again when
+   * another node was faster.
    */
   update(
     environmentId: string,

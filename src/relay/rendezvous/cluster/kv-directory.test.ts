@@ -12,7 +12,7 @@ import { EntrySeal } from './sealed-entry.ts';
 const keys = new SigningKeys(['a'.repeat(32)]);
 const seal = new EntrySeal(keys);
 
-/** A bucket that says what the test wants. */
+/** A bucket whose entries the test writes. */
 class ScriptedBucket {
   readonly changes = Object.assign(new PassThrough({ objectMode: true }), { stop: () => this.changes.end() });
   #revision = 0;
@@ -101,19 +101,19 @@ describe('the copy of the registrations', () => {
     await directory[Symbol.asyncDispose]();
   });
 
-  it('forgets what nobody has refreshed for as long as the bucket keeps things', async () => {
+  it('forgets entries that were not refreshed for as long as the bucket keeps them', async () => {
     let now = 0;
     const { bucket, directory } = await open(() => now);
     bucket.registered('old', 1);
     bucket.registered('new', 900);
     await processed();
-    const told: string[] = [];
-    directory.listen((environmentId) => void told.push(environmentId));
+    const forgotten: string[] = [];
+    directory.listen((environmentId) => void forgotten.push(environmentId));
 
     now = 1001;
     vi.advanceTimersByTime(600_000);
 
-    expect([names(directory), told]).toEqual([['new'], ['old']]);
+    expect([names(directory), forgotten]).toEqual([['new'], ['old']]);
     await directory[Symbol.asyncDispose]();
   });
 });

@@ -1,6 +1,6 @@
 import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
 
-/** Whether a write came too late because the key has another revision by now. */
+/** Whether another write of the key was faster, so its revision has changed. */
 export function isConflict(error: unknown): boolean {
   const { StreamWrongLastSequence, StreamWrongLastSequenceUnknown } = JetStreamApiCodes;
   const codes: readonly number[] = [StreamWrongLastSequence, StreamWrongLastSequenceUnknown];
@@ -11,6 +11,6 @@ export function isConflict(error: unknown): boolean {
 export const isMissing = (error: unknown): boolean =>
   error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
 
-/** Whether a write failed as it does when the bucket is gone: nobody took it. */
+/** Whether a write failed as it does when the bucket is gone: no server took it. */
 export const mayBeMissing = (error: unknown): boolean =>
   isMissing(error) || (error instanceof Error && error.name === 'JetStreamNotEnabled');

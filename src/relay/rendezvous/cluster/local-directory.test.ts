@@ -15,11 +15,11 @@ const registration = (environmentId: string, state: 'online' | 'offline', update
   state,
   updated,
   ownerChanges: [],
-  registeredBy: 'somebody',
+  registeredBy: 'a token',
 });
 
 describe('a directory in memory', () => {
-  it('makes room by forgetting who has been offline for long, and is full when that does not help', async () => {
+  it('makes room by forgetting environments that were offline for long, and is full when there are none', async () => {
     let now = 0;
     const directory = new LocalDirectory({ most: 2, keepMs: 100, now: () => now });
     const add = (id: string, state: 'online' | 'offline') => directory.update(id, () => registration(id, state, now));
@@ -33,7 +33,7 @@ describe('a directory in memory', () => {
     await add('new', 'online');
   });
 
-  it('tells of every change, and of a removal', async () => {
+  it('reports every change and every removal', async () => {
     const directory = new LocalDirectory({ most: 2, keepMs: 100, now: () => 0 });
     const heard: unknown[] = [];
     directory.listen((id, news) => heard.push([id, news?.state]));

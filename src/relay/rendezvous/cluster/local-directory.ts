@@ -1,9 +1,9 @@
-import { Refusal } from '../api/refusal.ts';
+import { HttpRefusal } from '../api/http-refusal.ts';
 import type { Directory, DirectoryListener, Registration } from './directory.ts';
 
 export interface LocalDirectoryOptions {
   readonly most: number;
-  /** After that time nobody has a URL for an environment that is offline. */
+  /** How long an environment may be offline before it is forgotten: its URL has expired by then. */
   readonly keepMs: number;
   now(): number;
 }
@@ -35,14 +35,14 @@ export class LocalDirectory implements Directory {
     if (next) {
       this.#makeRoom(environmentId);
       this.#registrations.set(environmentId, next);
-      this.#tell(environmentId, next);
+      this.#notify(environmentId, next);
     }
     return next;
   }
 
   async remove(environmentId: string): Promise<boolean> {
     const existed = this.#registrations.delete(environmentId);
-    if (existed) this.#tell(environmentId, undefined);
+    if (existed) this.#notify(environmentId, undefined);
     return existed;
   }
 
@@ -58,10 +58,11 @@ export class LocalDirectory implements Directory {
     for (const [id, { state, updated }] of this.#registrations) {
       if (state === 'offline' && now() - updated >= keepMs) this.#registrations.delete(id);
     }
-    if (this.#registrations.size >= most) throw new Refusal(503, 'full', 'too many environments');
+    if (this.#registrations.size >= most)
+      throw new HttpRefusal(503, 'full', `${most} environments are registered, as many as may be`);
   }
 
-  #tell(environmentId: string, registration: Registration | undefined): void {
+  #notify(environmentId: string, registration: Registration | undefined): void {
     for (const listener of this.#listeners) listener(environmentId, registration);
   }
 }

@@ -2,14 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import type { Logger } from '../../../base/index.ts';
 import { randomId } from '../api/identifiers.ts';
+import { natsLimits } from '../limits.ts';
 import type { SigningKeys } from '../trust/signing-keys.ts';
 import { type Address, type Bus, type BusReceiver, LocalBus } from './bus.ts';
 import { BusSeal } from './bus-seal.ts';
 
 /**
- * Messages between nodes as NATS core messages. Each goes to `rz2.<node>.<place>` and names its sender as the reply subject:
- * that is where the server says at once when nobody listens. Others may write there too, so each message is sealed with the secret of
- * the cluster. What stays on this node never leaves it.
+ * Messages between nodes as NATS core messages. Each goes to `rz2.<node>.<place>` and names its sender as the reply subject, where the
+ * NATS server reports at once that no node subscribes to the receiver's. Other programs may write to these subjects as well, so each
+ * message is sealed with the secret of the cluster. Messages of a node to itself do not use NATS.
  */
 export class NatsBus implements Bus {
   readonly node: string;
@@ -20,7 +21,7 @@ export class NatsBus implements Bus {
   #connected = true;
 
   constructor(connection: NatsConnection, name: string, keys: SigningKeys, log: Logger) {
-    // A node that starts again is another one: nobody may take it for the one that had the sockets.
+    // After a restart the node has another name, so it is not taken for the one that had the sockets.
     this.node = `${name}-${randomId().slice(0, 8)}`;
     this.#connection = connection;
     this.#local = new LocalBus(this.node);
@@ -40,7 +41,7 @@ export class NatsBus implements Bus {
         try {
           this.#receive(receiver, message);
         } catch (failure) {
-          this.#log.error('bus.message_refused', { error: (failure as Error).message }); // not written by a node
+          this.#log.error('bus.message_refused', { error: (failure as Error).message }); // not JSON, so no node wrote it
         }
       },
     });
@@ -51,8 +52,8 @@ export class NatsBus implements Bus {
   send(to: Address, payload: Uint8Array, from: Address): void {
     if (to.node === this.node) this.#local.send(to, payload, from);
     else if (!this.#connection.isClosed() && !this.#connection.isDraining()) {
-      const way = { to: subject(to), from: subject(from) };
-      this.#connection.publish(way.to, this.#seal.seal(way, payload), { reply: way.from });
+      const route = { to: subject(to), from: subject(from) };
+      this.#connection.publish(route.to, this.#seal.seal(route, payload), { reply: route.from });
     }
   }
 
@@ -78,19 +79,17 @@ export class NatsBus implements Bus {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // Without a server there is nothing to drain to, and the connection would go on looking for one.
-    const patience = delay(DRAIN_MS, undefined, { ref: false });
-    if (this.#connected) await Promise.race([this.#connection.drain().catch(() => {}), patience]);
+    // A connection that has lost its server would look for another one instead of draining.
+    const timeout = delay(natsLimits.drainMs, undefined, { ref: false });
+    if (this.#connected) await Promise.race([this.#connection.drain().catch(() => {}), timeout]);
     await this.#connection.close();
   }
 }
 
-const DRAIN_MS = 2000;
-
-/** The status of a message that says that nobody listens. */
+/** The status of the NATS server's report that no node subscribes. */
 const NO_RESPONDERS = 503;
 
-/** The second generation: earlier nodes did not seal what they said. */
+/** The second generation of messages: the first was not sealed. */
 const PREFIX = 'rz2';
 
 const subject = ({ node, place }: Address): string => `${PREFIX}.${node}.${place}`;

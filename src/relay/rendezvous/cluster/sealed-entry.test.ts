@@ -10,11 +10,11 @@ const key = environmentToken('env');
 describe('an entry of the shared directory', () => {
   const seal = new EntrySeal(new SigningKeys([secret]));
 
-  it('is what a node with the same secret wrote for the same key', () => {
+  it('is accepted from a node with the same secret, under the same key', () => {
     expect(new EntrySeal(new SigningKeys([secret, 'b'.repeat(32)])).open(key, seal.seal(key, entry))).toEqual(entry);
   });
 
-  it('is nothing with another secret, under another key, changed, or without a signature', () => {
+  it('is refused with another secret, under another key, changed, or without a signature', () => {
     const text = seal.seal(key, entry);
     const other = environmentToken('other');
 

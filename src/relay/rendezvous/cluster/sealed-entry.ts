@@ -2,18 +2,17 @@ import { environmentToken } from '../api/identifiers.ts';
 import type { SigningKeys } from '../trust/signing-keys.ts';
 import type { Registration } from './directory.ts';
 
-/** What a node says of an environment in the directory that all nodes share. */
+/** The entry of an environment in the directory that all nodes share. */
 export interface DirectoryEntry {
   readonly environmentId: string;
-  /** Larger with every change: the time of the change, or one more than the version before it. */
+  /** The time of the change, or one more than the version before it, whichever is larger. */
   readonly version: number;
   /** Null once it is removed. */
   readonly registration: Registration | null;
 }
 
 /**
- * Entries as text that only holders of the cluster's secret can write. The signature covers the key under which the text is kept, so
- * that it is worth nothing under another.
+ * Signs entries with the cluster's secret. The signature covers the key of the entry, so a copy under another key is invalid.
  */
 export class EntrySeal {
   readonly #keys: SigningKeys;
@@ -27,7 +26,7 @@ export class EntrySeal {
     return JSON.stringify({ kid: this.#keys.kid, signature: this.#keys.sign(['directory', key, text]), entry: text });
   }
 
-  /** Undefined for a text that no node has written for this key. */
+  /** Undefined for a text that no node wrote for this key. */
   open(key: string, sealed: string): DirectoryEntry | undefined {
     const { kid, signature, entry } = membersOf(sealed);
     if (typeof kid !== 'string' || typeof signature !== 'string' || typeof entry !== 'string') return undefined;
@@ -42,6 +41,6 @@ function membersOf(text: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
-    return {}; // not JSON, so nobody's entry
+    return {}; // not JSON, so no node wrote it
   }
 }

@@ -1,4 +1,5 @@
 import type { Address } from '../cluster/bus.ts';
+import { switchLimits } from '../limits.ts';
 import type { ControlMessage } from './control-message.ts';
 import type { EnvironmentStreams } from './environment-streams.ts';
 import { NodeLink } from './node-link.ts';
@@ -60,7 +61,8 @@ export class AttachedHarnesses {
 
   /** The death of a node is not noticed for connections without streams. One that is alive opens again when it has some. */
   #makeRoom(): boolean {
-    if (this.#harnesses.size < CONNECTIONS_PER_STREAM * this.#context.limits.streamsPerEnvironment) return true;
+    if (this.#harnesses.size < switchLimits.connectionsPerStream * this.#context.limits.streamsPerEnvironment)
+      return true;
     const idle = [...this.#harnesses.values()].find((harness) => this.#streams.of(harness).length === 0);
     return idle !== undefined && this.#harnesses.delete(idle.connectionId);
   }
@@ -95,6 +97,3 @@ export class AttachedHarnesses {
     this.#harnesses.clear();
   }
 }
-
-/** Connections that hold no stream at the moment are few, but there may be some. */
-const CONNECTIONS_PER_STREAM = 4;

@@ -43,7 +43,7 @@ describe('a credit queue', () => {
     );
   });
 
-  it('sends what waits when what travelled is forgiven', () => {
+  it('sends waiting frames when the lost ones are forgiven', () => {
     const sent: number[] = [];
     const queue = new CreditQueue(10, (frame) => sent.push(frame.length));
     for (const length of [10, 6, 6, 6]) queue.push(new Uint8Array(length));
@@ -67,7 +67,7 @@ describe('a credit queue', () => {
 });
 
 describe('the memory of a node', () => {
-  it('lets those wait who fill it, until an eighth is free', () => {
+  it('makes sockets that fill it wait until an eighth is free', () => {
     const budget = new QueueBudget(800);
     const resumed: string[] = [];
     budget.change(801);

@@ -1,14 +1,14 @@
 /**
- * Frames of one stream on their way to the node of the other end. Only a window of them travels; the rest waits here, so
- * that what waits always waits on the side that is fast.
+ * Frames of one stream to the node of the other end. A window of bytes may be on its way; the rest waits here, at the node of the
+ * sender, so the queue of a slow receiver never fills the memory of another node.
  */
 export class CreditQueue {
   readonly #window: number;
   readonly #transmit: (frame: Uint8Array) => void;
   #waiting: Uint8Array[] = [];
-  /** Those before it have left. */
+  /** The index of the first frame that waits; those before it were sent. */
   #first = 0;
-  #travelling = 0;
+  #inFlight = 0;
   #waitingBytes = 0;
 
   constructor(window: number, transmit: (frame: Uint8Array) => void) {
@@ -22,7 +22,7 @@ export class CreditQueue {
   }
 
   push(frame: Uint8Array): void {
-    if (this.#waitingBytes === 0 && this.#travelling < this.#window) {
+    if (this.#waitingBytes === 0 && this.#inFlight < this.#window) {
       this.#send(frame);
     } else {
       this.#waiting.push(frame);
@@ -31,8 +31,8 @@ export class CreditQueue {
   }
 
   credit(bytes: number): void {
-    this.#travelling = Math.max(0, this.#travelling - bytes);
-    while (this.#waitingBytes > 0 && this.#travelling < this.#window) {
+    this.#inFlight = Math.max(0, this.#inFlight - bytes);
+    while (this.#waitingBytes > 0 && this.#inFlight < this.#window) {
       const frame = this.#waiting[this.#first++]!;
       this.#waitingBytes -= frame.length;
       this.#send(frame);
@@ -40,16 +40,16 @@ export class CreditQueue {
     if (this.#waitingBytes === 0 || this.#first > MANY) this.#forgetSent();
   }
 
-  /** Starts over with a full window: nothing that travelled will be credited. */
+  /** Starts over with a full window: no frame on its way will be credited. */
   forgive(): void {
-    this.credit(this.#travelling);
+    this.credit(this.#inFlight);
   }
 
   clear(): void {
     this.#waiting = [];
     this.#first = 0;
     this.#waitingBytes = 0;
-    this.#travelling = 0;
+    this.#inFlight = 0;
   }
 
   #forgetSent(): void {
@@ -58,15 +58,15 @@ export class CreditQueue {
   }
 
   #send(frame: Uint8Array): void {
-    this.#travelling += frame.length;
+    this.#inFlight += frame.length;
     this.#transmit(frame);
   }
 }
 
-/** Enough frames sent to make shortening the list worth it. */
+/** So many frames were sent that shortening the list is worth a copy. */
 const MANY = 256;
 
-/** Gathers bytes written until they are worth a message. */
+/** Adds up written bytes until they are worth a message. */
 export class CreditReturn {
   readonly #portion: number;
   #bytes = 0;

@@ -42,7 +42,7 @@ export class EnvironmentJoin {
     return 'attempt' in this.#state ? this.#state.attempt.link.peer : undefined;
   }
 
-  /** False if the environment is not there, or if the harness parted from it or joined another place meanwhile. */
+  /** False if the environment is not there, or if the harness left it or joined another place before the answer. */
   async join(peer: Address): Promise<boolean> {
     const { context, local } = this.#options;
     const { bus, limits, now } = context;

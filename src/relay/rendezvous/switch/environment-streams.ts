@@ -1,4 +1,5 @@
 import { type Envelope, readEnvelope } from '../../index.ts';
+import { switchLimits } from '../limits.ts';
 import type { AttachedHarness } from './attached-harnesses.ts';
 import type { EndpointSocket } from './endpoint-socket.ts';
 import { EnvironmentStream } from './environment-stream.ts';
@@ -14,7 +15,7 @@ export class EnvironmentStreams {
   readonly #streams = new Map<string, EnvironmentStream>();
   readonly #gate: HandshakeGate;
   readonly #openedAt: number;
-  /** Streams that ended lately, oldest first. The environment may still send frames of them. */
+  /** The last streams that ended, oldest first. The environment may still send frames of them. */
   readonly #ended = new Set<string>();
 
   constructor(context: SwitchContext, socket: EndpointSocket) {
@@ -40,7 +41,7 @@ export class EnvironmentStreams {
   #pass(stream: EnvironmentStream, { body }: Envelope, frame: Uint8Array): void {
     const { limits, budget } = this.#context;
     if (body === 'handshake' || body === 'reset') this.#handshakeAnswered(stream, body);
-    if (stream.state.phase === 'attached') stream.sendToHarness(frame); // else a reliable environment repeats it
+    if (stream.state.phase === 'attached') stream.sendToHarness(frame); // else a reliable environment resends it
     if (body === 'reset') this.#apply(stream, { type: 'reset' });
     if (stream.waiting > limits.queueBytesPerStream) this.#resetBoth(stream, 'slow_consumer');
     this.#endIfDrained(stream);
@@ -223,9 +224,6 @@ export class EnvironmentStreams {
 
   #remember(streamId: string): void {
     this.#ended.add(streamId);
-    if (this.#ended.size > REMEMBERED) this.#ended.delete(this.#ended.values().next().value!);
+    if (this.#ended.size > switchLimits.endedStreams) this.#ended.delete(this.#ended.values().next().value!);
   }
 }
-
-/** Twice the streams of an environment. */
-const REMEMBERED = 256;

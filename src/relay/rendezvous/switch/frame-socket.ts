@@ -26,7 +26,7 @@ export interface Closing {
   readonly reason: string;
 }
 
-/** Why the service closes a socket. */
+/** The codes and reasons with which the service closes a socket. */
 export const closings = {
   goingAway: { code: 1001, reason: 'going away' },
   notBinary: { code: 1003, reason: 'frames are binary' },

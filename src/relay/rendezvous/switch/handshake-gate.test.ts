@@ -43,7 +43,7 @@ describe('the gate for handshakes', () => {
     expect(gate.release(1)).toEqual([{ stream: 'c', frame: repeated }]);
   });
 
-  it('refuses all while too many have failed of late', () => {
+  it('refuses all while too many recent ones have failed', () => {
     const gate = new HandshakeGate(limits);
     gate.request('a', frame, 0);
     gate.request('b', frame, 50);

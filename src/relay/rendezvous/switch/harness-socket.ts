@@ -44,7 +44,7 @@ export class HarnessSocket implements SocketOwner {
     this.#socket.open(socket);
   }
 
-  /** Joins the environment where the registration says it is; false if it is not there. */
+  /** Joins the environment at the node of its registration; false if it is not there. */
   join(registration: Registration): Promise<boolean> {
     return this.#environment.join(this.#addressOf(registration));
   }

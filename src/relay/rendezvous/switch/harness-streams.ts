@@ -30,7 +30,8 @@ export class HarnessStreams {
     this.#context = context;
     this.#socket = socket;
     this.#linkNow = linkNow;
-    this.#beginnings = new RateLimit(context.limits.beginningsPerHarness, BEGINNINGS_MS, context.now);
+    const { beginningsPerHarness, beginningsWindowMs } = context.limits;
+    this.#beginnings = new RateLimit(beginningsPerHarness, beginningsWindowMs, context.now);
   }
 
   get ids(): readonly string[] {
@@ -43,7 +44,7 @@ export class HarnessStreams {
     if (!stream) return;
     if (!stream.record.follows('toEnvironment', envelope)) this.#resetBoth(stream, 'frame_lost');
     else if (envelope.body === 'reset') this.#giveUp(stream, frame);
-    else if (stream.detachedSince === undefined) stream.queue.push(frame); // else a reliable harness repeats it
+    else if (stream.detachedSince === undefined) stream.queue.push(frame); // else a reliable harness resends it
     this.#readOrPause();
   }
 
@@ -87,7 +88,7 @@ export class HarnessStreams {
   /** A frame of the environment. */
   deliver(envelope: Envelope, frame: Uint8Array): void {
     const stream = this.#streams.get(envelope.streamId);
-    if (!stream) return; // it ended here meanwhile
+    if (!stream) return; // it ended here while the frame was on its way
     if (stream.record.follows('toHarness', envelope)) this.#sendToHarness(stream, envelope, frame);
     else this.#resetBoth(stream, 'frame_lost');
   }
@@ -176,5 +177,3 @@ export class HarnessStreams {
     return this.#linkNow();
   }
 }
-
-const BEGINNINGS_MS = 10_000;

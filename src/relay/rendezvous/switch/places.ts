@@ -1,6 +1,6 @@
 import { environmentToken } from '../api/identifiers.ts';
 
-/** What a message on the bus is for: the place of an address, taken apart. */
+/** The place of an address, parsed: the receiver of a message at its node. */
 export type Place =
   | { readonly kind: 'harness'; readonly connectionId: string }
   /** One environment socket, and of its harnesses the one with this connection. */

@@ -1,4 +1,6 @@
-/** Memory all queues of a node share. Who fills it when it is exhausted waits until there is room again. */
+import { switchLimits } from '../limits.ts';
+
+/** Memory that all queues of a node share. A socket that fills a queue is not read while it is exhausted. */
 export class QueueBudget {
   readonly #most: number;
   readonly #waiting = new Set<() => void>();
@@ -16,20 +18,17 @@ export class QueueBudget {
     return this.#used > this.#most;
   }
 
-  /** Books a change of a queue's length. */
+  /** Counts a change of a queue's length. */
   change(bytes: number): void {
     this.#used += bytes;
-    if (this.#waiting.size === 0 || this.#used > this.#most * ROOM_AGAIN) return;
+    if (this.#waiting.size === 0 || this.#used > this.#most * switchLimits.roomAgain) return;
     const waiting = [...this.#waiting];
     this.#waiting.clear();
     for (const resume of waiting) resume();
   }
 
-  /** Calls back once there is room. */
+  /** Calls back when there is room. */
   wait(resume: () => void): void {
     this.#waiting.add(resume);
   }
 }
-
-/** Not at the first byte, or readers would stop and go with every frame. */
-const ROOM_AGAIN = 7 / 8;

@@ -1,7 +1,7 @@
 import { encodeFrame } from '../../index.ts';
 import type { SwitchContext } from './switch-context.ts';
 
-/** Why the switch ends a stream, as its ends are told. */
+/** The reasons for which the switch itself ends a stream. Both ends read them in the reset. */
 export type ResetReason =
   | 'environment_offline'
   | 'frame_lost'

@@ -8,7 +8,7 @@ import type { Closing, FrameSocket } from './frame-socket.ts';
  *
  *   opening, reading, paused ──closed──▶ closed
  *
- * A socket can be closed before it opens, when another one takes its place meanwhile: `closing` is what it is told then.
+ * A socket can be closed before it opens, when another one takes its place. It opens then and is closed at once with `closing`.
  */
 export type SocketState =
   | { readonly phase: 'opening' }

@@ -30,7 +30,7 @@ describe('the record of a stream', () => {
     expect([record.reliable, record.follows('toHarness', data(5))]).toEqual([true, true]);
   });
 
-  it('tolerates gaps of a stream that goes on where nobody knows it', () => {
+  it('tolerates gaps of a stream that is resumed at a node without a record of it', () => {
     const record = new StreamRecord();
     record.follows('toEnvironment', { streamId: 's', body: 'resume', seq: 0 });
     expect(record.reliable).toBe(false);

@@ -2,7 +2,7 @@ import type { Envelope } from '../../index.ts';
 
 export type Direction = 'toEnvironment' | 'toHarness';
 
-/** What a switch knows of a stream: the number of the next data frame each way, and whether its ends repeat what is lost. */
+/** The number of the next data frame of a stream each way, and whether its ends resend lost frames (then the stream is reliable). */
 export class StreamRecord {
   readonly #next: Record<Direction, number> = { toEnvironment: 0, toHarness: 0 };
   readonly #heartbeat: Record<Direction, boolean>;
@@ -11,7 +11,7 @@ export class StreamRecord {
     this.#heartbeat = { toEnvironment: reliable, toHarness: reliable };
   }
 
-  /** Both ends send heartbeats, which only those do that acknowledge and repeat. */
+  /** Both ends send heartbeats. Only ends that acknowledge and resend do. */
   get reliable(): boolean {
     return this.#heartbeat.toEnvironment && this.#heartbeat.toHarness;
   }
@@ -21,10 +21,10 @@ export class StreamRecord {
     this.#heartbeat.toHarness = true;
   }
 
-  /** Takes note of a frame; false if one before it is missing that nobody will repeat. */
+  /** Counts a frame; false if one before it is missing and will not be resent. */
   follows(direction: Direction, { body, seq }: Envelope): boolean {
     if (body === 'heartbeat') this.#heartbeat[direction] = true;
-    // In the middle only those go on; both ends may have lost their sockets, and this switch what it knew of them.
+    // Only reliable ends resume a stream in its middle. This node may have lost its record of it together with their sockets.
     if (body === 'resume' && seq) this.becomeReliable();
     if (body !== 'data' || seq === undefined) return true;
     const ahead = (seq - this.#next[direction]) >>> 0; // the plain relay counts on from 0 after 2^32-1
@@ -33,5 +33,5 @@ export class StreamRecord {
   }
 }
 
-/** Closer from behind than from ahead: a repetition. */
+/** A number closer to this from behind than from ahead repeats an earlier frame. */
 const HALF = 2 ** 31;

@@ -5,7 +5,7 @@ import type { RendezvousLimits } from '../limits.ts';
 import type { QueueBudget } from './queue-budget.ts';
 import type { Direction } from './stream-record.ts';
 
-/** What all sockets of a switchboard share. */
+/** Services and counters that all sockets of a switchboard share. */
 export interface SwitchContext {
   readonly bus: Bus;
   readonly limits: RendezvousLimits;

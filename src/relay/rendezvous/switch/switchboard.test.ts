@@ -55,11 +55,11 @@ describe('frames lost between nodes', () => {
     world.pass(5000);
     environment.data(5, 500);
 
-    // Two were lost on their way; the others waited, and came when the loss was known.
+    // Two were lost on their way. The others waited, and were sent when the loss was known.
     expect([harness.received, environment.received]).toEqual([['2', '3', '4', '5'], []]);
   });
 
-  it('never leave an end believing in a stream the other has lost', async () => {
+  it('never leave a stream open at one end and lost at the other', async () => {
     const step = fc.record({ by: fc.constantFrom('environment', 'harness'), lost: fc.boolean(), wait: fc.boolean() });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.boolean(), async (steps, control) => {
@@ -144,7 +144,7 @@ describe('the socket of a harness', () => {
   });
 });
 
-describe('a node that is gone without a word', () => {
+describe('a node that dies silently', () => {
   it('leaves no places taken by connections that had no streams', async () => {
     const world = new SwitchWorld({ streamsPerEnvironment: 1 });
     const { environment, one, two } = await pair(world);

@@ -16,7 +16,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A socket of the service, and who is at its other end. */
+/** A socket of the service, and the client at its other end. */
 async function connect(limits: { pingMs: number; silenceMs: number }) {
   const accepted = once(server, 'connection');
   const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);

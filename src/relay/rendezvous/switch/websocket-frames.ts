@@ -1,17 +1,17 @@
 import type { WebSocket } from 'ws';
-import type { RendezvousLimits } from '../limits.ts';
+import { type RendezvousLimits, switchLimits } from '../limits.ts';
 import { closings, type FrameReceiver, type FrameSocket } from './frame-socket.ts';
 
 type KeepAlive = Pick<RendezvousLimits, 'pingMs' | 'silenceMs' | 'probeMs'>;
 
-/** A websocket, kept alive and given up when it is silent. */
+/** Frames over a WebSocket, which is pinged and ends when its peer is silent. */
 export class WebSocketFrames implements FrameSocket {
   readonly #ws: WebSocket;
   readonly #keepAlive: NodeJS.Timeout;
   readonly #limits: KeepAlive;
   #probe: NodeJS.Timeout | undefined;
   #paused = false;
-  /** Frames on their way that nobody else counts. */
+  /** Frames sent without a callback that are not written yet. */
   #uncounted = 0;
   #heardAt = performance.now();
   #receive: (frame: Uint8Array) => void;
@@ -38,18 +38,18 @@ export class WebSocketFrames implements FrameSocket {
     });
     let checks = 0;
     this.#keepAlive = setInterval(() => {
-      if (this.#paused) return; // an answer may wait in the socket
+      if (this.#paused) return; // a pong may wait in the socket
       if (performance.now() - this.#heardAt >= limits.silenceMs) ws.terminate();
-      else if (++checks % CHECKS_PER_PING === 0) ws.ping();
-    }, limits.pingMs / CHECKS_PER_PING);
+      else if (++checks % switchLimits.checksPerPing === 0) ws.ping();
+    }, limits.pingMs / switchLimits.checksPerPing);
     this.#keepAlive.unref();
   }
 
   send(frame: Uint8Array, written?: () => void): void {
     if (this.#ws.readyState !== this.#ws.OPEN) written?.();
     else if (written) this.#ws.send(frame, BINARY, written);
-    else if (this.#uncounted < MOST_UNCOUNTED) this.#sendUncounted(frame);
-    else this.#ws.terminate(); // asks and asks, and takes no answer
+    else if (this.#uncounted < switchLimits.uncountedFrames) this.#sendUncounted(frame);
+    else this.#ws.terminate(); // the peer causes resets and reads none
   }
 
   #sendUncounted(frame: Uint8Array): void {
@@ -85,17 +85,8 @@ export class WebSocketFrames implements FrameSocket {
     this.#receive = () => {};
     this.#ws.close(code, reason);
     this.#ws.resume();
-    setTimeout(() => this.#ws.terminate(), GOODBYE_MS).unref();
+    setTimeout(() => this.#ws.terminate(), switchLimits.closeMs).unref();
   }
 }
 
-/** A multiple of the time between two checks is the time after which a silent peer is given up. */
-const CHECKS_PER_PING = 2;
-
-/** Resets under way: an environment has far fewer streams that could need one. */
-const MOST_UNCOUNTED = 1024;
-
 const BINARY = { binary: true };
-
-/** How long a peer may take to answer a close frame. */
-const GOODBYE_MS = 1000;

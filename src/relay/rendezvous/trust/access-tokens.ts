@@ -4,15 +4,15 @@ import { sha256 } from '../api/identifiers.ts';
 export const scopes = ['executor', 'harness', 'admin'] as const;
 export type Scope = (typeof scopes)[number];
 
-/** Who presented a token, and what it is good for. */
+/** The bearer of a token, and the rights it grants. */
 export interface Identity {
-  /** Short, and no secret: for the audit log and for limits. */
+  /** A short name that is no secret, for the audit log and for limits. */
   readonly name: string;
   holds(scope: Scope): boolean;
   mayAct(scope: Scope, environmentId: string): boolean;
 }
 
-/** Recognises the bearers of tokens. */
+/** Identifies the bearers of tokens. */
 export interface TokenVerifier {
   identify(token: string): Promise<Identity | undefined>;
 }
@@ -24,7 +24,7 @@ export interface AccessToken {
   readonly environments: readonly string[];
 }
 
-/** Random tokens, of which only the digests are known here. */
+/** Random tokens. The service knows only their digests. */
 export class AccessTokens implements TokenVerifier {
   #byDigest: ReadonlyMap<string, AccessToken>;
 
@@ -36,7 +36,7 @@ export class AccessTokens implements TokenVerifier {
     this.#byDigest = byDigest(tokens);
   }
 
-  /** The lookup goes by digest, so its timing says nothing about the token. */
+  /** The lookup is by digest, so its timing reveals nothing about the token. */
   async identify(token: string): Promise<Identity | undefined> {
     const digest = sha256(token).toString('hex');
     const known = this.#byDigest.get(digest);

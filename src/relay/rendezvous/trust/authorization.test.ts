@@ -12,7 +12,7 @@ const environmentId = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
 const keys = SigningKeys.random();
 
 describe('an authorization', () => {
-  it('says what was signed, until it expires, in less than 400 bytes', () => {
+  it('holds what was signed until it expires, in less than 400 bytes', () => {
     fc.assert(
       fc.property(hex(32), environmentId, hex(32), hex(64), fc.integer({ min: 1, max: 4e9 }), (...facts) => {
         const [id, environment, registrationId, key, seconds] = facts;
@@ -26,7 +26,7 @@ describe('an authorization', () => {
     );
   });
 
-  it('is nothing when any character of it is another', () => {
+  it('is refused when any character of it has changed', () => {
     const authorization = { id: 'i', environmentId: 'e', registrationId: 'r', key: 'ab'.repeat(32), expiresAt: 1000 };
     const token = signAuthorization(authorization, keys);
     for (let at = 0; at < token.length; at++) {

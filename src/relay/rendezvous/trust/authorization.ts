@@ -1,6 +1,6 @@
 import type { SigningKeys } from './signing-keys.ts';
 
-/** Says that the holder of a key may talk to one registration of an environment, once. */
+/** Allows the holder of a key to open one stream to one registration of an environment. */
 export interface Authorization {
   readonly id: string;
   readonly environmentId: string;
@@ -19,7 +19,7 @@ export function signAuthorization(authorization: Authorization, keys: SigningKey
   return `${body}.${keys.kid}.${keys.sign(['authorization', body])}`;
 }
 
-/** What a token of ours says; nothing if it is none or is too old. */
+/** The authorization in a token. Undefined if this service did not sign it, or if it has expired. */
 export function readAuthorization(token: string, keys: SigningKeys, now: number): Authorization | undefined {
   const [body, kid, signature, ...rest] = token.split('.');
   if (!body || !kid || !signature || rest.length > 0) return undefined;

@@ -27,7 +27,7 @@ describe('a signed token', () => {
     expect(identity?.mayAct('harness', 'ci-1')).toBe(false);
   });
 
-  it('is worth nothing when it is expired, endless, of somebody else or for somebody else', async () => {
+  it('is refused when it has expired, never expires, or has another issuer or audience', async () => {
     const verifier = new JwtVerifier({ keys, issuer: 'us', audience: 'relay' });
     const { privateKey: stranger } = await generateKeyPair('ES256');
     const { scope: _, ...noScope } = claims;

@@ -9,7 +9,7 @@ export interface JwtOptions {
   readonly audience?: string;
 }
 
-/** Tokens signed by somebody we trust: `scope` says what for, `environments` where, `exp` until when. */
+/** JSON Web Tokens of a trusted issuer, with the claims `scope`, `environments` and `exp`. */
 export class JwtVerifier implements TokenVerifier {
   readonly #keys: ReturnType<typeof createLocalJWKSet>;
   readonly #options: JwtOptions;
@@ -31,12 +31,12 @@ export class JwtVerifier implements TokenVerifier {
       if (typeof scope !== 'string' || !Array.isArray(environments)) return undefined;
       return grantedIdentity(`jwt-${shortHash(token)}`, scope.split(' '), environments.map(String));
     } catch {
-      return undefined; // whatever is wrong with it, the bearer is told only that it is not accepted
+      return undefined; // the bearer of an invalid token is told no more than that
     }
   }
 }
 
-/** Recognised by any of them. */
+/** Asks one verifier after the other. */
 export function anyOf(verifiers: readonly TokenVerifier[]): TokenVerifier {
   return {
     async identify(token) {

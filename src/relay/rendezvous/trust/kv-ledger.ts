@@ -3,14 +3,14 @@ import { isConflict, isMissing } from '../cluster/kv-errors.ts';
 import { type Ledger, LocalLedger } from './ledger.ts';
 
 export interface KvLedgerOptions {
-  /** How long what was claimed could be used. */
+  /** How long a claimed id could be used. */
   readonly keepMs: number;
   now(): number;
 }
 
 /**
- * What is claimed once is claimed for all nodes. A bucket that was lost is made anew; what was claimed at this node is remembered here
- * as well.
+ * A ledger that all nodes share. When its bucket was lost, another one is opened; ids that were claimed at this node are remembered
+ * here as well.
  */
 export class KvLedger implements Ledger {
   readonly #openBucket: () => Promise<KV>;

@@ -1,6 +1,6 @@
-/** Remembers what may be used only once, for as long as it could be used. */
+/** Remembers ids that may be used once, for as long as they could be used. */
 export interface Ledger {
-  /** True for the first who asks for an id. */
+  /** True for the first claim of an id. */
   claim(id: string): Promise<boolean>;
 }
 

@@ -4,7 +4,7 @@ import { parseSecrets, SigningKeys } from './signing-keys.ts';
 const secret = (letter: string): string => letter.repeat(32);
 
 describe('signing keys', () => {
-  it('believe what they signed, and nothing else', () => {
+  it('verify their own signatures and no others', () => {
     const keys = new SigningKeys([secret('a')]);
     const { kid } = keys;
     const signature = keys.sign(['purpose', 'one', 'two']);
@@ -17,7 +17,7 @@ describe('signing keys', () => {
     expect(SigningKeys.random().verify(['purpose', 'one', 'two'], kid, signature)).toBe(false);
   });
 
-  it('sign with the newest secret and believe the one before it', () => {
+  it('sign with the newest secret and verify signatures of the one before it', () => {
     const keys = new SigningKeys([secret('a')]);
     const [kid, signature] = [keys.kid, keys.sign(['x'])];
 

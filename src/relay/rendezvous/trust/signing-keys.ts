@@ -4,7 +4,7 @@ import { shortHash } from '../api/identifiers.ts';
 /** The parts of a statement, the purpose first, so that a signature for one purpose is worthless for another. */
 export type Statement = readonly [purpose: string, ...parts: string[]];
 
-/** Secrets that sign URLs, authorizations, directory entries and messages between nodes: the newest signs, the one before it is still believed. */
+/** Secrets that sign URLs, authorizations, directory entries and messages between nodes: the newest signs, the one before it still verifies. */
 export class SigningKeys {
   #secrets: ReadonlyMap<string, string>;
   #current: string;
@@ -21,7 +21,7 @@ export class SigningKeys {
     ({ secrets: this.#secrets, current: this.#current } = lastTwo(secrets));
   }
 
-  /** Names the secret that signs now. */
+  /** Identifies the secret that signs now. */
   get kid(): string {
     return this.#current;
   }
@@ -36,7 +36,7 @@ export class SigningKeys {
     return this.equal(Buffer.from(this.#signature(secret, [...statement, kid])), Buffer.from(signature));
   }
 
-  /** Authenticates bytes with the secret of that name, if there is one. No statement begins like a purpose. */
+  /** Authenticates bytes with the secret of this `kid`, if there is one. The purpose separates them from signed statements. */
   mac(purpose: string, kid: string, ...parts: readonly (string | Uint8Array)[]): Buffer | undefined {
     const secret = this.#secrets.get(kid);
     if (secret === undefined) return undefined;
@@ -45,7 +45,7 @@ export class SigningKeys {
     return hash.digest();
   }
 
-  /** Compares without telling by its time how much is equal. */
+  /** Compares in constant time. */
   equal(one: Uint8Array, other: Uint8Array): boolean {
     return one.length === other.length && timingSafeEqual(one, other);
   }

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import type { AuditLog } from '../api/audit-log.ts';
+import { HttpRefusal } from '../api/http-refusal.ts';
 import type { Metrics } from '../api/metrics.ts';
 import { RateLimit } from '../api/rate-limit.ts';
-import { Refusal } from '../api/refusal.ts';
 import type { Directory } from '../cluster/directory.ts';
 import type { RendezvousLimits } from '../limits.ts';
 import type { SocketOwner } from '../switch/frame-socket.ts';
@@ -47,20 +47,20 @@ export class SocketGate {
     });
   }
 
-  /** Opens the socket, or throws why not. */
+  /** Opens the socket, or throws the refusal. */
   async open(request: IncomingMessage, socket: Socket, head: Buffer, url: URL): Promise<void> {
     const claimed = claimedRole(url);
-    if (claimed === undefined) throw new Refusal(404, 'not_found', 'there is nothing here');
+    if (claimed === undefined) throw new HttpRefusal(404, 'not_found', `nothing is served at ${url.pathname}`);
     const role = claimed === 'environment' ? 'environment' : 'harness';
     try {
-      if (request.headers.origin !== undefined) throw new Refusal(403, 'forbidden', 'browsers are not served');
+      if (request.headers.origin !== undefined) throw new HttpRefusal(403, 'forbidden', 'browsers are not served');
       const grant = this.#granted(url);
       const receiver = await this.#receiverFor(grant);
       this.#upgrade(request, socket, head, grant, receiver);
       this.#options.metrics.add('rendezvous_upgrades_total', { role, status: '101' });
     } catch (error) {
-      const status = error instanceof Refusal ? error.status : 503;
-      const code = error instanceof Refusal ? error.code : 'unavailable';
+      const status = error instanceof HttpRefusal ? error.status : 503;
+      const code = error instanceof HttpRefusal ? error.code : 'unavailable';
       const environmentId = url.pathname.split('/').at(-1);
       this.#options.metrics.add('rendezvous_upgrades_total', { role, status: String(status) });
       const peer = socket.remoteAddress;
@@ -72,14 +72,16 @@ export class SocketGate {
   #granted(url: URL): SocketGrant {
     const { switchboard, directory, keys, limits, now, isStopping } = this.#options;
     const grant = readSocketUrl(url, keys, now());
-    if (!grant) throw new Refusal(401, 'invalid_url', 'the URL is not signed, not as it was signed, or too old');
-    if (isStopping()) throw new Refusal(503, 'stopping', 'the service is stopping');
-    if (!directory.ready) throw new Refusal(503, 'unavailable', 'the directory cannot be reached');
-    if (switchboard.socketCount >= limits.socketsPerNode) throw new Refusal(503, 'full', 'too many sockets');
+    if (!grant)
+      throw new HttpRefusal(401, 'invalid_url', 'the URL was not signed by this service, was changed or has expired');
+    if (isStopping()) throw new HttpRefusal(503, 'stopping', 'the service is stopping');
+    if (!directory.ready) throw new HttpRefusal(503, 'unavailable', 'the directory cannot be reached');
+    if (switchboard.socketCount >= limits.socketsPerNode)
+      throw new HttpRefusal(503, 'full', `this node has ${limits.socketsPerNode} sockets, as many as it may`);
     const registration = directory.get(grant.environmentId);
     if (registration?.registrationId !== grant.registrationId) throw stale();
     if (grant.role === 'environment' && !this.#openings.allows(registration.registeredBy)) {
-      throw new Refusal(503, 'too_many_connections', 'too many sockets in a second');
+      throw new HttpRefusal(503, 'too_many_connections', `at most ${limits.socketsPerSecond} sockets in a second`);
     }
     return grant;
   }
@@ -91,9 +93,9 @@ export class SocketGate {
       if (!receiver) throw stale();
       return receiver;
     }
-    if (!(await ledger.claim(grant.connectionId))) throw new Refusal(401, 'url_used', 'the URL was used before');
+    if (!(await ledger.claim(grant.connectionId))) throw new HttpRefusal(401, 'url_used', 'the URL was used before');
     const receiver = await switchboard.takeHarness(grant);
-    if (!receiver) throw new Refusal(401, 'environment_offline', 'the environment is not connected');
+    if (!receiver) throw new HttpRefusal(401, 'environment_offline', 'the environment is not connected');
     return receiver;
   }
 
@@ -110,11 +112,12 @@ export class SocketGate {
       });
       receiver.attach(new WebSocketFrames(ws, receiver, limits));
     });
-    if (!opened) receiver.ended(); // hung up meanwhile, or is no websocket
+    if (!opened) receiver.ended(); // the client hung up, or its request is no WebSocket upgrade
   }
 }
 
-const stale = (): Refusal => new Refusal(401, 'stale_registration', 'the registration is not the current one');
+const stale = (): HttpRefusal =>
+  new HttpRefusal(401, 'stale_registration', 'the environment was registered again since this URL was signed');
 
 function factsOf(grant: SocketGrant): Record<string, string> {
   const { environmentId, registrationId } = grant;

@@ -1,6 +1,6 @@
 import type { SigningKeys, Statement } from './signing-keys.ts';
 
-/** What a signed URL entitles its holder to: one end of an environment's switch. */
+/** One end of an environment's streams, which the holder of a signed URL may connect to. */
 export type SocketGrant =
   | { readonly role: 'environment'; readonly environmentId: string; readonly registrationId: string }
   | {
@@ -28,7 +28,7 @@ export function signSocketUrl(base: string, grant: SocketGrant, expiresAt: numbe
   return `${base.replace(/^http/, 'ws')}/ws/v1/${grant.environmentId}?${query}`;
 }
 
-/** What the URL of an upgrade request grants; nothing if it was not signed by us, was changed or is too old. */
+/** The grant in the URL of an upgrade request. Undefined if it was not signed by this service, was changed or has expired. */
 export function readSocketUrl(url: URL, keys: SigningKeys, now: number): SocketGrant | undefined {
   const environmentId = PATH.exec(url.pathname)?.[1];
   const { role, reg: registrationId, conn: connectionId, key, exp, kid, sig } = Object.fromEntries(url.searchParams);
@@ -43,7 +43,7 @@ export function readSocketUrl(url: URL, keys: SigningKeys, now: number): SocketG
   return now < Number(exp) * 1000 ? grant : undefined;
 }
 
-/** Whether the path is one where sockets are opened, and by which role it claims to be opened. */
+/** The role in the URL of a socket, unverified. Undefined if no socket is opened at this path. */
 export function claimedRole(url: URL): string | undefined {
   return PATH.test(url.pathname) ? (url.searchParams.get('role') ?? '') : undefined;
 }
