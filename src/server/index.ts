@@ -1,4 +1,5 @@
 export { Host, type HostOptions } from '../host/index.ts';
+export { type ExecServerRuntimePaths, useRuntimePaths } from '../host/os/index.ts';
 export { defaultConfig, type ExecServerConfig } from './config.ts';
 export type { ConnectionPoint } from './connection-point.ts';
 export {
@@ -8,6 +9,7 @@ export {
   type ListenAddress,
   parseListenUrl,
 } from './listen-url.ts';
+export { type RunMainOptions, runMain } from './run-main.ts';
 export { openConnectionPoint, type ServeOptions, serve } from './serve.ts';
 export { stopTimes } from './stop-times.ts';
 export { sha256, type WebSocketAuth } from './websocket-auth.ts';

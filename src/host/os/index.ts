@@ -20,7 +20,13 @@ export { startGuardian } from './guardian.ts';
 export { hardenProcess } from './harden.ts';
 export { exitNow, runUnderInit } from './init.ts';
 export { isWorthReleasing, release } from './memory.ts';
-export { foldersAbove, isReleasedPackage, nativeFile } from './native-file.ts';
+export {
+  type ExecServerRuntimePaths,
+  foldersAbove,
+  isReleasedPackage,
+  nativeFile,
+  useRuntimePaths,
+} from './native-file.ts';
 export { type PeerSocket, peerSockets, type TcpEnd } from './peer-sockets.ts';
 export { platformName } from './platform.ts';
 export { sendNow, sendToSocket } from './send-now.ts';

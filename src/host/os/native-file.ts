@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { platformName } from './platform.ts';
 
@@ -14,16 +14,50 @@ export class NativeFileMissing extends Error {
   }
 }
 
-const found = new Map<string, string>();
+/** Where the native parts of this program lie: the addon, and the programs that it starts beside processes and in sandboxes. */
+export interface ExecServerRuntimePaths {
+  /** The directory that has them, such as `vendor/linux-x64-glibc/native` of a released package. */
+  readonly native: string;
+}
+
+/** The addon is loaded once in a process, and the other parts must be those it was built with: one place holds for all. */
+class NativeFiles {
+  readonly #found = new Map<string, string>();
+  #folder: string | undefined;
+
+  use(folder: string): void {
+    if (this.#folder === folder) return;
+    const [used] = this.#found.values();
+    if (used !== undefined)
+      throw new Error(`native parts cannot be taken from ${folder}: this process uses ${dirname(used)}`);
+    this.#folder = folder;
+  }
+
+  path(name: string): string {
+    const path = this.#found.get(name) ?? (this.#folder === undefined ? search(name) : inFolder(this.#folder, name));
+    this.#found.set(name, path);
+    return path;
+  }
+}
+
+const nativeFiles = new NativeFiles();
+
+/** Has this process take its native parts from there. To be called before anything is started. */
+export const useRuntimePaths = ({ native }: ExecServerRuntimePaths): void => nativeFiles.use(resolve(native));
 
 /**
- * The path of the addon or of a program beside it: of one built on this machine (build/native), or else of the one that a
- * released package has for this platform (vendor). Both are looked for in the folders above this code.
+ * The path of the addon or of a program beside it: where `useRuntimePaths` says, or else of one built on this machine
+ * (build/native), or of the one that a released package has for this platform (vendor), both in the folders above this code.
  */
-export function nativeFile(name: string): string {
-  const known = found.get(name) ?? search(name);
-  found.set(name, known);
-  return known;
+export const nativeFile = (name: string): string => nativeFiles.path(name);
+
+function inFolder(folder: string, name: string): string {
+  const path = join(folder, name);
+  if (existsSync(path)) return path;
+  throw new NativeFileMissing(
+    `${folder} has no ${name}`,
+    'name the directory of the native parts (ExecServerRuntimePaths)',
+  );
 }
 
 function search(name: string): string {

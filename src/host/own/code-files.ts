@@ -36,13 +36,16 @@ function moduleFolders(): readonly string[] | undefined {
 const isWithin = (path: string, folder: string): boolean =>
   path === folder || folder === '/' || path.startsWith(`${folder}/`);
 
-/** Where this code lies: `dist` of a package or checkout, `src` when it runs from its source. */
-function codeFolder(): string {
-  const folders = foldersAbove(dirname(realpathSync.native(fileURLToPath(import.meta.url))));
-  return folders.find((folder) => ['dist', 'src'].includes(basename(folder))) ?? folders[1]!;
+/** The file that holds this code. */
+const codeFile = once(() => realpathSync.native(fileURLToPath(import.meta.url)));
+
+/** Where this code lies: `dist` of a package or checkout, `src` when it runs from its source. Bundled into another program it is one file. */
+function codePlace(): string {
+  const folders = foldersAbove(dirname(codeFile()));
+  return folders.find((folder) => ['dist', 'src'].includes(basename(folder))) ?? codeFile();
 }
 
-const packageFolder = (): string => dirname(codeFolder());
+const packageFolder = (): string => dirname(codePlace());
 
 /** All of a package is ours. Of a checkout only what is built: the rest is what its developers work on. */
 function codeFiles(): readonly string[] {
@@ -50,7 +53,7 @@ function codeFiles(): readonly string[] {
   if (isReleasedPackage(root)) return [root];
   const native = nativeFolder();
   const built = native === undefined ? [] : [native, join(dirname(native), 'bash')];
-  return [codeFolder(), ...built.filter((path) => existsSync(path))];
+  return [codePlace(), ...built.filter((path) => existsSync(path))];
 }
 
 function nativeFolder(): string | undefined {

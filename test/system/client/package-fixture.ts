@@ -1,13 +1,24 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { rolldown } from 'rolldown';
 import { platformName } from '../../../src/host/os/index.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -63,6 +74,47 @@ export class Installation implements AsyncDisposable {
     return { specifiers, outcome: await this.#run('node', ['--input-type=module', '--eval', script]) };
   }
 
+  /**
+   * Checks a TypeScript program against the declarations of the package, bundles it with everything it imports into one file in
+   * an empty directory, and puts the native parts into another. Gives both.
+   */
+  async bundle(program: string): Promise<{ file: string; native: string }> {
+    const input = join(this.#project, 'program.mts');
+    writeFileSync(input, program);
+    const types = {
+      target: 'es2022',
+      module: 'nodenext',
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      skipLibCheck: true,
+    };
+    const lib = ['es2023', 'esnext.disposable'];
+    const compilerOptions = {
+      ...types,
+      lib,
+      noEmit: true,
+      types: ['node'],
+      typeRoots: [join(root, 'node_modules', '@types')],
+    };
+    writeFileSync(join(this.#project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.mts'] }));
+    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+    const checked = await this.#run(process.execPath, [compiler, '-p', this.#project]);
+    if (checked.code !== 0) throw new Error(checked.stdout);
+    const build = await rolldown({ input, platform: 'node', transform: { target: 'node20.19' } });
+    const file = join(this.#made('bundle'), 'program.mjs');
+    await build.write({ file, format: 'esm', codeSplitting: false });
+    const native = join(this.#made('parts'), 'anywhere');
+    cpSync(join(this.#project, 'node_modules', 'exec-server', 'vendor', platformName(), 'native'), native, {
+      recursive: true,
+    });
+    return { file, native };
+  }
+
+  /** Runs a file to its end, in its own directory. */
+  runFile(file: string, ...args: string[]): Promise<Outcome> {
+    return this.#run('node', [file, ...args], dirname(file));
+  }
+
   /** Serves until it is disposed of. */
   async serve(): Promise<AsyncDisposable & { readonly url: string }> {
     const server = spawn(this.program, ['--listen', 'ws://127.0.0.1:0'], {
@@ -105,9 +157,9 @@ export class Installation implements AsyncDisposable {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  async #run(program: string, args: string[]): Promise<Outcome> {
+  async #run(program: string, args: string[], cwd = this.#project): Promise<Outcome> {
     try {
-      const finished = await promisify(execFile)(program, args, { env: this.env, cwd: this.#project });
+      const finished = await promisify(execFile)(program, args, { env: this.env, cwd });
       return { code: 0, ...finished };
     } catch (error) {
       return error as Error & Outcome;

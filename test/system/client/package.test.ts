@@ -73,6 +73,94 @@ describe('the package, installed where there is no compiler', () => {
   });
 });
 
+describe('a program bundled from the package', () => {
+  /** Every name that embedders are promised, and a command on a server of its own. */
+  const program = `
+    import { ExecServerClient, type ExecServerClientConnectOptions, ExecServerError, RemoteFileSystem } from 'exec-server/client';
+    import { webSocket } from 'exec-server/link';
+    import { type Params, PathUri, type Result, type Sandbox } from 'exec-server/protocol';
+    import { type RemoteEnvironmentConfig, type RemoteExecServerConnectArgs, runRemoteEnvironment } from 'exec-server/remote';
+    import { DEFAULT_LISTEN_URL, ExecServerListenUrlParseError, type ExecServerRuntimePaths, runMain } from 'exec-server/server';
+
+    const runtimePaths: ExecServerRuntimePaths = { native: process.argv[2]! };
+    const options: ExecServerClientConnectOptions = { clientName: 'bundled' };
+    const remote: Partial<RemoteEnvironmentConfig & RemoteExecServerConnectArgs> = { environmentId: 'e' };
+    const stop = new AbortController();
+    const facts: unknown[] = [DEFAULT_LISTEN_URL, typeof runRemoteEnvironment, remote.environmentId];
+    await runMain({ listenUrl: 'http://x', environment: {} }, stop.signal).catch((error: unknown) =>
+      facts.push(error instanceof ExecServerListenUrlParseError),
+    );
+    let announced!: (url: string) => void;
+    const address = new Promise<string>((resolve) => { announced = resolve; });
+    const served = runMain({ listenUrl: DEFAULT_LISTEN_URL, runtimePaths, environment: process.env, announce: announced }, stop.signal);
+    const client = await ExecServerClient.connect(webSocket(await address), options);
+    const start: Params<'process/start'> = { processId: 'p', argv: ['/bin/echo', 'hello'], cwd: PathUri.fromNative('/'), env: {}, tty: false };
+    const started: Result<'process/start'> = await client.request('process/start', start);
+    facts.push(started.sandboxType);
+    const echo = await client.start({ argv: ['/bin/echo', 'hello'] });
+    const { stdout, exitCode } = await echo.communicate();
+    facts.push(new TextDecoder().decode(stdout), exitCode);
+    const cwd = PathUri.fromNative(process.cwd());
+    const sandbox: Sandbox = {
+      permissions: {
+        type: 'managed',
+        network: 'restricted',
+        file_system: { type: 'restricted', entries: [
+          { path: { type: 'special', value: { kind: 'root' } }, access: 'read' },
+          { path: { type: 'path', path: cwd }, access: 'write' },
+        ] },
+      },
+      windowsSandboxLevel: 'disabled',
+      cwd,
+    };
+    const files = new RemoteFileSystem(client);
+    await files.writeFile(PathUri.fromNative(process.cwd() + '/made'), new TextEncoder().encode('x'), { sandbox });
+    const own = PathUri.fromNative(process.argv[1]!);
+    await files.writeFile(own, new Uint8Array(), { sandbox }).catch((error: unknown) =>
+      facts.push(error instanceof ExecServerError && error.message),
+    );
+    await client.close();
+    stop.abort();
+    await served;
+    console.log(JSON.stringify(facts));
+  `;
+
+  let bundled: { file: string; native: string };
+  beforeAll(async () => {
+    bundled = await installed.bundle(program);
+  });
+
+  it('has all that embedders are promised, and serves with native parts of its own', async () => {
+    const { file, native } = bundled;
+
+    const { code, stdout, stderr } = await installed.runFile(file, native);
+
+    expect({ code, stderr, facts: stdout && JSON.parse(stdout) }).toEqual({
+      code: 0,
+      stderr: '',
+      facts: [
+        'ws://127.0.0.1:0',
+        'function',
+        'e',
+        true,
+        'none',
+        'hello\n',
+        0,
+        'Read-only file system (os error 30)', // its own code
+      ],
+    });
+  });
+
+  it('says which directory has no native parts', async () => {
+    const { code, stderr } = await installed.runFile(bundled.file, '/nowhere');
+
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      'the native addon cannot be used (/nowhere has no exec_native.node): name the directory of the native parts (ExecServerRuntimePaths)',
+    );
+  });
+});
+
 describe('the tag of a release', () => {
   it.each([
     ['v1.2.3', '1.2.3', { status: 0, stdout: 'dist-tag=latest\n', stderr: '' }],

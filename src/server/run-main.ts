@@ -1,0 +1,37 @@
+import { silentLogger } from '../base/index.ts';
+import { Host } from '../host/index.ts';
+import { type ExecServerRuntimePaths, hardenProcess, nativeStatus, useRuntimePaths } from '../host/os/index.ts';
+import { secretPaths, stateFolder } from '../host/own/index.ts';
+import { DEFAULT_LISTEN_URL, parseListenUrl } from './listen-url.ts';
+import { type ServeOptions, serve } from './serve.ts';
+
+export interface RunMainOptions extends Partial<Omit<ServeOptions, 'host' | 'address'>> {
+  /** `ws://IP:PORT` or `stdio`; `DEFAULT_LISTEN_URL` unless said otherwise. */
+  readonly listenUrl?: string;
+  /** Needed where this code is bundled into another program; otherwise the native parts of the package are found. */
+  readonly runtimePaths?: ExecServerRuntimePaths;
+  /** The variables of the program, usually `process.env`. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Files and directories with secrets, to be hidden from sandboxed commands beside those of the server itself. */
+  readonly secrets?: readonly string[];
+}
+
+/**
+ * Makes this process an exec-server until the signal aborts or, on stdio, the input ends. It concerns the whole process, which no
+ * other of its user can look into any more; a program that only wants a server inside uses `serve`.
+ */
+export async function runMain(options: RunMainOptions, signal: AbortSignal): Promise<void> {
+  const { listenUrl = DEFAULT_LISTEN_URL, runtimePaths, environment, secrets = [], ...rest } = options;
+  const address = parseListenUrl(listenUrl);
+  if (runtimePaths) useRuntimePaths(runtimePaths);
+  const native = nativeStatus();
+  if (!native.ready) throw new Error(native.reason);
+  hardenProcess();
+  secretPaths.add(...secrets, stateFolder(environment as NodeJS.ProcessEnv));
+  const usual: Pick<ServeOptions, 'auth' | 'log' | 'announce'> = {
+    auth: { type: 'none' },
+    log: silentLogger,
+    announce: (url) => process.stdout.write(`${url}\n`),
+  };
+  await serve({ ...usual, ...rest, host: new Host({ environment }), address }, signal);
+}
