@@ -5,6 +5,7 @@ export {
   type StreamFacts,
 } from './stream/environment-streams.ts';
 export { type HandshakeContext, InitiatorHandshake, ResponderHandshake, type Session } from './stream/handshake.ts';
+export type { Reattach } from './stream/harness-connection.ts';
 export { type HarnessStreamOptions, openHarnessStream } from './stream/harness-stream.ts';
 export {
   generateRelayKeys,

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { Scope } from '../../src/base/index.ts';
+import { decodeFrame } from '../../src/relay/index.ts';
 import { runPlainEnvironment } from '../../src/relay/remote/index.ts';
 import { runCommand } from '../support/command.ts';
+import { numbersTo, sha256 } from '../support/digest.ts';
+import { FrameProxy } from '../support/frame-proxy.ts';
 import { referenceBinary } from '../support/reference.ts';
 import { TestEnvironment } from '../support/remote-fixture.ts';
 import { Background, RunningRendezvous } from '../support/remote-programs.ts';
@@ -100,20 +103,55 @@ describe('through our rendezvous', () => {
 });
 
 describe('through a relay of the older kind', () => {
-  it('the real client runs commands in our environment', async () => {
-    await using scope = new Scope();
+  /** The real client and an environment of ours; the output that the relay carries to the client is collected on the way. */
+  async function meet(scope: Scope) {
     const workspace = scope.own(await Workspace.make());
     const registry = scope.own(await ScriptedRegistry.start());
-    const address = (role: string): string => `${registry.url.replace('http', 'ws')}/ws?role=${role}`;
+    const network = scope.own(await FrameProxy.start());
+    network.leadTo(registry.url);
+    const address = (role: string): string => `${network.url.replace('http', 'ws')}/ws?role=${role}`;
     registry.script = () => ({ body: { environment_id: 'env', url: address('environment') } });
-    scope.own(new TestEnvironment(registry, {}, runPlainEnvironment));
+    const environment = scope.own(new TestEnvironment(network, {}, runPlainEnvironment));
     await registry.connected();
+    const printed: Buffer[] = [];
+    const kinds = new Set<string>();
+    network.data['to harness'] = (frame, deliver) => {
+      const { body, ack } = decodeFrame(frame, { segments: true });
+      kinds.add(body.type === 'data' ? `segment ${body.segmentIndex} of ${body.segmentCount}, ack ${ack}` : body.type);
+      if (body.type === 'data') {
+        const { method, params } = JSON.parse(Buffer.from(body.payload).toString());
+        if (method === 'process/output') printed.push(Buffer.from(params.chunk, 'base64'));
+      }
+      deliver(frame);
+    };
     const { codex, model } = await startCodex(scope, workspace, { CODEX_EXEC_SERVER_URL: address('harness') });
+    const opened = () => environment.log.filter((line) => line.includes('relay.stream_opened'));
+    return { codex, model, printed, kinds, opened };
+  }
+
+  it('the real client runs commands in our environment', async () => {
+    await using scope = new Scope();
+    const { codex, model } = await meet(scope);
 
     const { exitCode, output } = await model.exec('echo here; exit 3');
     await model.say('done');
     await codex.turnCompleted();
 
     expect([exitCode, output]).toEqual([3, 'here\n']);
+  });
+
+  it('the real client runs a command that prints 10 MB, without acknowledgements', async () => {
+    await using scope = new Scope();
+    const { codex, model, printed, kinds, opened } = await meet(scope);
+
+    const { exitCode, output } = await model.exec('seq 1 1450000', { yield_time_ms: 30_000, max_output_tokens: 50 });
+    await model.say('done');
+    await codex.turnCompleted();
+
+    expect([exitCode, output.trimEnd().endsWith('1449999\n1450000')]).toEqual([0, true]);
+    expect(Buffer.concat(printed).length).toBe(10_488_896);
+    expect(sha256(Buffer.concat(printed))).toBe(sha256(numbersTo(1_450_000)));
+    expect([...kinds]).toEqual(['segment 0 of 1, ack 0']);
+    expect(opened().map((line) => JSON.parse(line).reliable)).toEqual([false]);
   });
 });

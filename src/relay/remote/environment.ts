@@ -50,7 +50,7 @@ export async function runRemoteEnvironment(config: RemoteEnvironmentConfig, sign
       accept,
       log,
     });
-    return new StreamRegistration({ url, streams, isLasting: true, outgoing, log });
+    return new StreamRegistration({ url, streams, isLasting: true, ownsStreams: true, outgoing, log });
   };
   await new ConnectionKeeper({ register, registerTimeoutMs, onRegistered, clock, log }).run(signal);
 }

@@ -5,7 +5,7 @@ import type { FrameTransport } from '../index.ts';
 import type { Registered } from './connection-keeper.ts';
 import { openRendezvousSocket } from './rendezvous-socket.ts';
 
-/** What carries on over one websocket after the other. */
+/** Streams that are served over one websocket after the other. */
 export interface Streams extends AsyncDisposable {
   attach(transport: FrameTransport): void;
 }
@@ -14,6 +14,8 @@ export interface StreamRegistrationOptions {
   readonly url: string;
   readonly streams: Streams;
   readonly isLasting: boolean;
+  /** Whether the streams end with the registration. */
+  readonly ownsStreams: boolean;
   readonly maxPayload?: number;
   readonly outgoing: Outgoing;
   readonly log: Logger;
@@ -45,7 +47,8 @@ export class StreamRegistration implements Registered {
     log.info('rendezvous.disconnected', { code: socket.closeCode });
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return Promise.resolve(this.#options.streams[Symbol.asyncDispose]());
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { streams, ownsStreams } = this.#options;
+    if (ownsStreams) await streams[Symbol.asyncDispose]();
   }
 }
