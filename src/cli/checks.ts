@@ -10,7 +10,7 @@ import {
   PROCESS_MASK,
   spawn,
 } from '../host/os/index.ts';
-import { bubblewrap, confine, type Policy } from '../host/sandbox/index.ts';
+import { confine, installedBubblewrap, type Policy } from '../host/sandbox/index.ts';
 import { BASH, builtBash } from './shell-tool-programs.ts';
 
 export interface Check {
@@ -100,10 +100,10 @@ async function families(): Promise<Check> {
   };
 }
 
-/** Runs a command in a sandbox, which needs bubblewrap, user namespaces and seccomp filters at once. */
+/** Runs a command in a sandbox, which needs installedBubblewrap, user namespaces and seccomp filters at once. */
 async function sandboxes(): Promise<Check> {
   const name = 'sandboxed commands';
-  const launcher = bubblewrap();
+  const launcher = installedBubblewrap.tried();
   if (!launcher.usable) {
     const finding = `${launcher.reason}: sandboxed commands are refused`;
     return { name, verdict: 'warning', finding, remedy: launcher.remedy };

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from '../base/index.ts';
 import { FileService } from '../host/files/index.ts';
 import { nativeFile } from '../host/os/index.ts';
-import { confirmBubblewrap, type HelperLaunchers, resolveFilePolicy } from '../host/sandbox/index.ts';
+import { type HelperLaunchers, installedBubblewrap, resolveFilePolicy } from '../host/sandbox/index.ts';
 import { decodeParams } from '../protocol/index.ts';
 
 /**
@@ -40,7 +40,7 @@ export class Rehearsal {
     const reading = decodeParams('fs/getMetadata', example('read'));
     await using files = new FileService({ onMissingChanged: () => {}, env: {}, launchers: this.#launchers.apart() });
     await files.answer('fs/getMetadata', reading);
-    confirmBubblewrap();
+    installedBubblewrap.confirm();
   }
 }
 

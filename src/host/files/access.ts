@@ -1,6 +1,6 @@
 import type { PathUri, Sandbox } from '../../protocol/index.ts';
 import { directEngine, type Engine, guardedEngine } from '../engine/index.ts';
-import { HelperLaunchers, resolveFilePolicy, tryBubblewrap } from '../sandbox/index.ts';
+import { HelperLaunchers, installedBubblewrap, resolveFilePolicy } from '../sandbox/index.ts';
 import { SandboxedEngine } from './sandboxed-engine.ts';
 import { SandboxedEngines } from './sandboxed-engines.ts';
 
@@ -49,7 +49,7 @@ function tryingOut(first: SandboxedEngine, another: () => Engine): Engine {
         return await engine.execute(request);
       } catch (error) {
         if (engine !== first || !first.unbuilt) throw error;
-        await tryBubblewrap();
+        await installedBubblewrap.triedLater();
         engine = another();
         return await engine.execute(request);
       }

@@ -1,8 +1,9 @@
 export { KILLED_BY_FILTER, looksDenied } from './denial.ts';
-export { bubblewrap, confirmBubblewrap, inheritPidNamespace, tryBubblewrap } from './launch/bubblewrap.ts';
+export { installedBubblewrap } from './launch/bubblewrap.ts';
 export { CommandLaunchers } from './launch/command-launchers.ts';
 export { type Confined, confine } from './launch/confine.ts';
 export { HelperLaunchers, type LaunchedHelper } from './launch/helper-launchers.ts';
+export { inheritPidNamespace } from './launch/isolation.ts';
 export { reportJournalFaults } from './launch/launcher.ts';
 export { type KeyedView, requireCwd, resolveFilePolicy } from './policy/file-access.ts';
 export { expandGlobsLater } from './policy/glob-scan.ts';

@@ -5,13 +5,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readOnlyPolicy } from '../../../../test/support/policy.ts';
 import { spawn } from '../../os/index.ts';
 import type { Policy } from '../policy/resolution.ts';
-import { type Bubblewrap, bubblewrap, examine } from './bubblewrap.ts';
+import { InstalledBubblewrap, installedBubblewrap, requireUsable } from './bubblewrap.ts';
 import { confine } from './confine.ts';
 import { launcherArgs } from './launcher.ts';
 
 const command = { argv: ['true'], cwd: '/', env: {}, io: { type: 'pipe', stdin: 'closed' } } as const;
 
-describe('what makes sandboxes', () => {
+describe('bubblewrap', () => {
   let folder: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'exec-server-bwrap-'));
@@ -19,42 +19,67 @@ describe('what makes sandboxes', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   it('is found and works on this machine', () => {
-    expect(bubblewrap()).toMatchObject({ usable: true, path: expect.stringMatching(/bwrap$/) });
+    expect(installedBubblewrap.tried()).toMatchObject({ usable: true, path: expect.stringMatching(/bwrap$/) });
   });
 
   it('is not taken from where others than root can write', () => {
     const planted = join(folder, 'bwrap');
     copyFileSync('/usr/bin/bwrap', planted);
     chmodSync(planted, 0o777);
-    expect(examine([planted])).toMatchObject({ usable: false });
+    expect(new InstalledBubblewrap([planted]).tried()).toMatchObject({ usable: false });
   });
 
   it('must really be able to make one', () => {
     const broken = join(folder, 'broken');
     writeFileSync(broken, '#!/bin/sh\necho "bwrap: no permissions to create new namespace" >&2\nexit 1\n');
     chmodSync(broken, 0o755);
-    const outcome = examine([broken]);
+    const outcome = new InstalledBubblewrap([broken]).tried();
     // Only root can make a file that is trusted.
     const reason = process.getuid!() === 0 ? 'no permissions to create new namespace' : 'not installed';
     expect(outcome).toMatchObject({ usable: false, reason: expect.stringContaining(reason) });
   });
 
   it('is named, with the remedy, when it is missing; no command runs without it', () => {
-    const launcher = examine([]);
+    const launcher = new InstalledBubblewrap([]).tried();
     expect(() => confine(command, readOnlyPolicy, { launcher })).toThrow(
       /bubblewrap is not installed.*apt-get install/,
     );
   });
 
+  describe('that is in its place and makes no sandbox', () => {
+    const unusable = { usable: false, reason: expect.stringContaining('status 0') };
+    const presumed = { usable: true, path: '/bin/true', proc: true };
+
+    it('is presumed to work until it is tried', async () => {
+      const [one, other] = [new InstalledBubblewrap(['/bin/true']), new InstalledBubblewrap(['/bin/true'])];
+      expect(one.presumed()).toEqual(presumed);
+      expect([one.tried(), one.presumed()]).toMatchObject([unusable, unusable]);
+      expect([await other.triedLater(), other.presumed()]).toMatchObject([unusable, unusable]);
+    });
+
+    it('is not tried once a sandbox has been made', async () => {
+      const installed = new InstalledBubblewrap(['/bin/true']);
+      installed.confirm();
+      expect([installed.tried(), await installed.triedLater()]).toEqual([presumed, presumed]);
+    });
+
+    it('stays unusable whatever is confirmed later', () => {
+      const installed = new InstalledBubblewrap(['/bin/true']);
+      const before = installed.tried();
+      installed.confirm();
+      expect([before, installed.presumed()]).toMatchObject([unusable, unusable]);
+    });
+  });
+
   it('is not needed when only the network is restricted', () => {
     const policy: Policy = { ...readOnlyPolicy, unrestricted: true, rules: [] };
-    const { command: confined } = confine(command, policy, { launcher: examine([]) });
+    const { command: confined } = confine(command, policy, { launcher: new InstalledBubblewrap([]).tried() });
     expect(confined.argv[0]).toMatch(/sandbox-stage$/);
     expect(confine(command, { ...policy, network: 'enabled' }).command).toBe(command);
   });
 
   it('works without a procfs of its own, where none may be mounted', async () => {
-    const launcher = { ...bubblewrap(), proc: false } as Bubblewrap;
+    const launcher = { ...requireUsable(installedBubblewrap.tried()), proc: false };
     const script = { ...command, argv: ['/bin/sh', '-c', 'test ! -e /proc/self/fd/3 && exit 7'] };
     for (const policy of [readOnlyPolicy, { ...readOnlyPolicy, rules: [], minimal: true }]) {
       for (const _ of [1, 2]) {

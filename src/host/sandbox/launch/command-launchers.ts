@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { type Child, spawn } from '../../os/index.ts';
+import type { UsableBubblewrap } from './bubblewrap.ts';
 import { type Confined, type LaunchOrder, type LeashedLauncher, replaceLauncher, waitForOrder } from './confine.ts';
-import type { Launcher } from './launcher.ts';
 import type { Leash } from './leash.ts';
 import { OrderedChild } from './ordered-child.ts';
 import type { Command } from './stage.ts';
@@ -60,7 +60,7 @@ export class CommandLaunchers implements AsyncDisposable {
     return new OrderedChild(waiting, () => sized(replaceLauncher(waiting, mark, EMPTY_FILES_WHILE_WAITING), io));
   }
 
-  #keepOneWaiting(io: Io, launcher: Launcher): void {
+  #keepOneWaiting(io: Io, launcher: UsableBubblewrap): void {
     if (!this.#keepsWaiting || this.#waiting.has(wiring(io))) return;
     try {
       this.#waiting.set(wiring(io), waitForOrder(launcher, io, EMPTY_FILES_WHILE_WAITING));

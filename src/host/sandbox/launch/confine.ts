@@ -9,9 +9,10 @@ import { canWatch } from '../seccomp/can-watch.ts';
 import type { FilterMode } from '../seccomp/program.ts';
 import { MountPlans } from '../view/kept-plans.ts';
 import type { MountPlan } from '../view/plan.ts';
-import { type Bubblewrap, bubblewrap, commandPids } from './bubblewrap.ts';
+import { type Bubblewrap, installedBubblewrap, requireUsable, type UsableBubblewrap } from './bubblewrap.ts';
 import { InnerProxies, proxyPorts } from './inner-proxies.ts';
-import { filter, type Launcher, launcherArgs, mountPoints, usable } from './launcher.ts';
+import { commandPids } from './isolation.ts';
+import { filter, launcherArgs, mountPoints } from './launcher.ts';
 import { Leash } from './leash.ts';
 import { type Command, nothing, stageProgram, stageRequest, strings } from './stage.ts';
 import { stagePlace, USUAL_PLACE } from './stage-place.ts';
@@ -36,7 +37,7 @@ export interface Confined {
 
 /** The sandbox for a command and the command, for a launcher that knows the rest. */
 export interface LaunchOrder {
-  readonly launcher: Launcher;
+  readonly launcher: UsableBubblewrap;
   readonly args: Buffer;
   readonly request: Buffer;
   readonly emptyFiles: number;
@@ -72,7 +73,7 @@ export function confine(command: Command, policy: Policy, options: ConfineOption
   if (policy.unrestricted && !options.managedNetwork) {
     return policy.network === 'enabled' ? unclaimed(command) : filtered(command, 'isolated', options);
   }
-  const launcher = usable(options.launcher ?? bubblewrap());
+  const launcher = requireUsable(options.launcher ?? installedBubblewrap.tried());
   return orRefused(command, () => {
     const { deniedMatches = expandGlobs(policy.deniedGlobs, policy.globDepth) } = options;
     const plan = plans.plan(policy, deniedMatches);
@@ -101,7 +102,7 @@ const plans = new MountPlans(FIRST_EMPTY, stageProgram);
 
 interface Launch {
   readonly policy: Policy;
-  readonly launcher: Launcher;
+  readonly launcher: UsableBubblewrap;
   readonly managedNetwork: ConfineOptions['managedNetwork'];
   readonly kept: number | undefined;
   readonly watch: boolean;
@@ -188,7 +189,7 @@ export interface LeashedLauncher {
 }
 
 /** A launcher for commands that are in no network and keep no descriptor, waiting to be ordered to start one. */
-export function waitForOrder(launcher: Launcher, io: Command['io'], emptyFiles: number): LeashedLauncher {
+export function waitForOrder(launcher: UsableBubblewrap, io: Command['io'], emptyFiles: number): LeashedLauncher {
   return leashed(emptyFiles, (inherit, leash) => {
     const program = firstProcess(USUAL_PLACE);
     const deliverSignal = (signal: number): boolean => leash.signal(signal);

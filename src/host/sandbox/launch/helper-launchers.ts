@@ -6,9 +6,9 @@ import type { Policy } from '../policy/resolution.ts';
 import { Refusal } from '../refusal.ts';
 import { type MountPlan, planMounts } from '../view/plan.ts';
 import type { Survey } from '../view/survey.ts';
-import { presumedBubblewrap } from './bubblewrap.ts';
+import { installedBubblewrap, requireUsable } from './bubblewrap.ts';
 import { refused } from './confine.ts';
-import { filter, launcherArgs, usable } from './launcher.ts';
+import { filter, launcherArgs } from './launcher.ts';
 import { OrderedChild } from './ordered-child.ts';
 import { mountList, nothing, strings } from './stage.ts';
 import { helperPlace, type StagePlace, USUAL_HELPER_PLACE } from './stage-place.ts';
@@ -126,7 +126,7 @@ class HelperLauncher implements AsyncDisposable {
     this.#mark = mark;
     this.#emptyFiles = emptyFiles;
     this.#launcher = new WaitingLauncher({
-      launcher: usable(presumedBubblewrap()),
+      launcher: requireUsable(installedBubblewrap.presumed()),
       program: [path, String(PROGRAM_SOCKET)],
       io: { type: 'pipe', stdin: 'closed' },
       mark,
@@ -140,7 +140,7 @@ class HelperLauncher implements AsyncDisposable {
 
   /** Has it make the sandbox and run the program there. */
   build(view: MountPlan, placing: readonly string[]): LaunchedHelper {
-    const args = launcherArgs(view, usable(presumedBubblewrap()), {
+    const args = launcherArgs(view, requireUsable(installedBubblewrap.presumed()), {
       network: 'own',
       pids: 'own',
       filter: FILTER,
@@ -171,7 +171,7 @@ const inherited = (emptyFiles: number): (number | Uint8Array)[] => [
 
 function placeIn(view: MountPlan, program: string): StagePlace | Refusal {
   try {
-    return helperPlace(program, view, usable(presumedBubblewrap()).proc);
+    return helperPlace(program, view, requireUsable(installedBubblewrap.presumed()).proc);
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;

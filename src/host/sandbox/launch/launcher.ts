@@ -3,21 +3,13 @@ import { type FilterMode, seccompProgram, type WatchedCalls } from '../seccomp/p
 import { journalFolder, MountJournal, sweepMountPoints } from '../view/mount-journal.ts';
 import { MountPoints } from '../view/mount-points.ts';
 import type { MountPlan } from '../view/plan.ts';
-import { type Bubblewrap, isolationArgs } from './bubblewrap.ts';
+import type { UsableBubblewrap } from './bubblewrap.ts';
+import { isolationArgs } from './isolation.ts';
 
-/** What makes a sandbox, and can. */
-export type Launcher = Bubblewrap & { usable: true };
-
-export function usable(launcher: Bubblewrap): Launcher {
-  if (launcher.usable) return launcher;
-  const { reason, remedy } = launcher;
-  throw new ExecError('internal', `sandboxed commands cannot run: ${reason}; fix: ${remedy}`);
-}
-
-/** What it is told about a sandbox, whoever is to run in it. */
+/** The arguments of bubblewrap for a view, less what puts the first program there. */
 export function launcherArgs(
   plan: MountPlan,
-  { proc }: Launcher,
+  { proc }: UsableBubblewrap,
   how: { network: 'own' | 'host'; pids: 'own' | 'host'; filter: number | undefined },
 ): string[] {
   return [

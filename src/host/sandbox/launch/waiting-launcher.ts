@@ -1,10 +1,10 @@
 import { closeSync, write, writeSync } from 'node:fs';
 import { type Child, type SpawnOptions, spawn, streamPair, unreadBytes } from '../../os/index.ts';
-import type { Launcher } from './launcher.ts';
+import type { UsableBubblewrap } from './bubblewrap.ts';
 
 /** What a launcher must know before it waits. */
 export interface WaitingOptions {
-  readonly launcher: Launcher;
+  readonly launcher: UsableBubblewrap;
   /** What is to run in the sandbox, and its arguments. */
   readonly program: readonly string[];
   readonly io: SpawnOptions['io'];

@@ -1,0 +1,88 @@
+import { spawnSync } from 'node:child_process';
+import { spawn } from '../../os/index.ts';
+import { isAdministratorsFile } from './administrators-file.ts';
+import type { Bubblewrap } from './bubblewrap.ts';
+import { isolationArgs } from './isolation.ts';
+import { stagePlace } from './stage-place.ts';
+
+/** Looks in places, and tries what is there. */
+export function examine(places: readonly string[]): Bubblewrap {
+  const examination = examining(places);
+  let step = examination.next();
+  while (!step.done) step = examination.next(complaintOf(step.value));
+  return step.value;
+}
+
+/** The same while the event loop goes on. */
+export async function examineLater(places: readonly string[]): Promise<Bubblewrap> {
+  const examination = examining(places);
+  let step = examination.next();
+  while (!step.done) step = examination.next(await complaintLater(step.value));
+  return step.value;
+}
+
+interface Trial {
+  readonly path: string;
+  readonly proc: boolean;
+}
+
+/** Yields each trial to be made and is given the complaint, if any. */
+function* examining(places: readonly string[]): Generator<Trial, Bubblewrap, string | undefined> {
+  const path = places.find(isAdministratorsFile);
+  if (path === undefined) {
+    return { usable: false, reason: 'bubblewrap is not installed', remedy: INSTALL_BUBBLEWRAP };
+  }
+  const withProc = yield { path, proc: true };
+  if (withProc === undefined) return { usable: true, path, proc: true };
+  // Containers often forbid to mount a procfs; the host's, read-only, takes its place.
+  if (/mount.*proc/i.test(withProc) && (yield { path, proc: false }) === undefined) {
+    return { usable: true, path, proc: false };
+  }
+  return { usable: false, reason: `bubblewrap cannot make a sandbox here (${withProc})`, remedy: ALLOW_NAMESPACES };
+}
+
+/** Makes a sandbox with every option that commands rely on; the complaint if that fails. */
+function complaintOf({ path, proc }: Trial): string | undefined {
+  const { status, stderr, error } = spawnSync(path, trialArgs(proc), {
+    env: {},
+    stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: LONGEST_TRIAL_MS,
+  });
+  return status === STAGE_STARTED ? undefined : (error?.message ?? lastLine(String(stderr), status));
+}
+
+async function complaintLater({ path, proc }: Trial): Promise<string | undefined> {
+  const io = { type: 'pipe', stdin: 'closed' } as const;
+  await using child = spawn({ argv: [path, ...trialArgs(proc)], cwd: '/', env: {}, io, mark: 0n });
+  const timer = setTimeout(() => void child[Symbol.asyncDispose](), LONGEST_TRIAL_MS).unref();
+  let stderr = '';
+  for await (const event of child.events) {
+    if (event.type !== 'output') continue;
+    const { buffer, start, end } = event.chunk;
+    stderr += Buffer.from(buffer.toString('latin1', start, end), 'base64');
+  }
+  clearTimeout(timer);
+  const status = await child.exited;
+  const code = 'code' in status ? status.code : null;
+  return code === STAGE_STARTED ? undefined : lastLine(stderr, code);
+}
+
+function trialArgs(proc: boolean): readonly string[] {
+  const view = ['--die-with-parent', '--ro-bind', '/', '/', '--dev', '/dev'];
+  const mask = ['--perms', '000', '--ro-bind-data', '0', '/dev/mask'];
+  const { path, args } = stagePlace({ args: view }, proc);
+  return [...view, ...mask, ...isolationArgs({ proc, network: 'own', pids: 'own' }), ...args, '--', path];
+}
+
+const lastLine = (stderr: string, status: number | null): string =>
+  stderr.trim().split('\n').at(-1) || `status ${status}`;
+
+const LONGEST_TRIAL_MS = 10_000;
+
+/** What the stage answers when it is given nothing to do. */
+const STAGE_STARTED = 2;
+
+const INSTALL_BUBBLEWRAP = 'apt-get install -y bubblewrap';
+
+const ALLOW_NAMESPACES =
+  'as root: sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000, and allow user namespaces in AppArmor';

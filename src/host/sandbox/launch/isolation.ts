@@ -1,0 +1,38 @@
+/**
+ * A procfs of its own. The files below these directories belong to uid 0, which a root server's commands have: they could set
+ * the kernel's parameters.
+ */
+const procArgs = (directories: readonly string[]): readonly string[] => [
+  ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys'],
+  ...directories.flatMap((path) => ['--ro-bind-try', path, path]),
+];
+
+export interface Isolation {
+  readonly proc: boolean;
+  readonly network: 'own' | 'host';
+  /** Whose processes are in sight. */
+  readonly pids: 'own' | 'host';
+  /** What has to be read-only in its procfs, besides the kernel's parameters. */
+  readonly procDirectories?: readonly string[];
+}
+
+/** The namespaces and the procfs of a sandbox. */
+export function isolationArgs({ proc, network, pids, procDirectories = [] }: Isolation): readonly string[] {
+  return [
+    ...['--unshare-user', '--unshare-ipc'],
+    ...(pids === 'own' ? ['--unshare-pid', '--as-pid-1'] : ['--ro-bind', '/proc', '/proc']),
+    ...(network === 'own' ? ['--unshare-net'] : []),
+    ...(proc && pids === 'own' ? procArgs(procDirectories) : []),
+    ...['--cap-drop', 'ALL'],
+  ];
+}
+
+let pids: Isolation['pids'] = 'own';
+
+/** From now on commands are started in the pid namespace of this process; file helpers keep their own. */
+export function inheritPidNamespace(): void {
+  pids = 'host';
+}
+
+/** Whose processes commands see. */
+export const commandPids = (): Isolation['pids'] => pids;
