@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { type Child, spawn } from '../../os/index.ts';
-import type { UsableBubblewrap } from './bubblewrap.ts';
 import { type Confined, type LaunchOrder, type LeashedLauncher, replaceLauncher, waitForOrder } from './confine.ts';
+import { LauncherPool } from './launcher-pool.ts';
 import type { Leash } from './leash.ts';
 import { OrderedChild } from './ordered-child.ts';
 import type { Command } from './stage.ts';
@@ -10,26 +10,24 @@ import { EMPTY_FILES_WHILE_WAITING, SOCKET_ROOM, sendAll } from './waiting-launc
 type Io = Command['io'];
 
 /**
- * Starts sandboxed commands. Whoever ran one will run another, wired the same way: a launcher is loaded for it while the
+ * Starts sandboxed commands. A client that ran one will run another, wired the same way: a launcher is loaded for it while the
  * first is at work.
  */
 export class CommandLaunchers implements AsyncDisposable {
-  /** At most one for each way a command can be wired. */
-  readonly #waiting = new Map<string, LeashedLauncher>();
-  /** Not any more when this is over, or one could not be given a family, as happens where bubblewrap is setuid. */
-  #keepsWaiting = true;
+  /** One kind for each way a command can be wired. */
+  readonly #pool = new LauncherPool<LeashedLauncher>();
 
   /** Throws SpawnError. */
   spawn({ command, order, leash }: Confined, mark: bigint): Child {
     const child = (order && this.#order(command, order, mark)) ?? spawnHeld(command, leash, mark);
     if (!order) return child;
-    setImmediate(() => this.#keepOneWaiting(command.io, order.launcher)); // once the answer is on its way
+    // Once the answer is on its way.
+    this.#pool.fillLater(wiring(command.io), () => waitForOrder(order.launcher, command.io, EMPTY_FILES_WHILE_WAITING));
     return child;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#keepsWaiting = false;
-    await Promise.all([...this.#waiting.values()].map(({ waiting }) => waiting[Symbol.asyncDispose]()));
+    await this.#pool[Symbol.asyncDispose]();
   }
 
   /** Has a waiting launcher start a command. */
@@ -38,16 +36,15 @@ export class CommandLaunchers implements AsyncDisposable {
     { args, request, emptyFiles, keepMountPoints }: LaunchOrder,
     mark: bigint,
   ): Child | undefined {
-    const leashed = this.#waiting.get(wiring(io));
-    if (!leashed || emptyFiles > EMPTY_FILES_WHILE_WAITING) return undefined;
+    if (emptyFiles > EMPTY_FILES_WHILE_WAITING || !canEnter(cwd)) return undefined;
     if (args.length > SOCKET_ROOM || request.length > SOCKET_ROOM) return undefined; // half an order would be taken
-    if (!canEnter(cwd)) return undefined;
-    this.#waiting.delete(wiring(io));
-    const { waiting, leash } = leashed;
+    const loaded = this.#pool.take(wiring(io));
+    if (!loaded) return undefined;
+    const { waiting, leash } = loaded;
     const { child } = waiting;
-    const outcome = waiting.alive ? child.join(mark) : 'over';
+    const outcome = child.join(mark);
     if (outcome !== 'joined') {
-      if (outcome === 'refused') this.#keepsWaiting = false;
+      if (outcome === 'refused') this.#pool.close(); // none can be given a family, as where bubblewrap is setuid
       void waiting[Symbol.asyncDispose]();
       return undefined;
     }
@@ -58,15 +55,6 @@ export class CommandLaunchers implements AsyncDisposable {
     // After the arguments, all of which are there by now: a launcher that is cut short has no request, without which nothing runs.
     sendAll(socket, request);
     return new OrderedChild(waiting, () => sized(replaceLauncher(waiting, mark, EMPTY_FILES_WHILE_WAITING), io));
-  }
-
-  #keepOneWaiting(io: Io, launcher: UsableBubblewrap): void {
-    if (!this.#keepsWaiting || this.#waiting.has(wiring(io))) return;
-    try {
-      this.#waiting.set(wiring(io), waitForOrder(launcher, io, EMPTY_FILES_WHILE_WAITING));
-    } catch {
-      // no process can be started now: the next command gets a launcher of its own
-    }
   }
 }
 

@@ -9,6 +9,7 @@ import type { Survey } from '../view/survey.ts';
 import { installedBubblewrap, requireUsable } from './bubblewrap.ts';
 import { refused } from './confine.ts';
 import { filter, launcherArgs } from './launcher.ts';
+import { LauncherPool } from './launcher-pool.ts';
 import { OrderedChild } from './ordered-child.ts';
 import { mountList, nothing, strings } from './stage.ts';
 import { helperPlace, type StagePlace, USUAL_HELPER_PLACE } from './stage-place.ts';
@@ -17,7 +18,7 @@ import { EMPTY_FILES_WHILE_WAITING, FIRST_FREE, PROGRAM_SOCKET, WaitingLauncher 
 /** The view a helper is to be given, or why there can be none. */
 export type HelperView = MountPlan | Refusal;
 
-/** A helper, and our end of a socket that leads to it; whoever has it closes it. */
+/** A helper, and our end of a socket that leads to it, which the caller closes. */
 export interface LaunchedHelper {
   readonly child: Child;
   readonly channel: number;
@@ -47,27 +48,28 @@ export function planHelper(policy: Policy, survey: Survey): HelperView {
   }
 }
 
-/** Starts programs of ours in sandboxes, each with one end of a socket as its only argument; one can be kept waiting. */
+/** Starts programs of ours in sandboxes, each with one end of a socket as its only argument. */
 export class HelperLaunchers implements AsyncDisposable {
   readonly #nextMark: () => bigint;
-  #waiting: HelperLauncher | undefined;
-  #replacement: NodeJS.Timeout | undefined;
-  #over = false;
+  /** One kind for each program. */
+  readonly #pool = new LauncherPool<HelperLauncher>();
+  /** The programs for which one is kept idle. */
+  readonly #kept = new Set<string>();
 
   /** A server gives marks by which its guardian finds what is left of a helper: a launcher that dies early leaves a child. */
   constructor(nextMark = ownMark) {
     this.#nextMark = nextMark;
   }
 
-  /** Others with the same marks, among whom nobody waits. */
+  /** A second pool with the same marks and no idle launcher. */
   apart(): HelperLaunchers {
     return new HelperLaunchers(this.#nextMark);
   }
 
-  /** From now on one waits for the next helper. */
+  /** From now on one is idle for the next helper. */
   keepOneWaiting(program: string): void {
-    if (this.#over) return;
-    this.#waiting ??= new HelperLauncher(program, USUAL_HELPER_PLACE, EMPTY_FILES_WHILE_WAITING, this.#nextMark());
+    this.#kept.add(program);
+    this.#pool.fill(program, () => this.#load());
   }
 
   launch(program: string, view: HelperView): LaunchedHelper {
@@ -76,37 +78,29 @@ export class HelperLaunchers implements AsyncDisposable {
       return refusing(program, place as Refusal, this.#nextMark());
     }
     const launcher =
-      this.#take(program, place.path, view) ??
-      new HelperLauncher(program, place.path, view.emptyFiles, this.#nextMark());
+      this.#take(program, place.path, view) ?? new HelperLauncher(place.path, view.emptyFiles, this.#nextMark());
     try {
       return launcher.build(view, place.args);
     } catch (error) {
-      void launcher[Symbol.asyncDispose]();
+      void launcher.waiting[Symbol.asyncDispose]();
       throw error;
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#over = true;
-    clearTimeout(this.#replacement);
-    await this.#waiting?.[Symbol.asyncDispose]();
+    await this.#pool[Symbol.asyncDispose]();
   }
 
+  /** The idle launcher, where it can make the view. */
   #take(program: string, path: string, { emptyFiles }: MountPlan): HelperLauncher | undefined {
-    const waiting = this.#waiting;
-    if (waiting?.program !== program || path !== USUAL_HELPER_PLACE || emptyFiles > EMPTY_FILES_WHILE_WAITING)
-      return undefined;
-    this.#waiting = undefined;
-    this.#replacement = setTimeout(() => this.#replace(program), REPLACEMENT_MS).unref();
-    return waiting.alive ? waiting : undefined;
+    if (path !== USUAL_HELPER_PLACE || emptyFiles > EMPTY_FILES_WHILE_WAITING) return undefined;
+    const launcher = this.#pool.take(program);
+    if (this.#kept.has(program)) this.#pool.fillLater(program, () => this.#load(), REPLACEMENT_MS);
+    return launcher;
   }
 
-  #replace(program: string): void {
-    try {
-      this.keepOneWaiting(program);
-    } catch {
-      // no process can be started now: the next helper gets a launcher of its own
-    }
+  #load(): HelperLauncher {
+    return new HelperLauncher(USUAL_HELPER_PLACE, EMPTY_FILES_WHILE_WAITING, this.#nextMark());
   }
 }
 
@@ -114,28 +108,22 @@ export class HelperLaunchers implements AsyncDisposable {
  * A launcher that knows everything but the view. It needs no stage: the program has no use for an environment or a
  * directory, and closes by itself what it inherits.
  */
-class HelperLauncher implements AsyncDisposable {
-  readonly program: string;
+class HelperLauncher {
+  readonly waiting: WaitingLauncher;
   readonly #mark: bigint;
   readonly #emptyFiles: number;
-  readonly #launcher: WaitingLauncher;
 
   /** The path is that of the program in the view. */
-  constructor(program: string, path: string, emptyFiles: number, mark: bigint) {
-    this.program = program;
+  constructor(path: string, emptyFiles: number, mark: bigint) {
     this.#mark = mark;
     this.#emptyFiles = emptyFiles;
-    this.#launcher = new WaitingLauncher({
+    this.waiting = new WaitingLauncher({
       launcher: requireUsable(installedBubblewrap.presumed()),
       program: [path, String(PROGRAM_SOCKET)],
-      io: { type: 'pipe', stdin: 'closed' },
+      io: { type: 'pipe', stdin: 'open' },
       mark,
       inherit: inherited(emptyFiles),
     });
-  }
-
-  get alive(): boolean {
-    return this.#launcher.alive;
   }
 
   /** Has it make the sandbox and run the program there. */
@@ -146,8 +134,8 @@ class HelperLauncher implements AsyncDisposable {
       filter: FILTER,
     });
     args.push(...placing);
-    const channel = this.#launcher.build(strings(args));
-    const child = new OrderedChild(this.#launcher, () => this.#another());
+    const channel = this.waiting.build(strings(args));
+    const child = new OrderedChild(this.waiting, () => this.#another());
     void child.exited.then(async (status) => {
       // A launcher that is killed while it builds the sandbox does not take its child with it.
       if ('signal' in status) await killFamily(this.#mark, PROCESS_MASK);
@@ -156,11 +144,11 @@ class HelperLauncher implements AsyncDisposable {
   }
 
   #another(): Child {
-    return this.#launcher.spawnAnother({ mark: this.#mark, inherit: inherited(this.#emptyFiles) });
+    return this.waiting.spawnAnother({ mark: this.#mark, inherit: inherited(this.#emptyFiles) });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#launcher[Symbol.asyncDispose]();
+    await this.waiting[Symbol.asyncDispose]();
   }
 }
 

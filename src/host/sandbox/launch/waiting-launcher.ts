@@ -1,6 +1,7 @@
 import { closeSync, write, writeSync } from 'node:fs';
 import { type Child, type SpawnOptions, spawn, streamPair, unreadBytes } from '../../os/index.ts';
 import type { UsableBubblewrap } from './bubblewrap.ts';
+import { type LauncherEvent, type LauncherState, nextLauncherState } from './launcher-state.ts';
 
 /** What a launcher must know before it waits. */
 export interface WaitingOptions {
@@ -22,16 +23,13 @@ export const FIRST_FREE = 5;
 /** As many as most views need, and some: a view that needs more gets a launcher of its own. */
 export const EMPTY_FILES_WHILE_WAITING = 8;
 
-/** A launcher that is loaded and waits to be told what sandbox to make: whoever wants one waits for the mounts alone. */
+/** A launcher that is loaded and waits to be told what sandbox to make, so that a client waits for the mounts alone. */
 export class WaitingLauncher implements AsyncDisposable {
   readonly child: Child;
   readonly #options: WaitingOptions;
   readonly #ownEnds: { readonly args: number; readonly socket: number };
-  /** Open until the launcher has taken its order: another one can find it there. */
   readonly #farEnds: { readonly args: number; readonly socket: number };
-  #isOrderKept = true;
-  #orderBytes = 0;
-  #state: 'waiting' | 'told' | 'over' = 'waiting';
+  #state: LauncherState = { phase: 'idle' };
 
   constructor(options: WaitingOptions) {
     const [[ownArgs, args], [ownSocket, socket]] = twoPairs();
@@ -41,29 +39,27 @@ export class WaitingLauncher implements AsyncDisposable {
     try {
       this.child = this.#spawn(options);
     } catch (error) {
-      this.#closeOwnEnds();
-      this.forgetOrder();
+      this.#apply({ type: 'ended' });
       throw error;
     }
-    void this.child.exited.then(() => this.#ended());
+    void this.child.exited.then(() => this.#apply({ type: 'ended' }));
   }
 
-  get alive(): boolean {
-    return this.#state === 'waiting';
+  get isIdle(): boolean {
+    return this.#state.phase === 'idle';
   }
 
-  /** Has it make the sandbox. Gives our end of the program's socket; whoever has it closes it. */
+  /** Has it make the sandbox. Gives our end of the program's socket, which the caller closes. */
   build(args: Buffer): number {
-    this.#state = 'told';
-    this.#orderBytes = args.length;
+    this.#apply({ type: 'ordered', bytes: args.length });
     sendAll(this.#ownEnds.args, args);
     return this.#ownEnds.socket;
   }
 
   /** Whether it has begun to read what it was told. An order for which the socket has no room is being read as it is sent. */
   get hasTakenOrder(): boolean {
-    if (!this.#isOrderKept || this.#orderBytes > SOCKET_ROOM) return true;
-    return unreadBytes(this.#farEnds.args) !== this.#orderBytes;
+    if (this.#state.phase !== 'ordered' || this.#state.bytes > SOCKET_ROOM) return true;
+    return unreadBytes(this.#farEnds.args) !== this.#state.bytes;
   }
 
   /** Starts another launcher that finds the order of this one, which must have ended without taking it. */
@@ -73,15 +69,12 @@ export class WaitingLauncher implements AsyncDisposable {
 
   /** From now on no other can have the order. */
   forgetOrder(): void {
-    if (!this.#isOrderKept) return;
-    this.#isOrderKept = false;
-    closeSync(this.#farEnds.args);
-    closeSync(this.#farEnds.socket);
+    this.#apply({ type: 'settled' });
   }
 
   /** One that waits ends by itself when nothing comes any more, also where it may not be killed. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#ended();
+    this.#apply({ type: 'ended' });
     await this.child[Symbol.asyncDispose]();
   }
 
@@ -98,17 +91,12 @@ export class WaitingLauncher implements AsyncDisposable {
     });
   }
 
-  #ended(): void {
-    if (this.#state === 'waiting') {
-      this.#closeOwnEnds();
-      this.forgetOrder();
-    }
-    this.#state = 'over';
-  }
-
-  #closeOwnEnds(): void {
-    closeSync(this.#ownEnds.args);
-    closeSync(this.#ownEnds.socket);
+  #apply(event: LauncherEvent): void {
+    const before = this.#state.phase;
+    this.#state = nextLauncherState(this.#state, event);
+    if (this.#state.phase !== 'over' || before === 'over') return;
+    const ends = before === 'idle' ? [this.#ownEnds, this.#farEnds] : [this.#farEnds];
+    for (const fd of ends.flatMap(({ args, socket }) => [args, socket])) closeSync(fd);
   }
 }
 
@@ -123,7 +111,7 @@ function twoPairs(): [first: [number, number], second: [number, number]] {
   }
 }
 
-/** All of it, and the end. Whoever is gone by then tells so by its exit. */
+/** All of it, and the end. A reader that is gone by then tells so by its exit. */
 export function sendAll(socket: number, bytes: Buffer): void {
   if (bytes.length > SOCKET_ROOM) {
     write(socket, bytes, () => closeSync(socket)); // elsewhere, as it may have to wait for the reader
@@ -138,5 +126,5 @@ export function sendAll(socket: number, bytes: Buffer): void {
   }
 }
 
-/** What a socket takes before anybody reads it. */
+/** What a socket takes before anything reads it. */
 export const SOCKET_ROOM = 64 * 1024;
