@@ -56,7 +56,7 @@ export async function openConnection(
       clientName,
       resumeSessionId: resumeSessionId ?? null,
       ...(events && { events: [...events] }),
-      ...(sandboxDenials && { capabilities: { sandboxDenials } }),
+      capabilities: { errorDetails: true, ...(sandboxDenials && { sandboxDenials }) },
     };
     const answer = await within(peer.call('initialize', encode(methods.initialize.params, params)), timeoutMs, signal);
     const { sessionId } = decode(methods.initialize.result, answer);

@@ -5,6 +5,7 @@ export type { Connector } from './connection.ts';
 export type { ConnectionState } from './connection-state.ts';
 export { InputRefusedError, OutputGapError, UnsupportedError } from './errors.ts';
 export { ExecServerClient, type ExecServerClientConnectOptions } from './exec-server-client.ts';
+export { failureReason } from './failure-reason.ts';
 export type { OutputChunk } from './output-buffer.ts';
 export type { ProcessState } from './process-state.ts';
 export { RemoteFileSystem } from './remote-file-system.ts';

@@ -27,4 +27,22 @@ describe('an error on the wire', () => {
     expect(ExecError.from('text')).toMatchObject({ kind: 'internal', message: 'text', cause: 'text' });
     expect(ExecError.from(known)).toBe(known);
   });
+
+  it('has its details only for those who asked for them, and takes those that are understood', () => {
+    const error = new ExecError('notFound', 'why', { details: { errno: 'ENOENT' } }).with({ path: 'file:///x' });
+    const data = { errno: 'ENOENT', path: 'file:///x' };
+
+    expect(error.toWire()).toEqual({ code: -32004, message: 'why' });
+    expect(error.toWire({ detailed: true })).toEqual({ code: -32004, message: 'why', data });
+    expect(new ExecError('notFound', 'why').toWire({ detailed: true })).toEqual({ code: -32004, message: 'why' });
+    expect(ExecError.fromWire({ code: -32004, message: 'why', data }).details).toEqual(data);
+    for (const [odd, known] of [
+      [{ errno: 2, subject: 'moon', path: null, searched: '/bin' }, { searched: '/bin' }],
+      [{ subject: 'user' }, { subject: 'user' }],
+      ['text', undefined],
+      [null, undefined],
+    ]) {
+      expect(ExecError.fromWire({ code: -32004, message: 'why', data: odd as object }).details).toEqual(known);
+    }
+  });
 });

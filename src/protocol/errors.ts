@@ -10,19 +10,39 @@ const codes = {
 
 export type ErrorKind = keyof typeof codes;
 
+/** Facts about a failure, from which a better sentence can be made than the message, which is the reference's. */
+export interface ErrorDetails {
+  /** The name of the system's error, such as ENOENT. */
+  readonly errno?: string;
+  /** What of a start is at fault; without one it is about a file, or cannot be said. */
+  readonly subject?: 'program' | 'cwd' | 'sandbox' | 'user';
+  /** The file or directory it is about, as a `file:` URI. */
+  readonly path?: string;
+  /** The PATH in which a program was looked for. */
+  readonly searched?: string;
+}
+
 export interface WireError {
   readonly code: number;
   readonly message: string;
+  /** Ours: for clients with the capability `errorDetails`. */
+  readonly data?: ErrorDetails;
+}
+
+export interface ExecErrorOptions extends ErrorOptions {
+  readonly details?: ErrorDetails | undefined;
 }
 
 /** Every failure that crosses the wire. */
 export class ExecError extends Error {
   override readonly name = 'ExecError';
   readonly kind: ErrorKind;
+  readonly details: ErrorDetails | undefined;
 
-  constructor(kind: ErrorKind, message: string, options?: ErrorOptions) {
+  constructor(kind: ErrorKind, message: string, options?: ExecErrorOptions) {
     super(message, options);
     this.kind = kind;
+    this.details = options?.details;
   }
 
   /** Anything a handler can throw becomes an error the caller can act on. */
@@ -33,12 +53,34 @@ export class ExecError extends Error {
   }
 
   /** The error a peer sent; a code we do not know counts as the peer's internal error. */
-  static fromWire({ code, message }: WireError): ExecError {
+  static fromWire({ code, message, data }: WireError): ExecError {
     const kind = (Object.keys(codes) as ErrorKind[]).find((name) => codes[name] === code);
-    return new ExecError(kind ?? 'internal', message);
+    return new ExecError(kind ?? 'internal', message, { details: knownDetails(data) });
   }
 
-  toWire(): WireError {
-    return { code: codes[this.kind], message: this.message };
+  /** The same error with more facts. */
+  with(details: ErrorDetails): ExecError {
+    return new ExecError(this.kind, this.message, { cause: this.cause, details: { ...this.details, ...details } });
   }
+
+  toWire({ detailed = false } = {}): WireError {
+    const { kind, message, details } = this;
+    return { code: codes[kind], message, ...(detailed && details && { data: details }) };
+  }
+}
+
+/** Peers may send anything as `data`. */
+function knownDetails(data: unknown): ErrorDetails | undefined {
+  const { errno, subject, path, searched } = Object(data) as Record<string, unknown>;
+  const details = {
+    ...(typeof errno === 'string' && { errno }),
+    ...(isSubject(subject) && { subject }),
+    ...(typeof path === 'string' && { path }),
+    ...(typeof searched === 'string' && { searched }),
+  };
+  return Object.keys(details).length > 0 ? details : undefined;
+}
+
+function isSubject(subject: unknown): subject is NonNullable<ErrorDetails['subject']> {
+  return ['program', 'cwd', 'sandbox', 'user'].includes(subject as string);
 }

@@ -1,5 +1,5 @@
 export { type EnvironmentInfo, environmentInfo } from './environment.ts';
-export { type ErrorKind, ExecError, type WireError } from './errors.ts';
+export { type ErrorDetails, type ErrorKind, ExecError, type WireError } from './errors.ts';
 export { ExecutorFileSystem } from './executor-file-system.ts';
 export { GOING_AWAY, SERVER_STOPPING } from './farewell.ts';
 export {

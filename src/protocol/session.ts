@@ -9,7 +9,10 @@ export const initialize = method({
     resumeSessionId: optional(z.string()),
     /** Notifications beyond the reference's that this client wants to see. */
     events: optional(z.array(z.string())),
-    /** What this client knows beyond the reference: with `sandboxDenials` the refusals of sandboxes are reported. */
+    /**
+     * What this client knows beyond the reference: with `sandboxDenials` the refusals of sandboxes are reported, with `errorDetails`
+     * errors have `data: { errno?, subject?, path?, searched? }`.
+     */
     capabilities: optional(z.record(z.string(), z.boolean())),
   }),
   result: z.object({

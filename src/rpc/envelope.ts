@@ -180,8 +180,8 @@ function checkTrace(trace: unknown): void {
 
 function wireError(error: unknown): WireError {
   if (typeof error !== 'object' || error === null) throw new MalformedMessage('missing field `error`');
-  const { code, message } = error as Partial<WireError>;
+  const { code, message, data } = error as Partial<WireError>;
   if (typeof code !== 'number') throw new MalformedMessage('missing field `code`');
   if (typeof message !== 'string') throw new MalformedMessage('missing field `message`');
-  return { code, message };
+  return { code, message, ...(typeof data === 'object' && data !== null && { data }) };
 }

@@ -63,6 +63,8 @@ export interface Service {
   answersAtLength?(method: string): boolean;
   /** Whether a request keeps what it brings in memory until it is done: while much is kept so, nothing more is read. */
   keepsContent?(method: string): boolean;
+  /** Whether errors carry their details: the other end has asked for them. */
+  readonly sendsErrorDetails?: boolean;
   /** Answers with the wire form of the result; throws what becomes the error answer. */
   request(method: string, params: unknown, signal: AbortSignal): unknown;
   /** Throwing is a violation; while a returned promise is pending nothing more is read from the connection. */
@@ -256,7 +258,8 @@ export class Peer {
   }
 
   #refuse(id: RequestId, error: unknown): void | Promise<void> {
-    return this.#send(`{"id":${id},"error":${JSON.stringify(ExecError.from(error).toWire())}}`);
+    const wire = ExecError.from(error).toWire({ detailed: this.#service.sendsErrorDetails === true });
+    return this.#send(`{"id":${id},"error":${JSON.stringify(wire)}}`);
   }
 
   #send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void> {

@@ -88,6 +88,7 @@ export class Connection implements Service {
   readonly #link: Link;
   readonly #attachment: Attachment;
   #handshake: Handshake = { phase: 'new' };
+  sendsErrorDetails = false;
 
   constructor(link: Link, options: ConnectionOptions) {
     this.#options = options;
@@ -190,6 +191,7 @@ export class Connection implements Service {
     }
     const { sessions } = this.#options;
     const wishes = wishesOf(asked);
+    this.sendsErrorDetails = asked.capabilities?.errorDetails === true;
     const greet = (session: Session) => this.#greet(session, clientName, resumeSessionId != null);
     if (resumeSessionId == null) return greet(sessions.create(this.#attachment, wishes));
     const session = sessions.resume(resumeSessionId, this.#attachment, wishes);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ExecBackend, type ExecProcess, localBackend, remoteBackend } from '../../agent/unified-exec/index.ts';
 import { UnlessFailed } from '../../base/index.ts';
-import type { StartOptions } from '../../client/index.ts';
+import { failureReason, type StartOptions } from '../../client/index.ts';
 import { Host } from '../../host/index.ts';
 import { ExecError, PathUri, type SignalName } from '../../protocol/index.ts';
 import { describeOptions, parseOptions, type Values } from '../arguments.ts';
@@ -48,7 +48,7 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   }
   if (positionals.length === 0) throw new UsageError('a command is required after --');
   if (values.cwd !== undefined && !values.cwd.startsWith('/')) {
-    throw new UsageError(`invalid value '${values.cwd}' for --cwd: expected an absolute directory`);
+    throw new UsageError(`invalid value '${values.cwd}' for --cwd: expected an absolute directory, such as /srv`);
   }
   process.exitCode = CONNECTION_FAILED; // unless something better is known in the end
   try {
@@ -71,13 +71,14 @@ async function openBackend(values: Values<typeof options>): Promise<ExecBackend>
   return connector ? remoteBackend(connector, { clientName: 'exec-server run' }) : localBackend({ host });
 }
 
-/** The server says why a command cannot be started, but not which. */
+/** The server says why a command cannot be started, but not which; what it leaves out is found out here. */
 async function started(backend: ExecBackend, options: StartOptions): Promise<ExecProcess> {
   try {
     return await backend.start(options);
   } catch (error) {
     const isAboutCommand = error instanceof ExecError && (error.cause as Error | undefined)?.name !== 'RegistryError';
     if (!isAboutCommand) throw error;
+    if (error.details) throw new Error(`cannot start ${options.argv[0]}: ${failureReason(error)}`);
     const where = options.cwd === undefined ? '' : ` in ${options.cwd}`;
     throw new Error(`cannot start ${options.argv[0]}${where}: ${await reasonOf(error, backend, options)}`);
   }

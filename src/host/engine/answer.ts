@@ -1,5 +1,5 @@
 import { type ErrorKind, ExecError } from '../../protocol/index.ts';
-import { ANSWER_ROOM_BEFORE, isWorthReleasing, osErrorText, release } from '../os/index.ts';
+import { ANSWER_ROOM_BEFORE, errorName, isWorthReleasing, osErrorText, release } from '../os/index.ts';
 
 /** The JSON text of a result inside a buffer, with the room of an answer's head before it and some more behind. */
 export interface ResultText {
@@ -36,7 +36,7 @@ export function resultOf(answer: Buffer): ResultText {
 }
 
 export function osError(errno: number): ExecError {
-  return new ExecError(kinds[errno] ?? 'internal', osErrorText(errno));
+  return new ExecError(kinds[errno] ?? 'internal', osErrorText(errno), { details: { errno: errorName(errno) } });
 }
 
 /** Missing things, refused ones and impossible ones are the caller's affair, everything else is the machine's. */

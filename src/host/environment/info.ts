@@ -26,6 +26,7 @@ const capabilities: Readonly<Record<string, boolean>> = {
   processStartId: true,
   cwdIdentity: true,
   sandboxDenials: true,
+  errorDetails: true,
 };
 
 /** Facts about this machine for a client. */

@@ -1,4 +1,4 @@
-import type { FileMethod, Params, PathUri } from '../../protocol/index.ts';
+import { ExecError, type FileMethod, type Params, type PathUri } from '../../protocol/index.ts';
 import { fileFlags, type ResultText, resultText } from '../engine/index.ts';
 import { requireCwd } from '../sandbox/index.ts';
 import { FileAccess, type FileAccessOptions } from './access.ts';
@@ -63,11 +63,13 @@ export class FileService implements AsyncDisposable {
   open({ handleId, path, mode, sandbox }: Params<'fs/open'>): ResultText | Promise<ResultText> {
     const replace = mode === 'replace';
     const request = { operation: 'open', paths: [path], flags: replace ? fileFlags.replace : 0 } as const;
-    return this.#order.run([path.href], replace, () => {
-      if (sandbox) requireCwd(sandbox); // before the handle is looked at, as in the reference
-      const engine = () => this.#access.engine(sandbox, replace ? 'write' : 'read', request.paths);
-      return this.#files.open(handleId, engine, request);
-    });
+    return naming([path], () =>
+      this.#order.run([path.href], replace, () => {
+        if (sandbox) requireCwd(sandbox); // before the handle is looked at, as in the reference
+        const engine = () => this.#access.engine(sandbox, replace ? 'write' : 'read', request.paths);
+        return this.#files.open(handleId, engine, request);
+      }),
+    );
   }
 
   readBlock({ handleId, offset, len }: Params<'fs/readBlock'>): Promise<ResultText> {
@@ -110,8 +112,23 @@ export class FileService implements AsyncDisposable {
     const request = wireRequests[method](params);
     const { paths, mode, sandbox } = request;
     const execute = () => this.#access.engine(sandbox, mode, paths).execute(request);
-    return this.#order.run(paths.map(hrefOf), mode === 'write', places ? () => places.run(execute) : execute);
+    return naming(paths, () =>
+      this.#order.run(paths.map(hrefOf), mode === 'write', places ? () => places.run(execute) : execute),
+    );
   }
 }
 
 const hrefOf = (path: PathUri): string => path.href;
+
+/** Has failures name the path they are about; of two paths it cannot be said which one that is. */
+function naming<T>([path, ...more]: readonly PathUri[], work: () => T | Promise<T>): T | Promise<T> {
+  const fail = (error: unknown): never => {
+    throw error instanceof ExecError && path && more.length === 0 ? error.with({ path: path.href }) : error;
+  };
+  try {
+    const result = work();
+    return result instanceof Promise ? result.catch(fail) : result;
+  } catch (error) {
+    return fail(error);
+  }
+}

@@ -4,6 +4,7 @@ export { pathBytes, pathText } from './byte-path.ts';
 export type { Child, ChildEvent, ChildInput, ExitStatus, OutputChunk, OutputStream } from './child.ts';
 export { HEADROOM, releaseChunk, TAILROOM } from './chunk.ts';
 export { DescriptorChannel, hangUp, lock, receivedNumber, receiveNow, streamPair, unreadBytes } from './descriptors.ts';
+export { errorName } from './error-name.ts';
 export { osErrorText } from './error-text.ts';
 export { killFamily, rememberSandbox } from './family.ts';
 export { familyMark, ownSessions, PROCESS_MASK, SERVER_MASK, SESSION_MASK } from './family-mark.ts';
@@ -30,5 +31,5 @@ export {
 export { type PeerSocket, peerSockets, type TcpEnd } from './peer-sockets.ts';
 export { platformName } from './platform.ts';
 export { sendNow, sendToSocket } from './send-now.ts';
-export { candidates, SpawnError, type SpawnOptions, spawn } from './spawn.ts';
+export { candidates, DEFAULT_PATH, SpawnError, type SpawnOptions, spawn } from './spawn.ts';
 export { mask } from './websocket-masks.ts';

@@ -85,7 +85,7 @@ function start(options: SpawnOptions, leashed: boolean): NativeChild {
 }
 
 /** Where libc looks when the environment has no PATH. */
-const DEFAULT_PATH = '/usr/local/bin:/bin:/usr/bin';
+export const DEFAULT_PATH = '/usr/local/bin:/bin:/usr/bin';
 
 /** The files to try, in order. */
 export function candidates(program: string, path = DEFAULT_PATH): string[] {

@@ -132,7 +132,7 @@ function checkPlace(name: string, uri: PathUri): void {
   } catch (error) {
     const reason = (error as Error).message;
     const text = `sandbox ${name} URI \`${uri}\` is not valid on this exec-server host: ${reason}`;
-    throw new ExecError('invalidParams', text);
+    throw new ExecError('invalidParams', text, { details: { subject: 'sandbox', path: uri.href } });
   }
 }
 
@@ -141,7 +141,10 @@ function nativePolicyPath(uri: PathUri): string {
     const path = uri.toNative();
     if (typeof path === 'string') return path;
   } catch (error) {
-    throw new ExecError('invalidParams', `invalid sandbox permission path URI: ${(error as Error).message}`);
+    const details = { subject: 'sandbox', path: uri.href } as const;
+    throw new ExecError('invalidParams', `invalid sandbox permission path URI: ${(error as Error).message}`, {
+      details,
+    });
   }
   throw new ExecError('invalidParams', `invalid sandbox permission path URI: ${uri} is no UTF-8`);
 }
@@ -190,7 +193,10 @@ function checkSpawnable(command: Omit<SpawnOptions, 'mark'>, isSandboxed: boolea
   const isSearched = isTerminal && !isSandboxed && !isAbsolute;
   if (!inArguments && !inVariables && !(isSearched && env.PATH === undefined)) return;
   const notFound = isSearched ? explainSearch(command) : undefined;
-  if (notFound !== undefined) throw new ExecError('internal', notFound);
+  if (notFound !== undefined) {
+    const details = { errno: 'ENOENT', subject: 'program', searched: env.PATH ?? '' } as const;
+    throw new ExecError('internal', notFound, { details });
+  }
   const isAllTheSame = isTerminal && (isSandboxed || !isAbsolute);
   if (inArguments || (inVariables && isAllTheSame)) throw new ExecError('internal', 'nul byte found in provided data');
   if (inVariables) throw new ExecError('internal', 'data provided contains a nul byte');
@@ -211,6 +217,6 @@ function nativeCwd(cwd: PathUri, isSandboxed: boolean): string | Buffer {
     const text = isSandboxed
       ? `failed to prepare process sandbox: command cwd URI \`${cwd}\` is not valid on this host: ${reason}`
       : `cwd URI \`${cwd}\` is not valid on this exec-server host: ${reason}`;
-    throw new ExecError('invalidParams', text);
+    throw new ExecError('invalidParams', text, { details: { subject: 'cwd', path: cwd.href } });
   }
 }

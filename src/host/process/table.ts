@@ -1,6 +1,13 @@
 import type { Logger } from '../../base/index.ts';
-import { ExecError, type Params, type Result, SERVER_STOPPING } from '../../protocol/index.ts';
-import { type Child, osErrorText, SpawnError, type SpawnOptions, spawn } from '../os/index.ts';
+import {
+  type ErrorDetails,
+  ExecError,
+  type Params,
+  PathUri,
+  type Result,
+  SERVER_STOPPING,
+} from '../../protocol/index.ts';
+import { type Child, DEFAULT_PATH, osErrorText, SpawnError, type SpawnOptions, spawn } from '../os/index.ts';
 import type { CommandLaunchers, Confined } from '../sandbox/index.ts';
 import type { ProcessAudience } from './audience.ts';
 import { InputBudget } from './input-budget.ts';
@@ -317,9 +324,9 @@ function orExplain(command: Command, spawned: () => Child): Child {
     if (!(cause instanceof SpawnError)) throw cause;
     if (cause.step === 'workdir') {
       const text = `the working directory ${command.cwd} is another one than ${command.cwdIdentity} (cwdIdentity)`;
-      throw new ExecError('invalidRequest', text, { cause });
+      throw new ExecError('invalidRequest', text, { cause, details: { subject: 'cwd', path: hrefOf(command.cwd) } });
     }
-    throw new ExecError('internal', explain(command, cause), { cause });
+    throw new ExecError('internal', explain(command, cause), { cause, details: detailsOf(command, cause) });
   }
 }
 
@@ -327,3 +334,14 @@ function explain(command: Command, error: SpawnError): string {
   const searched = command.io.type === 'pty' && error.step === 'exec' && !command.argv[0]!.startsWith('/');
   return (searched ? explainSearch(command) : undefined) ?? osErrorText(error.errno);
 }
+
+/** What a person has to know, for the kernel says the same of a missing directory and of a missing program. */
+function detailsOf({ argv, cwd, env }: Command, { code: errno, step }: SpawnError): ErrorDetails {
+  if (step === 'chdir') return { errno, subject: 'cwd', path: hrefOf(cwd) };
+  if (step !== 'exec') return { errno };
+  const program = argv[0]!;
+  if (!program.includes('/')) return { errno, subject: 'program', searched: env.PATH ?? DEFAULT_PATH };
+  return { errno, subject: 'program', ...(program.startsWith('/') && { path: hrefOf(program) }) };
+}
+
+const hrefOf = (path: string | Buffer): string => PathUri.fromNative(path).href;

@@ -77,14 +77,14 @@ describe('exec-server run', () => {
       return stderr;
     };
 
-    expect(await failing('--', 'no-such-program')).toBe(
-      'Error: cannot start no-such-program: command not found on PATH\n',
+    expect(await failing('-e', 'PATH=/usr/bin:/bin', '--', 'no-such-program')).toBe(
+      'Error: cannot start no-such-program: command not found on PATH (/usr/bin:/bin)\n',
     );
     expect(await failing('-C', '/no/such/place', '--', 'true')).toBe(
-      'Error: cannot start true in /no/such/place: the directory does not exist\n',
+      'Error: cannot start true: its directory /no/such/place does not exist\n',
     );
     expect(await failing('-C', '/', '--', '/no/such/program')).toBe(
-      'Error: cannot start /no/such/program in /: No such file or directory (os error 2)\n',
+      'Error: cannot start /no/such/program: there is no file /no/such/program, or no interpreter for it\n',
     );
     expect(await failing('--connect', 'ws://127.0.0.1:1', '--', 'true')).toBe(
       'Error: cannot connect to ws://127.0.0.1:1: no server listens there (ECONNREFUSED)\n',

@@ -1,0 +1,64 @@
+import { expect, it } from 'vitest';
+import { type ErrorDetails, ExecError } from '../protocol/index.ts';
+import { failureReason } from './failure-reason.ts';
+
+const missing = 'No such file or directory (os error 2)';
+
+it.each<[ErrorDetails | undefined, string, string]>([
+  [
+    { errno: 'ENOENT', subject: 'program', searched: '/usr/bin:/bin' },
+    missing,
+    'command not found on PATH (/usr/bin:/bin)',
+  ],
+  [{ errno: 'ENOENT', subject: 'program' }, missing, 'there is no such file'],
+  [
+    { errno: 'ENOENT', subject: 'program', path: 'file:///no/such%20one' },
+    missing,
+    'there is no file /no/such one, or no interpreter for it',
+  ],
+  [
+    { errno: 'EACCES', subject: 'program', path: 'file:///x' },
+    'Permission denied (os error 13)',
+    'it may not be executed',
+  ],
+  [
+    { errno: 'EACCES', subject: 'program', searched: '/bin' },
+    'Permission denied (os error 13)',
+    'what is found on PATH (/bin) may not be executed',
+  ],
+  [
+    { errno: 'ENOEXEC', subject: 'program', path: 'file:///x' },
+    'Exec format error (os error 8)',
+    'it is no program for this machine',
+  ],
+  [{ errno: 'E2BIG', subject: 'program' }, 'Argument list too long (os error 7)', 'argument list too long'],
+  [{ errno: 'ENOENT', subject: 'cwd', path: 'file:///nope' }, missing, 'its directory /nope does not exist'],
+  [
+    { errno: 'ENOTDIR', subject: 'cwd', path: 'file:///f' },
+    'Not a directory (os error 20)',
+    'its directory /f is not a directory',
+  ],
+  [
+    { errno: 'EACCES', subject: 'cwd', path: 'file:///d' },
+    'Permission denied (os error 13)',
+    'its directory /d may not be entered',
+  ],
+  [
+    { subject: 'cwd', path: 'file:///C:/x' },
+    'cwd URI `file:///C:/x` is not valid',
+    'cwd URI `file:///C:/x` is not valid',
+  ],
+  [
+    { errno: 'ENOSPC', path: 'file:///disk/f' },
+    'No space left on device (os error 28)',
+    '/disk/f: no space left on device',
+  ],
+  [{ path: 'file:///disk/f' }, 'path contains a symbolic link', '/disk/f: path contains a symbolic link'],
+  [undefined, missing, missing],
+])('%j is said as it is understood', (details, message, reason) => {
+  expect(failureReason(new ExecError('internal', message, { details }))).toBe(reason);
+});
+
+it('what is no error of a server is said as it is', () => {
+  expect([failureReason(new Error('lost')), failureReason('text')]).toEqual(['lost', 'text']);
+});

@@ -1,0 +1,42 @@
+import { type ErrorDetails, ExecError, PathUri } from '../protocol/index.ts';
+
+/** Why something failed, in words for a person: with what it was about by name, as far as the server tells. */
+export function failureReason(error: unknown): string {
+  if (!(error instanceof ExecError) || !error.details) return error instanceof Error ? error.message : String(error);
+  const { subject, path, errno } = error.details;
+  if (subject === 'program') return programReason(error.details, error.message);
+  if (subject === 'cwd' && errno !== undefined) return directoryReason(nameOf(path), errno, error.message);
+  return path === undefined || subject !== undefined
+    ? error.message
+    : `${nameOf(path)}: ${withoutNumber(error.message)}`;
+}
+
+function programReason({ errno, path, searched }: ErrorDetails, message: string): string {
+  if (errno === 'ENOENT' && searched !== undefined) return `command not found on PATH (${searched})`;
+  if (errno === 'EACCES' && searched !== undefined) return `what is found on PATH (${searched}) may not be executed`;
+  if (errno === 'ENOENT')
+    return path === undefined ? 'there is no such file' : `there is no file ${nameOf(path)}, or no interpreter for it`;
+  if (errno === 'EACCES') return 'it may not be executed';
+  if (errno === 'ENOEXEC') return 'it is no program for this machine';
+  return withoutNumber(message);
+}
+
+function directoryReason(name: string, errno: string, message: string): string {
+  if (errno === 'ENOENT') return `its directory ${name} does not exist`;
+  if (errno === 'ENOTDIR') return `its directory ${name} is not a directory`;
+  if (errno === 'EACCES') return `its directory ${name} may not be entered`;
+  return `its directory ${name}: ${withoutNumber(message)}`;
+}
+
+/** As the machine calls it that has it. */
+function nameOf(href: string | undefined): string {
+  try {
+    return String(PathUri.parse(href ?? '').toNative());
+  } catch {
+    return href ?? ''; // of a host of another kind
+  }
+}
+
+/** `No space left on device (os error 28)` as `no space left on device`. */
+const withoutNumber = (message: string): string =>
+  message.replace(/ \(os error \d+\)$/, '').replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
