@@ -1,4 +1,4 @@
-import { Changes, concatBytes } from '../base/index.ts';
+import { Changes, concatBytes, HeadTail } from '../base/index.ts';
 import {
   type Denial,
   ExecError,
@@ -11,7 +11,6 @@ import { ConnectionLost } from '../rpc/index.ts';
 import type { Calls } from './calls.ts';
 import type { Demand } from './demand.ts';
 import { UnsupportedError } from './errors.ts';
-import { HeadTail } from './head-tail.ts';
 import { OutputBuffer } from './output-buffer.ts';
 import type { ProcessEvent } from './process-event.ts';
 import { ProcessFeed } from './process-feed.ts';

@@ -1,11 +1,11 @@
-import type { Turnstile } from '../../base/index.ts';
+import type { HeadTail, Turnstile } from '../../base/index.ts';
 import type { EnvPolicy } from '../../protocol/index.ts';
 import type { PlanOptions } from './plan/command-plan.ts';
 import type { EventStream } from './report/event-stream.ts';
+import { outputText } from './report/output-text.ts';
 import { type CallReport, newChunkId, outputBudget, responseText, structuredResult } from './report/response.ts';
 import type { ToolResult } from './report/tool-result.ts';
 import type { Endings } from './run/endings.ts';
-import type { HeadTailBuffer } from './run/head-tail-buffer.ts';
 import type { Sessions } from './run/sessions.ts';
 
 /** Who makes a call, and when to give up waiting for it. A command that runs by then goes on running. */
@@ -33,18 +33,17 @@ export interface Conversation extends PlanOptions {
 /** Puts what a call has collected into the words and values of its result. */
 export function callResult(
   facts: Pick<CallReport, 'wallTimeMs'> & { exitCode?: number | undefined; sessionId?: number | undefined },
-  collected: HeadTailBuffer,
+  collected: HeadTail,
   askedTokens: number | undefined,
   modelTokens: number,
 ): ToolResult {
   const { wallTimeMs, exitCode, sessionId } = facts;
-  const { text, totalBytes, omittedBytes } = collected;
   const report: CallReport = {
     chunkId: newChunkId(),
     wallTimeMs,
     ...(exitCode !== undefined && { exitCode }),
     ...(sessionId !== undefined && { sessionId }),
-    printed: { text, totalBytes, omittedBytes },
+    output: outputText(collected),
   };
   const tokens = outputBudget(askedTokens, modelTokens);
   return {

@@ -1,15 +1,15 @@
 import type { Result } from '../../protocol/index.ts';
 import type { OutputChunk, OutputStream } from '../os/index.ts';
-import { HeadTail } from './head-tail.ts';
+import { EncodedHeadTail } from './encoded-head-tail.ts';
 
 type SnapshotOutput = Omit<Result<'process/snapshot'>, 'exitCode' | 'running'>;
 
 /** Beginning and end of each stream of a process. */
 export class OutputSnapshots {
-  readonly #streams: Readonly<Record<OutputStream, HeadTail>>;
+  readonly #streams: Readonly<Record<OutputStream, EncodedHeadTail>>;
 
   constructor(limitBytes: number, onDropped: (chunk: OutputChunk) => void) {
-    const headTail = () => new HeadTail(limitBytes, onDropped);
+    const headTail = () => new EncodedHeadTail(limitBytes, onDropped);
     this.#streams = { stdout: headTail(), stderr: headTail(), pty: headTail() };
   }
 

@@ -20,9 +20,9 @@ export async function interceptPatch(
   const { success } = outcome;
   if (!success) return { text: outcome.text, success };
   const text = shortened(outcome.text, modelTokens);
-  const printed = { text, totalBytes: Buffer.byteLength(text), omittedBytes: 0 };
+  const output = { text, totalBytes: Buffer.byteLength(text), omittedBytes: 0 };
   return {
-    text: responseText({ wallTimeMs: 0, printed }, modelTokens, modelTokens),
+    text: responseText({ wallTimeMs: 0, output }, modelTokens, modelTokens),
     success,
     structured: { wall_time_seconds: 0, output: text },
   };

@@ -3,6 +3,7 @@ import { limits } from '../limits.ts';
 import type { CommandProcess } from '../run/command-process.ts';
 import { DeltaCutter } from './delta-cutter.ts';
 import type { ExecCommandBegin, ExecCommandEnd, ExecEvent } from './exec-event.ts';
+import { outputText } from './output-text.ts';
 import { fitOutput } from './truncation.ts';
 
 /** What does not change about a command. */
@@ -46,15 +47,15 @@ export class CommandItem {
   /** The command is over and nothing more will come of it. */
   over({ facts, transcript }: CommandProcess): void {
     const { exitCode = -1, failureMessage } = facts;
-    const printed = { text: transcript.text, totalBytes: transcript.totalBytes, omittedBytes: transcript.omittedBytes };
-    const formatted = fitOutput(printed, limits.modelOutputTokens);
+    const output = outputText(transcript);
+    const formatted = fitOutput(output, limits.modelOutputTokens);
     if (failureMessage === undefined) {
       const status = exitCode === 0 ? 'completed' : 'failed';
-      this.#end({ stdout: printed.text, stderr: '', exit_code: exitCode, status }, printed.text, formatted);
+      this.#end({ stdout: output.text, stderr: '', exit_code: exitCode, status }, output.text, formatted);
       return;
     }
-    const aggregated = `${printed.text}\n${failureMessage}`;
-    this.#end({ stdout: printed.text, stderr: failureMessage, exit_code: -1, status: 'failed' }, aggregated, formatted);
+    const aggregated = `${output.text}\n${failureMessage}`;
+    this.#end({ stdout: output.text, stderr: failureMessage, exit_code: -1, status: 'failed' }, aggregated, formatted);
   }
 
   /** What ran is given up, for another attempt that may or may not come to run. */

@@ -5,27 +5,27 @@ const printed = (text: string) => ({ text, totalBytes: Buffer.byteLength(text), 
 
 describe('the answer to a call', () => {
   it('says what is known, line by line, and then the output', () => {
-    const report = { chunkId: '8225cf', wallTimeMs: 336.14, exitCode: 3, printed: printed('x'.repeat(1731)) };
+    const report = { chunkId: '8225cf', wallTimeMs: 336.14, exitCode: 3, output: printed('x'.repeat(1731)) };
     expect(responseText(report, 10_000, 10_000)).toBe(
       `Chunk ID: 8225cf\nWall time: 0.3361 seconds\nProcess exited with code 3\nOriginal token count: 433\nOutput:\n${'x'.repeat(1731)}`,
     );
   });
 
   it('names the session while the command runs', () => {
-    const report = { chunkId: '8225cf', wallTimeMs: 0, sessionId: 93547, printed: printed('') };
+    const report = { chunkId: '8225cf', wallTimeMs: 0, sessionId: 93547, output: printed('') };
     expect(responseText(report, 10_000, 10_000)).toBe(
       'Chunk ID: 8225cf\nWall time: 0.0000 seconds\nProcess running with session ID 93547\nOriginal token count: 0\nOutput:\n',
     );
   });
 
   it('has neither chunk nor count where no command ran', () => {
-    expect(responseText({ wallTimeMs: 0, printed: printed('done') }, 10, 10)).toBe(
+    expect(responseText({ wallTimeMs: 0, output: printed('done') }, 10, 10)).toBe(
       'Wall time: 0.0000 seconds\nOutput:\ndone',
     );
   });
 
   it('stays within 1.2 times what the model takes, header included', () => {
-    const report = { chunkId: '8225cf', wallTimeMs: 0, exitCode: 0, printed: printed('y'.repeat(10_000)) };
+    const report = { chunkId: '8225cf', wallTimeMs: 0, exitCode: 0, output: printed('y'.repeat(10_000)) };
     const text = responseText(report, 100, 100);
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(480);
     expect(text).toContain('tokens truncated');
@@ -38,7 +38,7 @@ describe('the answer to a call', () => {
   });
 
   it('comes as values too', () => {
-    const report = { chunkId: '8225cf', wallTimeMs: 1500, exitCode: 0, printed: printed('hi') };
+    const report = { chunkId: '8225cf', wallTimeMs: 1500, exitCode: 0, output: printed('hi') };
     expect(structuredResult(report, 10)).toEqual({
       chunk_id: '8225cf',
       wall_time_seconds: 1.5,

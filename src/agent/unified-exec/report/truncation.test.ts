@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { HeadTailBuffer } from '../run/head-tail-buffer.ts';
+import { HeadTail } from '../../../base/index.ts';
+import { outputText } from './output-text.ts';
 import { fitOutput } from './truncation.ts';
 
 const printed = (text: string) => ({ text, totalBytes: Buffer.byteLength(text), omittedBytes: 0 });
@@ -25,11 +26,10 @@ describe('output and its budget', () => {
   });
 
   it('says how much was not even kept, in place of the lines', () => {
-    const buffer = new HeadTailBuffer();
-    buffer.push(Buffer.alloc(1_048_586, 'a'));
-    const { text, totalBytes, omittedBytes } = buffer;
+    const kept = new HeadTail(1_048_576);
+    kept.add(Buffer.alloc(1_048_586, 'a'));
 
-    const fitted = fitOutput({ text, totalBytes, omittedBytes }, 10);
+    const fitted = fitOutput(outputText(kept), 10);
 
     expect(fitted).toBe(
       `Warning: truncated output (original token count: 262147)\n... 10 bytes omitted ...\n\n${'a'.repeat(20)}…262141 tokens truncated…${'a'.repeat(20)}`,

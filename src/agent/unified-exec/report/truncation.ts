@@ -1,14 +1,6 @@
 import { limits } from '../limits.ts';
-import { omissionText } from '../run/head-tail-buffer.ts';
 import { boundaryAfter, boundaryBefore } from './lossy-text.ts';
-
-/** What a command printed within one call. */
-export interface Printed {
-  /** With a line in place of what was not kept. */
-  readonly text: string;
-  readonly totalBytes: number;
-  readonly omittedBytes: number;
-}
+import { type OutputText, omissionText } from './output-text.ts';
 
 /** A text within a number of tokens: all of it, or its two ends and how much is missing between them. */
 export function cutMiddle(text: string, tokens: number): string {
@@ -20,17 +12,17 @@ export function cutMiddle(text: string, tokens: number): string {
 export const tokensOf = (bytes: number): number => Math.ceil(bytes / limits.bytesPerToken);
 
 /** Output that fits into a number of tokens: all of it, or its two ends and a note of what is missing. */
-export function fitOutput(printed: Printed, tokens: number): string {
-  const bytes = Buffer.from(printed.text);
+export function fitOutput(output: OutputText, tokens: number): string {
+  const bytes = Buffer.from(output.text);
   const budget = tokens * limits.bytesPerToken;
-  if (bytes.length <= budget) return printed.text;
+  if (bytes.length <= budget) return output.text;
   const body = twoEnds(bytes, budget);
-  const original = tokensOf(printed.omittedBytes > 0 ? printed.totalBytes : bytes.length);
+  const original = tokensOf(output.omittedBytes > 0 ? output.totalBytes : bytes.length);
   const heading = `Warning: truncated output (original token count: ${original})\n`;
-  return `${heading}${secondLine(printed, body)}\n${body}`;
+  return `${heading}${secondLine(output, body)}\n${body}`;
 }
 
-function secondLine({ text, omittedBytes }: Printed, body: string): string {
+function secondLine({ text, omittedBytes }: OutputText, body: string): string {
   if (omittedBytes === 0) return `Total output lines: ${lineCount(text)}\n`;
   const mark = omissionText(omittedBytes);
   return body.includes(mark) ? '' : `${mark}\n`;

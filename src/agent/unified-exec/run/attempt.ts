@@ -1,4 +1,4 @@
-import { Turnstile } from '../../../base/index.ts';
+import { HeadTail, Turnstile } from '../../../base/index.ts';
 import type { CallContext, Conversation } from '../call-context.ts';
 import { limits } from '../limits.ts';
 import { defaultEnvPolicy, environmentOverlay } from '../plan/command-environment.ts';
@@ -9,10 +9,10 @@ import { isNetworkOff, sandboxFor, withAdditional } from '../plan/permissions.ts
 import { trustedPath, withPath } from '../plan/trusted-path.ts';
 import type { CommandItem } from '../report/command-item.ts';
 import { showsOnlyDenial } from '../report/denial.ts';
+import { outputText } from '../report/output-text.ts';
 import { ToolError } from '../report/tool-result.ts';
 import { collectOutput } from './collect-output.ts';
 import { CommandProcess } from './command-process.ts';
-import { HeadTailBuffer } from './head-tail-buffer.ts';
 import { type NetworkJudge, NetworkScope } from './network-scope.ts';
 import type { Session } from './session.ts';
 import { endItem } from './session-end.ts';
@@ -36,7 +36,7 @@ export class Attempt implements Disposable {
   readonly #item: CommandItem;
   readonly #request: AttemptRequest;
   readonly scope: NetworkScope | undefined;
-  collected = new HeadTailBuffer();
+  collected = new HeadTail(limits.outputBytes);
   wallTimeMs = 0;
   #process: CommandProcess | undefined;
   #session: Session | undefined;
@@ -62,7 +62,7 @@ export class Attempt implements Disposable {
   get isDenied(): boolean {
     const { sandboxDenied } = this.process.facts;
     if (!sandboxDenied || !this.process.isOver || !this.#request.sandboxed) return false;
-    return this.#endedEarly || showsOnlyDenial(this.collected.text);
+    return this.#endedEarly || showsOnlyDenial(outputText(this.collected).text);
   }
 
   /** From the moment the command runs on its own, giving up means to stop watching it. */

@@ -1,6 +1,6 @@
+import { HeadTail } from '../../../base/index.ts';
 import { limits } from '../limits.ts';
 import type { CommandProcess } from './command-process.ts';
-import { HeadTailBuffer } from './head-tail-buffer.ts';
 import type { YieldWindow } from './yield-window.ts';
 
 /**
@@ -11,8 +11,8 @@ export async function collectOutput(
   process: CommandProcess,
   window: YieldWindow,
   signal?: AbortSignal,
-): Promise<HeadTailBuffer> {
-  const collected = new HeadTailBuffer();
+): Promise<HeadTail> {
+  const collected = new HeadTail(limits.outputBytes);
   let overSince: number | undefined;
   for (;;) {
     collected.merge(process.takeUnread());

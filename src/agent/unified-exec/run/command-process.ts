@@ -1,7 +1,8 @@
-import { Changes } from '../../../base/index.ts';
+import { Changes, HeadTail } from '../../../base/index.ts';
 import { InputRefusedError, OutputGapError } from '../../../client/index.ts';
 import type { ExecProcess } from '../backends/exec-backend.ts';
-import { HeadTailBuffer } from './head-tail-buffer.ts';
+import { limits } from '../limits.ts';
+import { markedBytes } from '../report/output-text.ts';
 import { afterExit, afterFailure, type ProcessFacts, running } from './process-facts.ts';
 import { YieldWindow } from './yield-window.ts';
 
@@ -13,10 +14,10 @@ export class CommandProcess {
   /** Notified of output, of the end, and of anything else somebody may wait for. */
   readonly changes = new Changes();
   /** Everything it has printed. */
-  readonly transcript = new HeadTailBuffer();
+  readonly transcript = new HeadTail(limits.outputBytes);
   readonly #process: ExecProcess;
   readonly #endsWith: 'exit' | 'close';
-  #unread = new HeadTailBuffer();
+  #unread = new HeadTail(limits.outputBytes);
   #facts = running;
   #closed = false;
   #abandoned = false;
@@ -47,21 +48,21 @@ export class CommandProcess {
   }
 
   /** What came since the last time. */
-  takeUnread(): HeadTailBuffer {
+  takeUnread(): HeadTail {
     const unread = this.#unread;
-    this.#unread = new HeadTailBuffer();
+    this.#unread = new HeadTail(limits.outputBytes);
     return unread;
   }
 
   /** Gives back what could not be delivered. */
-  putBack(taken: HeadTailBuffer): void {
+  putBack(taken: HeadTail): void {
     taken.merge(this.#unread);
     this.#unread = taken;
   }
 
   /** Hands on what it has printed so far and everything from now on. */
   follow(onOutput: (bytes: Uint8Array) => void): void {
-    if (this.transcript.totalBytes > 0) onOutput(this.transcript.bytes);
+    if (this.transcript.totalBytes > 0) onOutput(markedBytes(this.transcript));
     this.#onOutput = onOutput;
   }
 
@@ -153,8 +154,8 @@ export class CommandProcess {
   }
 
   #take(bytes: Uint8Array): void {
-    this.#unread.push(bytes);
-    this.transcript.push(bytes);
+    this.#unread.add(bytes);
+    this.transcript.add(bytes);
     this.#onOutput(bytes);
     this.changes.notify();
   }

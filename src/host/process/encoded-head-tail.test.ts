@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { OutputChunk } from '../os/index.ts';
-import { HeadTail } from './head-tail.ts';
+import { EncodedHeadTail } from './encoded-head-tail.ts';
 
 /** A chunk as the reader thread leaves it: base64 text. */
 function outputChunk(bytes: Uint8Array): OutputChunk {
@@ -13,7 +13,7 @@ describe('the head and the tail of a stream', () => {
   it('are its first and its last half of the limit, and what lies between is counted', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ minLength: 1, maxLength: 9 })), fc.nat(40), (parts, limit) => {
-        const kept = new HeadTail(limit);
+        const kept = new EncodedHeadTail(limit);
         for (const part of parts) kept.add(outputChunk(part));
 
         const { bytes, omittedBytes } = kept.snapshot();
@@ -33,7 +33,7 @@ describe('the head and the tail of a stream', () => {
     fc.assert(
       fc.property(fc.array(size, { maxLength: 40 }), fc.nat(30_000), (sizes, limit) => {
         const reported: OutputChunk[] = [];
-        const kept = new HeadTail(limit, (chunk) => void reported.push(chunk));
+        const kept = new EncodedHeadTail(limit, (chunk) => void reported.push(chunk));
         const stream = Buffer.alloc(sizes.reduce((sum, bytes) => sum + bytes, 0)).map((_, at) => at % 251);
         let at = 0;
         for (const bytes of sizes) {
@@ -56,7 +56,7 @@ describe('the head and the tail of a stream', () => {
 
   it('take no more room for a stream of single bytes than for any other', () => {
     const reported = new Set<OutputChunk>();
-    const kept = new HeadTail(1024 * 1024, (chunk) => void reported.add(chunk));
+    const kept = new EncodedHeadTail(1024 * 1024, (chunk) => void reported.add(chunk));
     const chunks = Array.from({ length: 1000 }, () => outputChunk(Buffer.of(7)));
 
     for (const chunk of chunks) kept.add(chunk);
@@ -65,7 +65,7 @@ describe('the head and the tail of a stream', () => {
   });
 
   it('are all of a short stream, at any moment', () => {
-    const kept = new HeadTail(10);
+    const kept = new EncodedHeadTail(10);
     const moments = ['', 'abc', 'defgh', 'ij'].map((part) => {
       if (part !== '') kept.add(outputChunk(Buffer.from(part)));
       return Buffer.from(kept.snapshot().bytes).toString();

@@ -1,8 +1,8 @@
 import { concatBytes, decodeBase64, decodeLatin1 } from '../../base/index.ts';
 import type { OutputChunk } from '../os/index.ts';
 
-/** The first and the last half of a limit of one stream; what lies between is counted, not kept. */
-export class HeadTail {
+/** Like `HeadTail` in `base`, of base64 chunks that are decoded only when they are read: most never are. */
+export class EncodedHeadTail {
   readonly #half: number;
   readonly #onDropped: (chunk: OutputChunk) => void;
   readonly #head: Piece[] = [];
