@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Misdeed } from '../../test/relay/hostile-network.ts';
+import type { FrameFault } from '../../test/relay/hostile-network.ts';
 import { type StreamEnd, StreamPair, sendAll } from '../../test/relay/stream-pair.ts';
 import { decodeFrame, encodeFrame } from './index.ts';
 
-const pass: Misdeed = { type: 'pass' };
-const drop: Misdeed = { type: 'drop' };
+const pass: FrameFault = { type: 'pass' };
+const drop: FrameFault = { type: 'drop' };
 
 /** Mostly small messages, some of several records, with acknowledgements or without. */
 const messages = (max: number): fc.Arbitrary<Buffer[]> =>
@@ -22,12 +22,13 @@ const messages = (max: number): fc.Arbitrary<Buffer[]> =>
     )
     .map((sizes) => sizes.map((size) => randomBytes(size)));
 
-const scriptOf = (misdeed: fc.Arbitrary<Misdeed>, maxLength: number): fc.Arbitrary<Misdeed[]> =>
-  fc.array(fc.oneof({ weight: 2, arbitrary: fc.constant(pass) }, misdeed), { maxLength });
+const scriptOf = (fault: fc.Arbitrary<FrameFault>, maxLength: number): fc.Arbitrary<FrameFault[]> =>
+  fc.array(fc.oneof({ weight: 2, arbitrary: fc.constant(pass) }, fault), { maxLength });
 
-const delay = (max: number): fc.Arbitrary<Misdeed> => fc.integer({ min: 1, max }).map((by) => ({ type: 'delay', by }));
-const harmless = fc.oneof(fc.constant<Misdeed>({ type: 'duplicate' }), delay(60));
-const lossy = fc.oneof(fc.constant(drop), fc.constant<Misdeed>({ type: 'duplicate' }), delay(100));
+const delay = (max: number): fc.Arbitrary<FrameFault> =>
+  fc.integer({ min: 1, max }).map((by) => ({ type: 'delay', by }));
+const harmless = fc.oneof(fc.constant<FrameFault>({ type: 'duplicate' }), delay(60));
+const lossy = fc.oneof(fc.constant(drop), fc.constant<FrameFault>({ type: 'duplicate' }), delay(100));
 
 const same = (received: readonly Buffer[], sent: readonly Buffer[]): boolean =>
   received.length === sent.length && received.every((message, at) => message.equals(sent[at]!));
@@ -85,9 +86,9 @@ describe('without acknowledgements a stream', () => {
     );
   });
 
-  it('ends, or goes on unharmed, whatever is done to its frames: never does a wrong message arrive', async () => {
+  it('ends or goes on unharmed when its frames are changed, lost or late: a wrong message never arrives', async () => {
     const changed = fc.tuple(fc.nat(), fc.integer({ min: 1, max: 255 })).map(
-      ([at, mask]): Misdeed => ({
+      ([at, mask]): FrameFault => ({
         type: 'change',
         change: (frame) => {
           const copy = Buffer.from(frame);
@@ -130,7 +131,7 @@ describe('without acknowledgements a stream', () => {
     expect([pair.environment.received.length, pair.environment.ended]).toEqual([1, ['record is not authentic']]);
   });
 
-  it('overlooks a replayed frame, and ends when it comes under a new number', async () => {
+  it('ignores a replayed frame, and ends when it comes under a new number', async () => {
     const pair = new StreamPair({ reliable: false });
     const { stream, transport, received, ended } = pair.environment;
     sendAll(pair.harness, small(2));
@@ -242,7 +243,7 @@ describe.each([
     );
   });
 
-  it('sends again byte for byte what it sent before', async () => {
+  it('sends frames again byte for byte', async () => {
     const pair = new StreamPair({ isPlain, reliable: true, forth: [drop, drop, pass, drop] });
 
     sendAll(pair.harness, small(20));
@@ -273,7 +274,7 @@ describe.each([
   it('ends when the network loses every copy of a frame but nothing else', async () => {
     const change = (frame: Uint8Array): Uint8Array =>
       decodeFrame(frame).body.type === 'data' ? encodeFrame({ streamId: 'other', body: { type: 'heartbeat' } }) : frame;
-    const forth = Array.from({ length: 1000 }, (): Misdeed => ({ type: 'change', change }));
+    const forth = Array.from({ length: 1000 }, (): FrameFault => ({ type: 'change', change }));
     const pair = new StreamPair({ isPlain, reliable: true, forth });
 
     sendAll(pair.harness, small(1));
@@ -282,7 +283,7 @@ describe.each([
     expect(pair.harness.ended).toEqual(['the peer acknowledges nothing any more']);
   });
 
-  it('ends when the peer acknowledges what was never sent', async () => {
+  it('ends when the peer acknowledges frames that were never sent', async () => {
     const pair = new StreamPair({ isPlain, reliable: true });
 
     void pair.harness.stream.receive({ streamId: 's', ack: 5, body: { type: 'ack' } });

@@ -92,7 +92,7 @@ describe('acknowledged delivery', () => {
     expect([received.length, delivered.length]).toEqual([10, 10]);
   });
 
-  it('is given up quietly with an executor that does not know it', async () => {
+  it('is not used with an executor that does not answer the offer', async () => {
     const rig = new RelayRig();
     const isUpstream = (frame: Uint8Array): boolean => !['heartbeat', 'ack'].includes(decodeFrame(frame).body.type);
     const transport = rig.rendezvous.connectHarness((frame, deliver) => isUpstream(frame) && deliver(frame));
@@ -106,7 +106,7 @@ describe('acknowledged delivery', () => {
     expect(kinds(transport.sent).filter((kind) => kind === 'data')).toHaveLength(200);
   });
 
-  it('that begins after it was given up ends the stream, because what was sent before is forgotten', async () => {
+  it('that begins after the offer has lapsed ends the stream, because the frames sent before are forgotten', async () => {
     const rig = new RelayRig();
     const late: (() => void)[] = [];
     const transport = rig.rendezvous.connectHarness(undefined, (frame, deliver) => {

@@ -1,27 +1,27 @@
 import type { Carrier } from './memory-transport.ts';
 
 /** What happens to one frame. A delayed one is overtaken by so many others. */
-export type Misdeed =
+export type FrameFault =
   | { readonly type: 'pass' | 'drop' | 'duplicate' }
   | { readonly type: 'delay'; readonly by: number }
   | { readonly type: 'change'; readonly change: (frame: Uint8Array) => Uint8Array };
 
 /** Carries the frames of one direction, and does to each what a script says; after its end it is faithful. */
 export class HostileNetwork {
-  readonly #script: readonly Misdeed[];
+  readonly #script: readonly FrameFault[];
   #carried = 0;
   #held: { readonly frame: Uint8Array; left: number; readonly deliver: (frame: Uint8Array) => void }[] = [];
 
-  constructor(script: readonly Misdeed[]) {
+  constructor(script: readonly FrameFault[]) {
     this.#script = script;
   }
 
   readonly carry: Carrier = (frame, deliver) => {
-    const misdeed = this.#script[this.#carried++] ?? { type: 'pass' };
-    if (misdeed.type === 'delay') this.#held.push({ frame, left: misdeed.by + 1, deliver });
-    else if (misdeed.type === 'change') deliver(misdeed.change(frame));
-    else if (misdeed.type !== 'drop') deliver(frame);
-    if (misdeed.type === 'duplicate') deliver(frame);
+    const fault = this.#script[this.#carried++] ?? { type: 'pass' };
+    if (fault.type === 'delay') this.#held.push({ frame, left: fault.by + 1, deliver });
+    else if (fault.type === 'change') deliver(fault.change(frame));
+    else if (fault.type !== 'drop') deliver(frame);
+    if (fault.type === 'duplicate') deliver(frame);
     for (const entry of this.#held) entry.left--;
     this.#deliver(({ left }) => left <= 0);
   };

@@ -75,7 +75,7 @@ export class RelayRig {
   }
 }
 
-/** Goes on, without time passing, until something is true. */
+/** Waits, without time passing, until a condition is true. */
 export async function until(isTrue: () => boolean): Promise<void> {
   for (let turn = 0; !isTrue(); turn++) {
     if (turn > 10_000) throw new Error('it does not become true');

@@ -6,7 +6,7 @@ import type { Records } from '../../src/relay/stream/records.ts';
 import { RelayStream, type RelayStreamOptions } from '../../src/relay/stream/relay-stream.ts';
 import { SealedRecords } from '../../src/relay/stream/sealed-records.ts';
 import { FakeClock, settled } from './fake-clock.ts';
-import { HostileNetwork, type Misdeed } from './hostile-network.ts';
+import { type FrameFault, HostileNetwork } from './hostile-network.ts';
 import { type MemoryTransport, transportPair } from './memory-transport.ts';
 
 /** One end of a stream, and what became of it. */
@@ -26,8 +26,8 @@ export interface StreamPairOptions {
   /** Whether the harness has heard that the environment agrees. */
   readonly isAgreed?: boolean;
   /** What happens to frames on the way to the environment, and back. */
-  readonly forth?: readonly Misdeed[];
-  readonly back?: readonly Misdeed[];
+  readonly forth?: readonly FrameFault[];
+  readonly back?: readonly FrameFault[];
 }
 
 /** A harness's and an environment's end of one stream, past the handshake, with a network that may be hostile. */

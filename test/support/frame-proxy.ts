@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type RawData, WebSocket, WebSocketServer } from 'ws';
 import { readEnvelope } from '../../src/relay/index.ts';
-import type { Misdeed } from '../relay/hostile-network.ts';
+import type { FrameFault } from '../relay/hostile-network.ts';
 import type { Carrier } from '../relay/memory-transport.ts';
 
 /** Whose socket a frame is on, and whether it comes from there or from the rendezvous. */
@@ -124,7 +124,7 @@ export function unreliable(
   dropped: number,
   late: number,
   frames = 20_000,
-): Misdeed[] {
+): FrameFault[] {
   return Array.from({ length: frames }, () => {
     const die = random(100);
     if (die < dropped) return { type: 'drop' };

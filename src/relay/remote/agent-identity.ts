@@ -25,7 +25,7 @@ export interface AgentIdentityOptions {
 
 /**
  * Signs requests with the key inside an agent identity token, for a task that is registered with the first of them.
- * The token's own signature is for whoever has to trust it; we are its owner.
+ * The signature of the token itself is for those who have to trust it; we are its owner.
  */
 export function agentIdentity(
   token: string,

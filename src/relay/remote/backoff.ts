@@ -2,7 +2,7 @@ import type { Clock } from '../../base/index.ts';
 
 const FIRST_MS = 1000;
 const LONGEST_MS = 30_000;
-/** A connection that lasted this long says that the other side is well again. */
+/** After a connection that lasted this long the next wait is short again. */
 const STEADY_MS = 120_000;
 
 /**
@@ -29,7 +29,7 @@ export class Backoff {
   }
 }
 
-/** The wait before a harness asks again: it has somebody waiting, so it is short, and grows to 5 s. */
+/** The wait before a harness asks again: a person may be waiting for it, so it is short, and grows to 5 s. */
 export function harnessDelayMs(attempt: number, clock: Clock): number {
   const delay = Math.min(500 * 2 ** attempt, 5000);
   return delay * (1 + clock.random() / 2);

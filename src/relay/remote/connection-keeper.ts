@@ -45,7 +45,7 @@ export class ConnectionKeeper {
     for (;;) {
       await this.#connectUntilUnknown(registered, signal);
       if (signal.aborted) return;
-      // A registry that has restarted may refuse us for a while: that must not end an environment that was welcome.
+      // A registry that has restarted may refuse us for a while: that must not end an environment it has accepted before.
       registered = await this.#register(() => true, signal);
       await clock.sleep(this.#backoff.nextMs(), signal);
     }

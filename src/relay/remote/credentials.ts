@@ -1,6 +1,6 @@
 import { requireEncryption, requireIssuer } from './registry-url.ts';
 
-/** What proves to a registry who is asking. */
+/** Proof of identity for a registry. */
 export interface Credentials {
   /** Throws if the registry must not get to see them. */
   permit(registry: URL): void;

@@ -17,7 +17,7 @@ export interface RemoteEnvironmentConfig {
   readonly accept: (link: Link) => void;
   /** How long the first registration may take; without it, it is tried for ever. */
   readonly registerTimeoutMs?: number | undefined;
-  /** Told after every registration, the first and those that renew it. */
+  /** Called after every registration, the first and those that renew it. */
   readonly onRegistered?: (() => void) | undefined;
   /** How the registry and its rendezvous are reached; directly unless said otherwise. */
   readonly outgoing?: Outgoing;

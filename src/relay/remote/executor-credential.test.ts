@@ -62,7 +62,7 @@ describe('credentials on an input', () => {
     vi.useRealTimers();
   });
 
-  it('are not waited for by somebody who gives up', async () => {
+  it('are not waited for after an abort', async () => {
     const { credentials } = reading();
 
     await expect(credentials.headers(AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');

@@ -23,11 +23,11 @@ export class ExecutorCredentials implements Credentials, Disposable {
   constructor(input: Readable, environmentId: string) {
     this.#input = input;
     this.#environmentId = environmentId;
-    this.#ended.promise.catch(() => {}); // whoever waits for the end is told
+    this.#ended.promise.catch(() => {}); // callers of `ended` get the rejection
     void this.#read();
   }
 
-  /** Resolves when the parent has closed the input, and rejects when it wrote what is no credential for here. */
+  /** Resolves when the parent has closed the input, and rejects when it wrote an invalid credential. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }

@@ -69,7 +69,7 @@ function join(harness: Link, server: Link, log: Logger): void {
   void server.closed.then(() => hangUp(harness));
 }
 
-/** What the harness is answered instead of a message that no relay carries; undefined if it is no answer. */
+/** The answer to the harness instead of one that no relay carries; undefined for a message that is no answer. */
 function refusalOf(message: Uint8Array): string | undefined {
   const head = Buffer.from(message.buffer, message.byteOffset, Math.min(message.length, HEAD_BYTES)).toString();
   const [, id] = /^\{(?:"jsonrpc":"2\.0",)?"id":(-?\d+|"(?:[^"\\]|\\.)*"),"(?:result|error)":/.exec(head) ?? [];

@@ -29,7 +29,7 @@ describe('keeping a connection alive', () => {
     expect(seen).toEqual(['ping at 30 s', 'gave up at 90 s']);
   });
 
-  it('asks nothing, and gives up on nobody, while the answer would not be read', () => {
+  it('sends no ping, and ends no connection, while the pong would not be read', () => {
     const { seen, alive } = watch();
     vi.advanceTimersByTime(30_000);
     alive.pause();

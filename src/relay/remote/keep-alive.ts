@@ -17,7 +17,7 @@ export class KeepAlive implements Disposable {
     this.#patience = undefined;
   }
 
-  /** Asks nothing while nobody reads: the answer would wait in the socket. */
+  /** Sends no ping while the socket is not read: the pong would wait in it. */
   pause(): void {
     this.#isPaused = true;
     this.answered();
@@ -33,7 +33,7 @@ export class KeepAlive implements Disposable {
   }
 
   #beat(patienceMs: number): void {
-    if (this.#isPaused || this.#patience !== undefined) return; // one question at a time
+    if (this.#isPaused || this.#patience !== undefined) return; // one ping at a time
     this.#patience = setTimeout(this.#giveUp, patienceMs);
     this.#ping();
   }

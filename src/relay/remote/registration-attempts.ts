@@ -28,7 +28,7 @@ export async function registerPersistently<T>(options: RegistrationAttemptsOptio
         log.warn('environment.registration_failed', { error: reason.message, retryInMs: Math.round(delayMs) });
         await clock.sleep(delayMs, deadline.signal);
       }
-      if (deadline.signal.aborted) throw reason ?? error; // that the time was up says less than what went wrong
+      if (deadline.signal.aborted) throw reason ?? error; // the last failure says more than the timeout
     }
   }
 }
@@ -40,7 +40,7 @@ function askedFor(error: unknown): number {
   return Math.min(retryAfterMs, LONGEST_WAIT_MS);
 }
 
-/** At start a refusal is the operator's mistake, and better told at once than tried for ever. */
+/** At start a refusal is a mistake of the operator: it is better reported at once than tried for ever. */
 export function isTransient(error: unknown): boolean {
   return error instanceof RegistryError && (error.isTransient || error.status === 409);
 }

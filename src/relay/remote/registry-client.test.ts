@@ -78,7 +78,7 @@ describe('asking a registry whether it vouches for a harness', () => {
     expect(await client().validate(proof, never)).toBe(valid);
   });
 
-  it('keeps to itself what the registry says when it does not', async () => {
+  it('does not show the text of the registry when it does not', async () => {
     answer = { status: 403, body: '{"error":{"code":"secret","message":"secret"}}' };
 
     await expect(client().validate(proof, never)).rejects.toThrow(

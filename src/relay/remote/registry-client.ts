@@ -5,21 +5,21 @@ import { RegistryError } from './registry-error.ts';
 import { RegistryHttp } from './registry-http.ts';
 import { type Answer, postJson, postSecret } from './registry-request.ts';
 
-/** What an environment gets for registering. */
+/** The answer to the registration of an environment. */
 export interface Registration {
   /** Where its websocket goes. */
   readonly url: string;
   readonly registrationId: string;
 }
 
-/** What a harness gets for one connection. */
+/** All that a harness needs for one connection. */
 export interface ConnectionBundle extends Registration {
   readonly executorKey: PublicKeyObject;
   /** Shown to the environment, which has the registry confirm it. */
   readonly authorization: string;
 }
 
-/** What a harness shows to an environment. */
+/** The identity that a harness claims towards an environment. */
 export interface HarnessProof {
   readonly registrationId: string;
   readonly harnessKey: PublicKeyObject;
@@ -30,7 +30,7 @@ export interface HarnessProof {
 const SECURITY_PROFILE = 'noise_hybrid_ik_v1';
 const AUTHORIZATION_BYTES = 4096;
 
-/** Asks a registry about one environment. */
+/** Calls a registry about one environment. */
 export class RegistryClient {
   readonly #base: string;
   readonly #environmentId: string;
@@ -117,7 +117,7 @@ function nonsense(why: string): RegistryError {
   return new RegistryError(`environment registry makes no sense: ${why}`);
 }
 
-/** It answers for something else than what was asked; asking again will not change that. */
+/** The answer is for another request; asking again will not change that. */
 function mismatch(what: string): RegistryError {
   return new RegistryError(`environment registry returned ${what}`, { status: 200 });
 }

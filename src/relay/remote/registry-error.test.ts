@@ -17,7 +17,7 @@ describe('a refusal by a registry', () => {
     expect(refusal(url, status, '{}', undefined).message).toMatch(/^environment registry authentication failed/);
   });
 
-  it('shows at most 4096 characters of what is no error object', () => {
+  it('shows at most 4096 characters of an answer that is no error object', () => {
     const { message } = refusal(url, 502, `<html>${'x'.repeat(10_000)}`, undefined);
 
     expect(message.length).toBe(

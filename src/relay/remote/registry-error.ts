@@ -1,9 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 
 export interface RegistryErrorFacts {
-  /** The answer's status; none if there was no answer, or none that makes sense. */
+  /** The answer's status; none without a valid answer. */
   readonly status?: number;
-  /** What the registry calls the fault. */
+  /** The error code in the answer. */
   readonly code?: string;
   /** How long it asks to be left alone. */
   readonly retryAfterMs?: number;

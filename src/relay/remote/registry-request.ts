@@ -4,7 +4,7 @@ import { CertificateFileError } from '../../host/http/index.ts';
 import { RegistryError, refusal, retryAfterMs, shownUrl } from './registry-error.ts';
 import type { RegistryHttp } from './registry-http.ts';
 
-/** What a registry said; nothing in it has been checked. */
+/** The body of an answer; nothing in it has been checked. */
 export type Answer = Readonly<Record<string, unknown>>;
 
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -72,7 +72,7 @@ function parseObject(url: URL | string, text: string): Answer {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Answer;
   } catch {
-    // told below, in other words than the parser's, which quote the text
+    // reported below without the parser's message, which quotes the text
   }
   throw new RegistryError(`environment registry makes no sense: its answer is no JSON object (${shownUrl(url)})`);
 }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { isLoopback } from '../../server/index.ts';
 
-/** The base of a registry's addresses: what was given, without blanks around it and slashes at its end. */
+/** The base of a registry's addresses: the given one without blanks around it and slashes at its end. */
 export function parseRegistryUrl(text: string): URL {
   const trimmed = text.trim().replace(/\/+$/, '');
   if (trimmed === '') throw new Error('environment registry base URL is required');
@@ -11,7 +11,7 @@ export function parseRegistryUrl(text: string): URL {
   throw new Error(`invalid environment registry base URL \`${trimmed}\`; expected http:// or https://`);
 }
 
-/** Ids go into addresses as they are, so they are held to what needs no encoding. */
+/** Ids go into addresses as they are, so only characters that need no encoding are allowed. */
 export function parseEnvironmentId(text: string): string {
   const id = text.trim();
   if (id === '') throw new Error('environment id is required for remote exec-server registration');

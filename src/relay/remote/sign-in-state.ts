@@ -12,7 +12,7 @@ interface AuthFile {
 
 /**
  * The sign-in state that Codex keeps in its home directory, if there is one. The file is read again for every request:
- * whoever refreshes the tokens in it does so while we run.
+ * another program refreshes the tokens in it while we run.
  */
 export async function signInState(env: NodeJS.ProcessEnv): Promise<Credentials | undefined> {
   const path = join(env.CODEX_HOME || join(homedir(), '.codex'), 'auth.json');

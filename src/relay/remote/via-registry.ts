@@ -35,17 +35,17 @@ export interface RemoteExecServerConnectArgs {
 
 /** Connects to an environment through the rendezvous its registry names, with a fresh bundle for every connection. */
 export function viaRegistry(args: RemoteExecServerConnectArgs): Connector {
-  const route = new Route(args);
+  const route = new RegistryRoute(args);
   return (signal, resuming = false) => route.connect(signal, resuming);
 }
 
 const RETRIES = 4;
 const REQUEST_TIMEOUT_MS = 6000;
-/** After this long no further attempt is begun. */
-const PATIENCE_MS = 14_000;
+/** After so long no further attempt is begun. */
+const ATTEMPTS_MS = 14_000;
 
 /** The way to one environment, under the same keys for as long as the process lives. */
-class Route {
+class RegistryRoute {
   readonly #environmentId: string;
   readonly #registry: RegistryClient;
   readonly #socket: RendezvousSocketOptions;
@@ -67,7 +67,7 @@ class Route {
   }
 
   async connect(signal: AbortSignal, resuming: boolean): Promise<Link> {
-    using deadline = new Deadline(PATIENCE_MS, signal);
+    using deadline = new Deadline(ATTEMPTS_MS, signal);
     let staleBundles = 0;
     for (let retries = 0; ; retries++) {
       try {
@@ -136,7 +136,7 @@ class Route {
   }
 }
 
-/** Refusals that will stay; everything else may be an environment that is about to come back. */
+/** False for final refusals; after any other failure the environment may come back soon. */
 function isWorthRetrying(error: unknown): boolean {
   if (error instanceof ExecError) return false;
   if (error instanceof RegistryError) return error.isTransient || error.code === 'environment_offline';

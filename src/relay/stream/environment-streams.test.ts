@@ -75,7 +75,7 @@ class BareHarness {
   }
 }
 
-const data = (seq: number, payload = Buffer.from('a record that nobody encrypted')): RelayBody => ({
+const data = (seq: number, payload = Buffer.from('a record that is not encrypted')): RelayBody => ({
   type: 'data',
   seq,
   segmentIndex: 0,
@@ -153,7 +153,7 @@ describe('an environment', () => {
     expect((await harness.answers('a')).map((body) => body?.type)).toEqual(['handshake']);
   });
 
-  it('keeps a stream although somebody wants to begin it again', async () => {
+  it('keeps a stream although a second handshake comes for it', async () => {
     const harness = new BareHarness();
     const session = await harness.open('a');
 
@@ -198,7 +198,7 @@ describe('an environment', () => {
     expect(await harness.answers('a')).toEqual([RESET, RESET]);
   });
 
-  it('keeps only so many resets for a rendezvous that asks for them and takes none', async () => {
+  it('keeps only so many resets for a rendezvous that does not read', async () => {
     const [near, far] = transportPair();
     const { streams } = new RelayRig();
     streams.attach(far);
@@ -215,7 +215,7 @@ describe('an environment', () => {
     near.close();
   });
 
-  it('overlooks what is no frame, and frames that mean nothing to it', async () => {
+  it('ignores bytes that are no frame, and frames without a meaning for it', async () => {
     const harness = new BareHarness();
     const session = await harness.open('a');
 

@@ -21,7 +21,7 @@ const PROTOCOL_NAME = 'Noise_hybridIK_25519+MLKEM768_AESGCM_SHA256';
 const MLKEM_CIPHERTEXT_BYTES = 1088;
 const LARGEST_MESSAGE = 65_535;
 
-/** What a handshake is bound to; it fails between ends that do not agree on all of it. */
+/** The context that a handshake is bound to; it fails between ends that do not agree on all of it. */
 export interface HandshakeContext {
   readonly environmentId: string;
   readonly registrationId: string;
@@ -125,7 +125,7 @@ export class ResponderHandshake {
     this.#state = begin(context, { x25519: keys.x25519Public, mlkem: keys.mlkemPublic });
   }
 
-  /** Who is calling, proved, and what it brought along. */
+  /** The key of the harness, which the handshake proves, and the payload it sent. */
   readMessage1(message: Uint8Array): { readonly key: PublicKeyObject; readonly payload: Uint8Array } {
     const state = this.#state;
     const reader = new MessageReader(message);

@@ -39,7 +39,7 @@ export class HarnessConnection {
     this.#log = (options.log ?? silentLogger).with({ streamId: this.streamId });
   }
 
-  /** What a stream on this connection needs to know of it. */
+  /** The options of a stream on this connection. */
   get streamOptions() {
     return {
       streamId: this.streamId,

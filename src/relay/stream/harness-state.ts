@@ -6,7 +6,7 @@ import type { RelayBody } from '../wire/frame.ts';
  *   handshaking ──handshake──▶ open ──second handshake──▶ failed
  *        └──reset, data, no answer in time, connection lost──▶ failed
  *
- * What happens while it is open, a lost connection included, is the concern of the stream (`stream-state.ts`).
+ * While it is open the stream has states of its own (`stream-state.ts`); a lost connection is one of them.
  */
 export type HarnessState =
   | { readonly phase: 'handshaking' }

@@ -155,7 +155,7 @@ describe('a harness', () => {
     );
   });
 
-  it('overlooks other streams and frames without meaning while it waits, and afterwards', async () => {
+  it('ignores other streams and frames without a meaning while it waits, and afterwards', async () => {
     const { opening, frames, send, answer, sendMessage } = bareExecutor();
     await until(() => frames.length === 2);
     const noise = (): void => {
@@ -240,7 +240,7 @@ describe('a harness', () => {
     expect(received.map(({ length }) => length)).toEqual([1, 2_000_000, 1]);
   });
 
-  it('refuses to send what is larger than a relay carries, and nothing', async () => {
+  it('refuses to send a message larger than a relay carries, and an empty one', async () => {
     const rig = new RelayRig();
     const { link, received } = await rig.openHarness();
 
@@ -265,7 +265,7 @@ describe('a harness', () => {
     expect(delivered).toEqual(['a', 'b']);
   });
 
-  it('says what it has to say before it closes', async () => {
+  it('sends its last messages before it closes', async () => {
     const rig = new RelayRig();
     const { link, transport } = await rig.openHarness();
     const heard: string[] = [];

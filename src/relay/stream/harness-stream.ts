@@ -20,7 +20,7 @@ export interface HarnessStreamOptions {
   /** The token of the registry that the environment asks for. */
   readonly authorization: string;
   /**
-   * Whether to offer acknowledged delivery, which outlives a lost connection; a peer that does not know it overlooks
+   * Whether to offer acknowledged delivery, which outlives a lost connection; a peer that does not know it ignores
    * the offer. It takes `reattach`: without it the offer is not made, because a rendezvous keeps such a stream for its
    * return, and a session could not be resumed elsewhere until it gives up.
    */

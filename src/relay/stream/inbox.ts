@@ -33,7 +33,7 @@ export class Inbox {
     }
   }
 
-  /** Forgets what nobody will take any more. */
+  /** Drops all messages: the application takes none any more. */
   clear(): void {
     this.#waiting = [];
     this.#bytes = 0;

@@ -8,8 +8,8 @@ import type { Records } from './records.ts';
 import { ReorderWindow } from './reorder-window.ts';
 
 /**
- * What happens to a peer that is faster than the application: its records stay in the window, which stops it; the
- * connection is not read for a while; or its stream ends, when it can be slowed down in neither way.
+ * The treatment of a peer that is faster than the application: `hold` leaves its records in the window, which stops it;
+ * `pause` leaves the connection unread for a while; `refuse` ends the stream, where neither can slow the peer down.
  */
 export type Overflow = 'hold' | 'pause' | 'refuse';
 

@@ -46,7 +46,7 @@ export function publicKeyObject(keys: Pick<RelayKeys, 'x25519Public' | 'mlkemPub
   };
 }
 
-/** Checks what a peer or a registry calls a key; throws a `RelayError` that names the member. */
+/** Checks a key object from a peer or a registry; throws a `RelayError` that names the wrong member. */
 export function parsePublicKeyObject(json: unknown): PublicKeyObject {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new RelayError('key is not an object');
   const { suite, x25519_public_key, mlkem768_public_key, ...rest } = json as Record<string, unknown>;

@@ -1,8 +1,8 @@
-/** Bounds of a relayed stream. The peers count on those that are the reference's own. */
+/** Bounds of a relayed stream. Peers rely on those that the reference has. */
 export const limits = {
   /** Plaintext of one record; a receiver refuses more. */
   recordBytes: 61_440,
-  /** The same between two ends that acknowledge deliveries: what still fits in one message of a rendezvous. */
+  /** The same between two ends that acknowledge deliveries: the most that fits in one message of a rendezvous. */
   largeRecordBytes: 240 * 1024,
   /** One application message. */
   messageBytes: 64 * 1024 * 1024,
@@ -11,15 +11,15 @@ export const limits = {
   /** How far ahead of the next record another may arrive, and how much may wait for it. */
   reorderFrames: 64,
   reorderBytes: 1024 * 1024,
-  /** What may be under way unacknowledged with the reliability extension; fits the window above. */
+  /** The most that may be sent and not acknowledged; fits the window above. */
   windowFrames: 64,
   windowBytes: 4 * 1024 * 1024,
-  /** What the other side proves its right with, inside the first handshake message. */
+  /** The authorization of a harness, inside the first handshake message. */
   authorizationBytes: 4096,
   /** Messages and bytes decrypted but not yet taken by the application. */
   inboxMessages: 128,
   inboxBytes: 64 * 1024 * 1024,
-  /** Of a sender that can be slowed down far less has to wait. */
+  /** The same where the sender can be slowed down. */
   slowedInboxBytes: 1024 * 1024,
   /** Bytes queued by senders before they wait. */
   outboxBytes: 1024 * 1024,
@@ -32,7 +32,7 @@ export const limits = {
   validationMs: 10_000,
   /** A record that others overtook has been lost if it has not come by then. */
   gapMs: 10_000,
-  /** How long a stream with the extension waits for a new connection. */
+  /** How long a stream that acknowledges deliveries waits for a new connection. */
   reattachMs: 20_000,
   /** Offers of acknowledged delivery by streams that have not begun their handshake. */
   rememberedOffers: 256,
@@ -40,6 +40,6 @@ export const limits = {
   shownStreamId: 64,
   /** Resets that wait for room on the connection; further ones are left out. */
   lateResets: 256,
-  /** How long an ending stream tries to bring out what was sent before. */
-  lastWordsMs: 1000,
+  /** How long a closing stream tries to send its last messages. */
+  closingMs: 1000,
 } as const;

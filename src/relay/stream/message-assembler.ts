@@ -9,7 +9,7 @@ export class MessageAssembler {
   /** Of a length or a message that goes on in the next record. */
   #parts: Uint8Array[] = [];
   #held = 0;
-  /** What the message begun is to become, once its length is known. */
+  /** The length of the message that has begun, once it is known. */
   #length: number | undefined;
 
   /** Takes the next record and gives the messages it completes. A message within one record is not copied. */

@@ -6,7 +6,7 @@ import { PlainRecords } from './plain-records.ts';
 import { RelayStream } from './relay-stream.ts';
 
 export interface PlainHarnessOptions {
-  /** With it acknowledged delivery is offered; a peer that does not know it overlooks the offer. */
+  /** With it acknowledged delivery is offered; a peer that does not know it ignores the offer. */
   readonly reattach?: Reattach;
   readonly log?: Logger;
   readonly clock?: Clock;

@@ -163,7 +163,7 @@ describe('the plain relay', () => {
     await ends(({ streams }) => void streams[Symbol.asyncDispose]());
   });
 
-  it('overlooks what is no frame in the environment, but not in the harness', async () => {
+  it('ignores bytes that are no frame in the environment, but not in the harness', async () => {
     const { outer, inner, links } = environment();
     const link = openPlainHarnessStream(outer);
     void link.send('hello');

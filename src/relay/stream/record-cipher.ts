@@ -3,7 +3,7 @@ import { RelayError } from '../wire/relay-error.ts';
 
 export const TAG_BYTES = 16;
 
-/** A sequence number is the nonce, so it must never come round again. */
+/** A sequence number is the nonce, so it must never be used twice. */
 export const LAST_SEQ = 2 ** 32 - 1;
 
 /** Encrypts the records of one direction, each under the next number. */
@@ -20,7 +20,7 @@ export class RecordSealer {
     return this.#seq;
   }
 
-  /** Encrypts parts as one record; the result is in parts as well, for whoever copies them next. */
+  /** Encrypts parts as one record; the result is in parts as well, so that it is copied once, when it is sent. */
   seal(plaintext: readonly Uint8Array[]): Uint8Array[] {
     if (this.#seq >= LAST_SEQ) throw new RelayError('the stream has used up its sequence numbers');
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce(this.#seq));

@@ -14,9 +14,9 @@ export interface Records {
   check(data: RelayData): void;
   /** The messages that a record completes. Takes records in order; throws a `RelayError` for a wrong one. */
   read(data: RelayData): Uint8Array[];
-  /** What a reset tells the peer. */
+  /** The reason in a reset. */
   resetReason(reason: string): string;
 }
 
-/** What is the same in every frame of a stream at one moment. */
+/** The fields before the body of a frame. */
 export type FrameHead = Pick<RelayFrame, 'streamId' | 'ack' | 'ackBits'>;

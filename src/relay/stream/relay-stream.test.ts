@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { settled } from '../../../test/relay/fake-clock.ts';
-import type { Misdeed } from '../../../test/relay/hostile-network.ts';
+import type { FrameFault } from '../../../test/relay/hostile-network.ts';
 import { type StreamEnd, StreamPair, sendAll } from '../../../test/relay/stream-pair.ts';
 import { deferred } from '../../base/index.ts';
 import { decodeFrame } from '../index.ts';
 
-const drop: Misdeed = { type: 'drop' };
+const drop: FrameFault = { type: 'drop' };
 const messages = (count: number, length = 100): Buffer[] =>
   Array.from({ length: count }, () => Buffer.alloc(length, 'x'));
 
@@ -42,7 +42,7 @@ describe('a stream without acknowledgements', () => {
 describe('a message of 200 kB', () => {
   it.each([
     ['four records without acknowledgements', { reliable: false }, 4],
-    ['four while nobody has agreed to them', { reliable: true, isAgreed: false }, 4],
+    ['four before they are agreed on', { reliable: true, isAgreed: false }, 4],
     ['one with acknowledgements', { reliable: true }, 1],
   ])('takes %s', async (_, options, records) => {
     const pair = new StreamPair(options);
@@ -55,7 +55,7 @@ describe('a message of 200 kB', () => {
     expect(pair.environment.received.map((one) => one.equals(message!))).toEqual([true]);
   });
 
-  it('is taken as one record by who has offered acknowledgements and not heard of the agreement', async () => {
+  it('is taken as one record by an end that has offered acknowledgements and waits for the answer', async () => {
     const pair = new StreamPair({ reliable: true, isAgreed: false });
     const [message] = messages(1, 200_000);
 
@@ -109,7 +109,7 @@ describe('a stream with acknowledgements', () => {
     expect([sentBy(pair.environment), pair.harness.delivered]).toEqual([['data 0', 'ack ack 0'], [0]]);
   });
 
-  it('tells at once what has arrived behind a gap', async () => {
+  it('acknowledges at once the records behind a gap', async () => {
     const pair = new StreamPair({ reliable: true, forth: [{ type: 'pass' }, drop, { type: 'pass' }, drop] });
 
     sendAll(pair.harness, messages(5));
@@ -149,7 +149,7 @@ describe('a stream with acknowledgements', () => {
     expect(pair.harness.ended).toEqual([]);
   });
 
-  it('repeats on a new connection only what that has room for at a time', async () => {
+  it('sends again on a new connection only as much as there is room for', async () => {
     const pair = new StreamPair({ reliable: true, forth: Array.from({ length: 64 }, () => drop) });
     sendAll(pair.harness, messages(64));
     const { stream, transport } = pair.harness;
@@ -169,7 +169,7 @@ describe('a stream with acknowledgements', () => {
     expect(pair.clock.now()).toBe(0);
   });
 
-  it('answers a request to resume once, however often the network repeats it, and sends what is missing', async () => {
+  it('answers a request to resume once, however often the network repeats it, and sends the missing records', async () => {
     const pair = new StreamPair({ reliable: true, forth: [drop, drop, { type: 'pass' }, { type: 'duplicate' }] });
     sendAll(pair.harness, messages(3));
     await settled();
@@ -200,7 +200,7 @@ describe('a stream with acknowledgements', () => {
     expect(pair.clock.now()).toBe(0);
   });
 
-  it('waits with its end for the last acknowledgement, but not when it is in a hurry', async () => {
+  it('waits for the last acknowledgement when it is closed, and not when it is destroyed', async () => {
     const [patient, hurried] = [new StreamPair({ reliable: true, forth: [drop] }), new StreamPair({ reliable: true })];
 
     for (const { harness } of [patient, hurried]) sendAll(harness, messages(1));

@@ -36,7 +36,7 @@ export class RelayStream implements Link {
   #state: StreamState;
   #reliability: Reliability | undefined;
   /** Callers of `answers` that wait for any frame of the peer. */
-  #asked: Deferred<boolean>[] = [];
+  #probes: Deferred<boolean>[] = [];
   #cancelGap: (() => void) | undefined;
   /** Runs from the loss of a connection until a frame arrives on another. */
   #cancelReattach: (() => void) | undefined;
@@ -90,7 +90,7 @@ export class RelayStream implements Link {
     if (phase !== 'open' && phase !== 'resuming') return false;
     if (!this.#reliability) return true;
     const answer = deferred<boolean>();
-    this.#asked.push(answer);
+    this.#probes.push(answer);
     const cancel = this.#options.clock.after(withinMs, () => answer.resolve(false));
     this.#reliability.ask();
     return answer.promise.finally(cancel);
@@ -113,8 +113,8 @@ export class RelayStream implements Link {
     if (body.type === 'heartbeat' || body.type === 'ack') this.#apply({ type: 'peerAcknowledges' });
     this.#apply({ type: 'frameArrived' });
     if (this.#state.phase === 'closed') return;
-    this.#answerAsked(true);
-    if (this.#reliability) this.#heard(frame, this.#reliability);
+    this.#resolveProbes(true);
+    if (this.#reliability) this.#noteAcknowledgement(frame, this.#reliability);
     if (body.type === 'data') this.#take(body);
     if (this.#overflow() === 'pause') return this.#incoming.room();
   }
@@ -126,7 +126,7 @@ export class RelayStream implements Link {
     this.#apply({ type: 'connected' });
   }
 
-  /** The connection is lost. Without acknowledgements it is unknown what arrived, so the stream is over as well. */
+  /** The connection is lost, and with it a stream whose deliveries are not acknowledged. */
   suspend(reason: string): void {
     this.#outgoing.disconnect();
     this.#apply({ type: 'connectionLost', reason });
@@ -148,7 +148,7 @@ export class RelayStream implements Link {
     else if (state.phase === 'suspended') this.#awaitTransport();
     else if (state.phase === 'resuming') this.#resume();
     else if (state.phase === 'open') this.#connectedAgain();
-    else if (before.phase !== 'closing') this.#options.clock.after(limits.lastWordsMs, () => this.fail('closed'));
+    else if (before.phase !== 'closing') this.#options.clock.after(limits.closingMs, () => this.fail('closed'));
   }
 
   #beginAcknowledging(): void {
@@ -166,12 +166,12 @@ export class RelayStream implements Link {
     this.#watchGap();
   }
 
-  #answerAsked(isThere: boolean): void {
-    for (const answer of this.#asked.splice(0)) answer.resolve(isThere);
+  #resolveProbes(isThere: boolean): void {
+    for (const answer of this.#probes.splice(0)) answer.resolve(isThere);
   }
 
-  #heard(frame: RelayFrame, reliability: Reliability): void {
-    reliability.heard(frame);
+  #noteAcknowledgement(frame: RelayFrame, reliability: Reliability): void {
+    reliability.received(frame);
     this.#outgoing.confirm(this.#outgoing.sent?.base ?? 0);
     this.#outgoing.pump();
   }
@@ -210,7 +210,7 @@ export class RelayStream implements Link {
   }
 
   #awaitTransport(): void {
-    this.#answerAsked(false);
+    this.#resolveProbes(false);
     this.#reliability?.pause();
     this.#cancelReattach ??= this.#options.clock.after(limits.reattachMs, () => this.fail('no new connection in time'));
     this.#options.onSuspended?.();
@@ -242,7 +242,7 @@ export class RelayStream implements Link {
   #end({ reason, tellsPeer }: Closed): void {
     const { records, onEnd } = this.#options;
     if (tellsPeer) this.#outgoing.sendBody({ type: 'reset', reason: records.resetReason(reason) });
-    this.#answerAsked(false);
+    this.#resolveProbes(false);
     this.#reliability?.pause();
     this.#cancelGap?.();
     this.#cancelReattach?.();

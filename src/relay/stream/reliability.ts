@@ -15,39 +15,39 @@ const MISSED_HEARTBEATS = 3;
 
 export interface ReliabilityOptions {
   readonly clock: Clock;
-  /** What was sent, also before the peer agreed. */
+  /** The frames that were sent, also before the peer agreed. */
   readonly sent: SendWindow;
-  /** What has arrived, to be acknowledged. */
+  /** The records that have arrived, to be acknowledged. */
   readonly arrived: Pick<ReorderWindow, 'next' | 'waitingBits'>;
   /** Sends a frame without data; may do nothing while there is no connection. */
   send(body: RelayBody): void;
   /** Sends data frames again. */
   resend(frames: readonly OutgoingFrame[]): void;
-  /** Called when the peer is not there any more. */
+  /** Called when no frame has arrived for too long. */
   onSilence(): void;
-  /** Called when the peer breaks the rules. */
+  /** Called when the peer acknowledges what it cannot have, or nothing for too long. */
   onViolation(error: RelayError): void;
 }
 
-/** Both halves of acknowledged delivery: says what has arrived, and repeats what has not arrived there. */
+/** Both halves of acknowledged delivery: acknowledges the records of the peer, and sends again what the peer lacks. */
 export class Reliability {
   readonly #options: ReliabilityOptions;
   readonly #timers = new Map<'ack' | 'resend' | 'heartbeat', () => void>();
   #unackedFrames = 0;
   #unackedBytes = 0;
   #lastSent: number;
-  #lastHeard: number;
+  #lastReceived: number;
   /** While resuming, the first frame of the peer is the answer. */
   #phase: 'running' | 'paused' | 'resuming' = 'running';
 
   constructor(options: ReliabilityOptions) {
     this.#options = options;
-    this.#lastSent = this.#lastHeard = options.clock.now();
-    this.#beat(HEARTBEAT_MS);
+    this.#lastSent = this.#lastReceived = options.clock.now();
+    this.#heartbeat(HEARTBEAT_MS);
     this.#schedule();
   }
 
-  /** What every frame tells the peer: it has everything before and the bits after. Nothing before the first record. */
+  /** The acknowledgement in every frame: the last record of those without a gap, and the bits after it. None before the first. */
   get acknowledgement(): Pick<RelayFrame, 'ack' | 'ackBits'> {
     const { next, waitingBits } = this.#options.arrived;
     return next === 0 ? {} : { ack: next - 1, ackBits: waitingBits };
@@ -77,9 +77,9 @@ export class Reliability {
     this.#send({ type: 'ack' });
   }
 
-  /** Takes what any frame of the peer says about ours. */
-  heard(frame: RelayFrame): void {
-    this.#lastHeard = this.#options.clock.now();
+  /** Takes the acknowledgement in any frame of the peer. */
+  received(frame: RelayFrame): void {
+    this.#lastReceived = this.#options.clock.now();
     const { ack = 0, ackBits = 0, body } = frame;
     try {
       if (ack > 0 || body.type === 'ack') this.#take(ack + 1, ackBits);
@@ -95,14 +95,14 @@ export class Reliability {
   resume(): void {
     const { clock, arrived, sent } = this.#options;
     this.#phase = 'resuming';
-    this.#lastHeard = clock.now();
+    this.#lastReceived = clock.now();
     this.#send({ type: 'resume', nextSeq: arrived.next });
-    sent.all(this.#lastHeard);
+    sent.unacknowledged(this.#lastReceived);
     this.#schedule();
-    this.#beat(HEARTBEAT_MS);
+    this.#heartbeat(HEARTBEAT_MS);
   }
 
-  /** Asks for any frame: the peer answers at once, whether or not it has lost something. */
+  /** Asks for any frame: the peer answers a `resume` at once. */
   ask(): void {
     this.#send({ type: 'resume', nextSeq: this.#options.arrived.next });
   }
@@ -114,16 +114,16 @@ export class Reliability {
     this.#timers.clear();
   }
 
-  /** Not by another `resume`: one of them repeated by the network would be answered to and fro for ever. */
+  /** Not by another `resume`: one of them repeated by the network would be answered back and forth for ever. */
   #answer(): void {
     this.#send({ type: this.#options.arrived.next > 0 ? 'ack' : 'heartbeat' });
   }
 
-  /** The connection leads to the peer again: what it does not have was lost with the old one. */
+  /** The connection leads to the peer again: frames it lacks were lost with the old one. */
   #continue(): void {
     const { clock, resend, sent } = this.#options;
     this.#phase = 'running';
-    resend(sent.all(clock.now()));
+    resend(sent.unacknowledged(clock.now()));
     this.#schedule();
   }
 
@@ -159,13 +159,13 @@ export class Reliability {
     });
   }
 
-  #beat(afterMs: number): void {
+  #heartbeat(afterMs: number): void {
     this.#cancel('heartbeat');
     this.#timer('heartbeat', afterMs, () => {
       const now = this.#options.clock.now();
-      if (now - this.#lastHeard >= HEARTBEAT_MS * MISSED_HEARTBEATS) return this.#options.onSilence();
+      if (now - this.#lastReceived >= HEARTBEAT_MS * MISSED_HEARTBEATS) return this.#options.onSilence();
       if (now - this.#lastSent >= HEARTBEAT_MS) this.#send({ type: 'heartbeat' });
-      this.#beat(this.#lastSent + HEARTBEAT_MS - now);
+      this.#heartbeat(this.#lastSent + HEARTBEAT_MS - now);
     });
   }
 

@@ -61,7 +61,7 @@ describe('the window of a sender', () => {
     expect(window.dueAt).toBe(1500);
   });
 
-  it('starts to wait anew with every acknowledgement that says more than the last', () => {
+  it('starts to wait anew with every acknowledgement of more frames', () => {
     const window = windowOf(5);
     window.acknowledged(2, 0, 150);
     expect(window.dueAt).toBe(450);
@@ -85,7 +85,7 @@ describe('the window of a sender', () => {
     const window = windowOf(4);
     window.acknowledged(1, 0b10, 10);
 
-    expect([seqs(window.overdue(10_000)), seqs(window.all(10_000))]).toEqual([
+    expect([seqs(window.overdue(10_000)), seqs(window.unacknowledged(10_000))]).toEqual([
       [1, 3],
       [1, 3],
     ]);
@@ -100,12 +100,12 @@ describe('the window of a sender', () => {
     expect(() => lost.overdue(122_000)).toThrow('the peer acknowledges nothing any more');
   });
 
-  it('refuses an acknowledgement of what was never sent', () => {
+  it('refuses an acknowledgement of frames it never sent', () => {
     expect(() => windowOf(3).acknowledged(4, 0, 0)).toThrow('the peer acknowledges what was never sent');
     expect(windowOf(3).acknowledged(3, 0xffff_ffff, 0)).toEqual([]);
   });
 
-  it('takes an old acknowledgement for what it is', () => {
+  it('ignores an old acknowledgement', () => {
     const window = windowOf(10);
     window.acknowledged(8, 0, 10);
 

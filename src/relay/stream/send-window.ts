@@ -9,22 +9,22 @@ interface SentFrame {
   sentAt: number;
   /** How often it was sent. */
   times: number;
-  /** The peer holds it, although something before it is missing or the application there is busy. */
+  /** Acknowledged by a bit: the peer has it, and a frame before it is missing or the application there is busy. */
   held: boolean;
-  /** Was sent again without waiting for its time. */
-  hurried: boolean;
+  /** Was sent again early, because later frames had arrived. */
+  sentEarly: boolean;
 }
 
 const SHORTEST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 2000;
 /** Before the first round trip was measured. */
 const FIRST_WAIT_MS = 500;
-/** Frames sent again when the time is up for the first time; later ones go one by one. */
+/** Frames sent again when the time is up for the first time; after that, one at a time. */
 const BURST = 8;
 /** A frame is missing when so many later ones have arrived. */
-const OVERTAKERS = 3;
-/** A frame sent again and again for so long will never arrive; over a slow line a minute is nothing. */
-const HOPELESS_MS = 120_000;
+const LATER_FRAMES = 3;
+/** A frame that was sent again for so long will never arrive; a slow line can take a minute. */
+const STUCK_MS = 120_000;
 
 /** Frames that were sent and not acknowledged: bounded, and sent again, byte for byte, when they seem lost. */
 export class SendWindow {
@@ -32,10 +32,10 @@ export class SendWindow {
   #bytes = 0;
   #nextSeq = 0;
   #roundTripMs: number | undefined;
-  /** When the wait for an acknowledgement began, when there was one last, and how often the wait was in vain since. */
+  /** When the wait for an acknowledgement began, when the last one came, and how often frames were sent again since. */
   #waitingSince = 0;
   #stuckSince = 0;
-  #vain = 0;
+  #repeats = 0;
 
   get hasRoom(): boolean {
     return this.#frames.length < limits.windowFrames && this.#bytes < limits.windowBytes - limits.largeRecordBytes;
@@ -50,7 +50,7 @@ export class SendWindow {
     return this.#frames[0]?.seq ?? this.#nextSeq;
   }
 
-  /** When something has to be sent again, if nothing comes before. */
+  /** When frames have to be sent again, if no acknowledgement comes before. */
   get dueAt(): number | undefined {
     return this.isEmpty ? undefined : this.#waitingSince + this.#waitMs;
   }
@@ -58,42 +58,42 @@ export class SendWindow {
   sent(seq: number, frame: OutgoingFrame, now: number): void {
     const bytes = frameLength(frame);
     if (this.isEmpty) this.#restart(now);
-    this.#frames.push({ seq, frame, bytes, sentAt: now, times: 1, held: false, hurried: false });
+    this.#frames.push({ seq, frame, bytes, sentAt: now, times: 1, held: false, sentEarly: false });
     this.#bytes += bytes;
     this.#nextSeq = seq + 1;
   }
 
-  /** Notes what the peer has, up to `next` and by the bits after it; gives what is evidently missing there. */
+  /** Notes an acknowledgement, up to `next` and by the bits after it; returns the frames that are evidently missing. */
   acknowledged(next: number, bits: number, now: number): OutgoingFrame[] {
     if (next > this.#nextSeq) throw new RelayError('the peer acknowledges what was never sent');
     if (next > this.base) this.#forget(next, now);
-    let overtakers = 0;
+    let later = 0;
     const missing: SentFrame[] = [];
     for (let at = Math.min(this.#frames.length, 32) - 1; at >= 0; at--) {
       const entry = this.#frames[at]!;
       const bit = entry.seq - next;
       if (bit >= 0 && bit < 32 && (bits >>> bit) & 1) entry.held = true;
-      if (entry.held) overtakers++;
-      else if (overtakers >= OVERTAKERS && !entry.hurried) missing.unshift(entry);
+      if (entry.held) later++;
+      else if (later >= LATER_FRAMES && !entry.sentEarly) missing.unshift(entry);
     }
-    for (const entry of missing) entry.hurried = true;
+    for (const entry of missing) entry.sentEarly = true;
     return this.#again(missing, now);
   }
 
-  /** What to send again because its time is up. */
+  /** The frames to send again because their time is up. */
   overdue(now: number): OutgoingFrame[] {
     const [oldest] = this.#frames;
     if (!oldest || now < this.dueAt!) return [];
-    const isHopeless = !oldest.held && now - this.#stuckSince >= HOPELESS_MS;
-    if (isHopeless) throw new RelayError('the peer acknowledges nothing any more');
-    const missing = this.#frames.filter(({ held }) => !held).slice(0, this.#vain === 0 ? BURST : 1);
-    this.#vain++;
+    const isStuck = !oldest.held && now - this.#stuckSince >= STUCK_MS;
+    if (isStuck) throw new RelayError('the peer acknowledges nothing any more');
+    const missing = this.#frames.filter(({ held }) => !held).slice(0, this.#repeats === 0 ? BURST : 1);
+    this.#repeats++;
     this.#waitingSince = now;
     return this.#again(missing, now);
   }
 
-  /** Everything the peer does not have, for a new connection. */
-  all(now: number): OutgoingFrame[] {
+  /** All frames that the peer lacks, for a new connection. */
+  unacknowledged(now: number): OutgoingFrame[] {
     this.#restart(now);
     return this.#again(
       this.#frames.filter(({ held }) => !held),
@@ -106,12 +106,12 @@ export class SendWindow {
     const done = this.#frames.splice(0, count < 0 ? this.#frames.length : count);
     for (const { bytes } of done) this.#bytes -= bytes;
     const last = done.at(-1)!;
-    // Of a frame sent twice nobody knows which copy was acknowledged, and one that was held has waited for others.
-    if (last.times === 1 && !last.held) this.#measured(now - last.sentAt);
+    // Which copy of a frame sent twice was acknowledged is unknown, and a held one has waited for others.
+    if (last.times === 1 && !last.held) this.#noteRoundTrip(now - last.sentAt);
     this.#restart(now);
   }
 
-  #measured(ms: number): void {
+  #noteRoundTrip(ms: number): void {
     const known = this.#roundTripMs ?? ms;
     this.#roundTripMs = ms > known ? (known + ms) / 2 : known + (ms - known) / 8;
   }
@@ -119,7 +119,7 @@ export class SendWindow {
   #restart(now: number): void {
     this.#waitingSince = now;
     this.#stuckSince = now;
-    this.#vain = 0;
+    this.#repeats = 0;
   }
 
   #again(entries: readonly SentFrame[], now: number): OutgoingFrame[] {
@@ -132,6 +132,6 @@ export class SendWindow {
 
   get #waitMs(): number {
     const wait = this.#roundTripMs === undefined ? FIRST_WAIT_MS : Math.max(SHORTEST_WAIT_MS, 2 * this.#roundTripMs);
-    return Math.min(wait * 2 ** this.#vain, Math.max(wait, LONGEST_WAIT_MS));
+    return Math.min(wait * 2 ** this.#repeats, Math.max(wait, LONGEST_WAIT_MS));
   }
 }

@@ -14,7 +14,7 @@ const hmac = (key: Uint8Array, ...parts: readonly Uint8Array[]): Buffer => {
   return mac.digest();
 };
 
-/** What the Noise specification calls a symmetric state: the transcript so far and the keys that follow from it. */
+/** The symmetric state of the Noise specification: the transcript so far and the keys that follow from it. */
 export class SymmetricState {
   #hash: Buffer;
   #chain: Buffer;
@@ -27,7 +27,7 @@ export class SymmetricState {
     this.#chain = this.#hash;
   }
 
-  /** Identifies the handshake: both sides have the same at its end, and nobody else can. */
+  /** Identifies the handshake: both sides have the same at its end, and no third party can. */
   get hash(): Uint8Array {
     return this.#hash;
   }

@@ -25,8 +25,8 @@ export interface FrameTransport {
    * `onDelivered` is called when the other end of this connection is known to have it.
    */
   send(frame: OutgoingFrame, onDelivered?: () => void): void | Promise<void>;
-  /** Asks the other end to confirm what was sent so far. */
+  /** Asks the other end to confirm the frames sent so far. */
   probe(): void;
-  /** Ends the connection, once what was sent before is on its way. */
+  /** Ends the connection, once all frames sent before are on their way. */
   close(): void;
 }

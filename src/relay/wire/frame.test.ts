@@ -109,7 +109,7 @@ describe('a relay frame', () => {
     else expect(() => decodeFrame(fromHex(hex))).toThrow();
   });
 
-  it('is read past fields nobody knows', () => {
+  it('is read past unknown fields', () => {
     const known = encodeFrame({ streamId: 's', body: { type: 'resume', nextSeq: 7 } });
     const unknown = fromHex('a80605a9060102030405060708aa0603010203ad0601020304');
 

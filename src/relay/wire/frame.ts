@@ -19,7 +19,7 @@ export type RelayBody =
   | { readonly type: 'heartbeat' }
   | { readonly type: 'handshake'; readonly payload: Uint8Array };
 
-/** What travels between harness and environment: one frame per binary WebSocket message. */
+/** One binary WebSocket message between harness and environment. */
 export interface RelayFrame {
   readonly streamId: string;
   /** 0 when absent. */
@@ -57,7 +57,7 @@ export function encodeFrame(frame: RelayFrame): Uint8Array {
   return encodeFields(fields);
 }
 
-/** A data frame around a payload in parts, which are not copied: what goes before them, and the parts. */
+/** A data frame around a payload in parts, which are not copied: the bytes before them, and the parts. */
 export function encodeDataFrame(
   head: Pick<RelayFrame, 'streamId' | 'ack' | 'ackBits'>,
   { seq, segmentIndex, segmentCount }: Omit<RelayData, 'type' | 'payload'>,
@@ -160,7 +160,7 @@ function requireValid(body: RelayBody, segments: boolean): void {
   if (!valid) throw new RelayError(`data is segment ${index} of ${count}`);
 }
 
-/** What a switch needs to know of a frame. */
+/** The fields of a frame that a rendezvous reads. */
 export interface Envelope {
   readonly streamId: string;
   readonly body: RelayBody['type'];
@@ -168,7 +168,7 @@ export interface Envelope {
   readonly seq?: number;
 }
 
-/** Reads the outside of a frame and leaves payloads alone; `undefined` for what is no frame. */
+/** Reads a frame without its payload; `undefined` for bytes that are no frame. */
 export function readEnvelope(frame: Uint8Array): Envelope | undefined {
   try {
     const reader = new FieldReader(frame);
@@ -188,7 +188,7 @@ export function readEnvelope(frame: Uint8Array): Envelope | undefined {
     if (version !== VERSION || streamId.trim() === '' || !body) return undefined;
     return isNumbered(body) ? { streamId, body, seq } : { streamId, body };
   } catch {
-    return undefined; // whatever is wrong with it, it is no frame
+    return undefined; // not a frame
   }
 }
 

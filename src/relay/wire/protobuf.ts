@@ -6,7 +6,7 @@ const FIXED64 = 1;
 const DELIMITED = 2;
 const FIXED32 = 5;
 
-/** What a field holds: a number, bytes in any number of parts, or fields of a message. */
+/** A field: a number, bytes in any number of parts, or the fields of a message. */
 export type Field =
   | { readonly no: number; readonly uint32: number }
   | { readonly no: number; readonly bytes: readonly Uint8Array[] }
@@ -24,7 +24,7 @@ export function encodeFields(fields: readonly Field[]): Uint8Array {
   return target;
 }
 
-/** What stands before the content of a field. */
+/** The tag and the length before the content of a field. */
 export function delimiter(no: number, length: number): Uint8Array {
   const target = Buffer.allocUnsafe(1 + varintSize(length));
   target[0] = (no << 3) | DELIMITED;
@@ -90,7 +90,7 @@ function writeVarint(target: Buffer, start: number, value: number): number {
   return at;
 }
 
-/** Walks over the fields of an encoded message without copying; whoever does not read a field skips it. */
+/** Walks over the fields of an encoded message without copying; a field that is not read has to be skipped. */
 export class FieldReader {
   readonly #bytes: Uint8Array;
   readonly #end: number;
@@ -130,7 +130,7 @@ export class FieldReader {
     try {
       return decodeUtf8(content);
     } catch {
-      throw new RelayError(`field ${this.no} is not UTF-8`); // the decoder's own words name no field
+      throw new RelayError(`field ${this.no} is not UTF-8`); // the decoder's message names no field
     }
   }
 

@@ -42,7 +42,7 @@ describe('128 streams', () => {
 });
 
 describe('a slow harness beside a fast one', () => {
-  it.each([true, false])('costs nobody anything, with acknowledged delivery: %s', async (reliable) => {
+  it.each([true, false])('costs no other stream anything, with acknowledged delivery: %s', async (reliable) => {
     await using scope = new Scope();
     const { network, connect } = await meet(scope, { reliable });
     const [slow, fast] = [await connect(), await connect()];

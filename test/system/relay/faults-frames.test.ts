@@ -6,15 +6,15 @@ import { describe, expect, it } from 'vitest';
 import { Scope } from '../../../src/base/index.ts';
 import type { ExecServerClient } from '../../../src/client/index.ts';
 import { PathUri } from '../../../src/protocol/index.ts';
-import { HostileNetwork, type Misdeed } from '../../relay/hostile-network.ts';
+import { type FrameFault, HostileNetwork } from '../../relay/hostile-network.ts';
 import type { Carrier } from '../../relay/memory-transport.ts';
 import { numbersTo, sha256 } from '../../support/digest.ts';
 import type { Way } from '../../support/frame-proxy.ts';
 import { echo, meet } from './faults-fixture.ts';
 
 const everyWay: readonly Way[] = ['from harness', 'to environment', 'from environment', 'to harness'];
-const afterPassing = (frames: number, ...then: readonly Misdeed[]): Misdeed[] => [
-  ...Array.from({ length: frames }, (): Misdeed => ({ type: 'pass' })),
+const afterPassing = (frames: number, ...then: readonly FrameFault[]): FrameFault[] => [
+  ...Array.from({ length: frames }, (): FrameFault => ({ type: 'pass' })),
   ...then,
 ];
 

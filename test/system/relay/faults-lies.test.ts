@@ -92,7 +92,7 @@ describe('a rendezvous that lies', () => {
     expect(environment.log.filter((line) => line.includes('relay.handshake_refused'))).toHaveLength(1);
   });
 
-  it.each(ends)('and changes the handshake is found out by the %s, who talks to nobody', async (end) => {
+  it.each(ends)('and changes the handshake is found out by the %s, which opens no stream', async (end) => {
     await using scope = new Scope();
     const { network, connect, environment, streams } = await meet(scope, { reliable: false });
     network.handshake[`to ${end}`] = (frame, deliver) => deliver(changed(frame));
@@ -105,7 +105,7 @@ describe('a rendezvous that lies', () => {
 });
 
 describe('a registry that lies', () => {
-  it('about the registration brings nobody together', async () => {
+  it('about the registration opens no stream', async () => {
     await using registry = await ScriptedRegistry.start();
     await using environment = new TestEnvironment(registry);
     await registry.connected();

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Scope } from '../../../src/base/index.ts';
 import { ExecServerClient } from '../../../src/client/index.ts';
 import { runPlainEnvironment, viaPlainRelay } from '../../../src/relay/remote/index.ts';
-import { HostileNetwork, type Misdeed } from '../../relay/hostile-network.ts';
+import { type FrameFault, HostileNetwork } from '../../relay/hostile-network.ts';
 import type { Carrier } from '../../relay/memory-transport.ts';
 import { sha256 } from '../../support/digest.ts';
 import { FrameProxy, unreliable, type Way } from '../../support/frame-proxy.ts';
@@ -51,14 +51,14 @@ describe('the plain relay between two ends of ours', () => {
   });
 
   it.each([
-    ['dropped', (at: number): Misdeed => ({ type: at % 7 === 3 ? 'drop' : 'pass' })],
-    ['repeated', (): Misdeed => ({ type: 'duplicate' })],
-    ['overtaken', (at: number): Misdeed => (at % 5 === 2 ? { type: 'delay', by: 4 } : { type: 'pass' })],
-  ])('carries a megabyte each way although frames are %s', async (_, misdeed) => {
+    ['dropped', (at: number): FrameFault => ({ type: at % 7 === 3 ? 'drop' : 'pass' })],
+    ['repeated', (): FrameFault => ({ type: 'duplicate' })],
+    ['overtaken', (at: number): FrameFault => (at % 5 === 2 ? { type: 'delay', by: 4 } : { type: 'pass' })],
+  ])('carries a megabyte each way although frames are %s', async (_, fault) => {
     await using scope = new Scope();
     const { network, client, streams } = await meetPlainly(scope);
     for (const way of everyWay) {
-      network.data[way] = new HostileNetwork(Array.from({ length: 1000 }, (_, at) => misdeed(at))).carry;
+      network.data[way] = new HostileNetwork(Array.from({ length: 1000 }, (_, at) => fault(at))).carry;
     }
     const bytes = randomBytes(1_000_000);
 

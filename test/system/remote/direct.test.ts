@@ -86,7 +86,7 @@ async function serveDirectly(driver: Driver, scope: Scope) {
 }
 
 describe('the direct transport', () => {
-  it('registers with a signature and answers whoever drives it', async () => {
+  it('registers with a signature and answers the client at the other end', async () => {
     await using driver = await Driver.start();
     await using scope = new Scope();
     const connected = driver.connection();

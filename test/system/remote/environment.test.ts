@@ -194,7 +194,7 @@ describe('a remote environment', () => {
 });
 
 describe('the websocket of a remote environment', () => {
-  it('overlooks text and frames that make no sense', async () => {
+  it('ignores text and invalid frames', async () => {
     await using registry = await ScriptedRegistry.start();
     await using _environment = new TestEnvironment(registry);
     await registry.connected();

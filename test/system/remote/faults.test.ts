@@ -24,7 +24,7 @@ describe('a network that breaks again and again', () => {
   it.each([true, false])('loses nothing of a long output, with acknowledged delivery: %s', async (reliable) => {
     await using scope = new Scope();
     const { network, client } = await meet(scope, reliable);
-    // Without acknowledgements nobody knows what got lost on the way: only what the server still keeps can be made up for.
+    // Without acknowledgements lost output is read again from the server, which keeps a bounded part of it.
     const lines = reliable ? 300_000 : 100_000;
     const wanted = numbersTo(lines);
     network.cutAfter(200_000);

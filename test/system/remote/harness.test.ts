@@ -198,7 +198,7 @@ describe('a harness that lost its connection', () => {
     expect(registry.upgrades.filter(({ role }) => role === 'harness')).toHaveLength(1);
   });
 
-  it('begins a new session with whoever serves the environment then', async () => {
+  it('begins a new session with the server that has the environment then', async () => {
     await using registry = await ScriptedRegistry.start();
     const first = new TestEnvironment(registry);
     await registry.connected();
