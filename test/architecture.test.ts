@@ -257,6 +257,24 @@ describe('rooms that run in a browser', () => {
   });
 });
 
+describe('the private parts of Node', () => {
+  /** Members with an underscore, and the method of a socket through which Node hands it bytes. */
+  const privateParts =
+    /\b_(?:handle|socket|sender|receiver|readableState|writableState)\b|\bsocket\.push\b|\bprocess\.binding\b/;
+  const importersOf = (target: string): string[] =>
+    imports.filter((found) => found.target === target).map(({ file }) => file);
+
+  it('are touched by the fast path alone', () => {
+    expect(sources.filter((file) => privateParts.test(textOf(file)))).toEqual(['link/websocket/fast-path.ts']);
+  });
+
+  it('are reached by one way: the parts of the fast path belong to it, and only links of a WebSocket have one', () => {
+    expect(importersOf('link/websocket/frame-writer.ts')).toEqual(['link/websocket/fast-path.ts']);
+    expect(importersOf('link/websocket/frame-gatherer.ts')).toEqual(['link/websocket/fast-path.ts']);
+    expect(importersOf('link/websocket/fast-path.ts')).toEqual(['link/index.ts', 'link/websocket/websocket-link.ts']);
+  });
+});
+
 describe('every source file', () => {
   it('has at most 400 lines', () => {
     const long = sources

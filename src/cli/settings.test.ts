@@ -30,6 +30,7 @@ describe('a setting', () => {
       'detached-session-ttl-ms',
       'concurrent-requests',
       'proxy-private-ips-via-upstream',
+      'no-fast-path',
     ]);
     expect(settingOptions['allow-direct-exec']?.help).toMatch(
       /\[default: true; env: EXEC_SERVER_ALLOW_DIRECT_EXEC; file: allow_direct_exec\]$/,
@@ -49,6 +50,17 @@ describe('a setting', () => {
       concurrentRequests: 2,
       allowDirectExec: false,
     });
+  });
+
+  it('may be a switch: the flag has no value, variable and file say true or false', async () => {
+    const file = fileOf('no_fast_path = true\n');
+
+    expect([
+      await readSettings({ 'no-fast-path': true }, bare, undefined),
+      await readSettings({}, { ...bare, EXEC_SERVER_NO_FAST_PATH: 'true' }, undefined),
+      await readSettings({}, bare, file),
+      await readSettings({}, { ...bare, EXEC_SERVER_NO_FAST_PATH: 'false' }, file),
+    ]).toEqual([{ noFastPath: true }, { noFastPath: true }, { noFastPath: true }, { noFastPath: false }]);
   });
 
   it('comes from the file the environment names, or from the usual one', async () => {

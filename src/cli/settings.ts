@@ -20,11 +20,15 @@ const descriptions: Readonly<Record<Setting, string>> = {
     'let commands with a managed network that may use the upstream proxy (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY of this server) ' +
     'reach private addresses through it, where their policy permits these; without a proxy for the protocol they connect ' +
     'directly, and loopback is always reached directly',
+  noFastPath:
+    "leave reading and writing WebSocket frames to the ws package, which takes longer but touches none of Node's private parts; " +
+    'for connections that clients open from then on',
 };
 
-/** Settings whose flag takes no value; the value is the name of their variable, which the reference has, too. */
+/** Settings whose flag takes no value, and the name of their variable: the first is a variable of the reference. */
 const switches: Partial<Readonly<Record<Setting, string>>> = {
   proxyPrivateIpsViaUpstream: 'CODEX_EXEC_SERVER_PROXY_PRIVATE_IPS_VIA_UPSTREAM',
+  noFastPath: 'EXEC_SERVER_NO_FAST_PATH',
 };
 
 const names = Object.keys(descriptions) as Setting[];

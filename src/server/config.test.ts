@@ -12,5 +12,6 @@ it('a server that is told nothing is as generous as the reference, and ends its 
     detachedSessionTtlMs: 30_000,
     concurrentRequests: 4096,
     proxyPrivateIpsViaUpstream: false,
+    noFastPath: false,
   });
 });

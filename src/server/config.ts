@@ -19,6 +19,8 @@ export interface ExecServerConfig {
   readonly concurrentRequests: number;
   /** Whether managed networks that may use the upstream proxy use it for private addresses, too. */
   readonly proxyPrivateIpsViaUpstream: boolean;
+  /** Leaves all reading and writing of WebSocket frames to the `ws` package. */
+  readonly noFastPath: boolean;
 }
 
 export const defaultConfig: ExecServerConfig = {
@@ -31,4 +33,5 @@ export const defaultConfig: ExecServerConfig = {
   detachedSessionTtlMs: limits.detachedSessionMs,
   concurrentRequests: limits.requestsInFlight,
   proxyPrivateIpsViaUpstream: false,
+  noFastPath: false,
 };

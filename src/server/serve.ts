@@ -49,8 +49,7 @@ async function serveWebSocket(
   address: ListenAddress & { type: 'websocket' },
   signal: AbortSignal,
 ): Promise<void> {
-  const { config } = options;
-  let { auth } = options;
+  let { auth, config } = options;
   requireAuth(options, address, auth);
   await using scope = new Scope();
   let point: Promise<ConnectionPoint> | undefined;
@@ -62,6 +61,7 @@ async function serveWebSocket(
       auth: () => auth,
       log: options.log,
       maxConnections: config?.maxConnections ?? defaultConfig.maxConnections,
+      fastPath: () => !(config?.noFastPath ?? defaultConfig.noFastPath),
       receiver: async () => {
         const server = await ready();
         return (link) => server.connect(link, { resumable: true });
@@ -70,7 +70,7 @@ async function serveWebSocket(
   );
   options.changes?.((next) => {
     requireAuth(options, address, next.auth);
-    auth = next.auth;
+    ({ auth, config } = next);
     listener.maxConnections = { ...defaultConfig, ...next.config }.maxConnections;
     void ready().then(
       (server) => server.configure(next.config),

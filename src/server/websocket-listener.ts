@@ -13,6 +13,8 @@ export interface WebSocketListenerOptions {
   /** Asked for every connection, since it can change. */
   readonly auth: () => WebSocketAuth;
   readonly maxConnections: number;
+  /** Whether messages may go past `ws` and Node's streams; asked for every connection. */
+  readonly fastPath: () => boolean;
   /** Gives what takes the links, once that is ready. */
   readonly receiver: () => Promise<(link: Link) => void>;
   readonly log: Logger;
@@ -85,8 +87,8 @@ export class WebSocketListener implements AsyncDisposable {
     if (answer) return refuseUpgrade(socket, { ...answer, type: 'text/plain' });
     // Not needed to open the port; and nothing may be read before there is someone to take it.
     const [{ acceptWebSocket }, take] = await Promise.all([import('./accept-websocket.ts'), this.#options.receiver()]);
-    const onFault = (error: unknown) => this.#failed(error);
-    acceptWebSocket(request, socket as Socket, head, onFault, (link) => {
+    const options = { fastPath: this.#options.fastPath(), onFault: (error: unknown) => this.#failed(error) };
+    acceptWebSocket(request, socket as Socket, head, options, (link) => {
       this.#links.add(link);
       void link.closed.then(() => this.#links.delete(link));
       take(link);

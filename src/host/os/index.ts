@@ -30,6 +30,6 @@ export {
 } from './native-file.ts';
 export { type PeerSocket, peerSockets, type TcpEnd } from './peer-sockets.ts';
 export { platformName } from './platform.ts';
-export { sendNow, sendToSocket } from './send-now.ts';
+export { sendNow, sendToSocket } from './socket-send.ts';
 export { candidates, DEFAULT_PATH, SpawnError, type SpawnOptions, spawn } from './spawn.ts';
 export { mask } from './websocket-masks.ts';

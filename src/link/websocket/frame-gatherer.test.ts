@@ -1,51 +1,9 @@
-import { once } from 'node:events';
-import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { frameReceiver } from '../../../test/support/frame-receiver.ts';
-import { socketPair } from '../../../test/support/socket-pair.ts';
-import { byteHandling, unmask } from '../../../test/support/unmask.ts';
-import { FrameGatherer, gatherFrames } from './frame-gatherer.ts';
-
-interface Frame {
-  readonly header: Buffer;
-  /** As it is sent. */
-  readonly payload: Buffer;
-  /** As it was meant. */
-  readonly content: Buffer;
-}
-
-/** A frame with so much payload, masked or not; what is in it does not matter. */
-function frame(length: number, masked: boolean): Frame {
-  const header = Buffer.alloc(length < 126 ? 2 : length < 65_536 ? 4 : 10);
-  header[0] = 0x81;
-  header[1] = (masked ? 0x80 : 0) | (length < 126 ? length : length < 65_536 ? 126 : 127);
-  if (header.length === 4) header.writeUInt16BE(length, 2);
-  if (header.length === 10) header.writeBigUInt64BE(BigInt(length), 2);
-  const key = Buffer.from(masked ? [0x81, 0xff, 0xff, 0x00] : []);
-  const content = Buffer.alloc(length, `${length} bytes, `);
-  const payload = Buffer.from(content);
-  if (masked) unmask(content, key, payload, 0, length);
-  return { header: Buffer.concat([header, key]), payload, content };
-}
-
-/** What is in the frames, however they are masked. */
-function contents(bytes: Buffer): Buffer[] {
-  const found: Buffer[] = [];
-  for (let at = 0; at < bytes.length; ) {
-    const short = bytes[at + 1]! & 0x7f;
-    const lengthBytes = short === 127 ? 8 : short === 126 ? 2 : 0;
-    const length =
-      short === 127 ? Number(bytes.readBigUInt64BE(at + 2)) : short === 126 ? bytes.readUInt16BE(at + 2) : short;
-    const keyBytes = bytes[at + 1]! & 0x80 ? 4 : 0;
-    const start = at + 2 + lengthBytes + keyBytes;
-    const content = Buffer.from(bytes.subarray(start, start + length));
-    if (keyBytes > 0) unmask(content, bytes.subarray(start - 4, start), content, 0, content.length);
-    found.push(content);
-    at = start + length;
-  }
-  return found;
-}
+import { byteOperations, unmask } from '../../../test/support/unmask.ts';
+import { contents, frame } from '../../../test/support/websocket-frames.ts';
+import { FrameGatherer } from './frame-gatherer.ts';
 
 const lengths = fc.oneof(
   fc.constantFrom(0, 1, 125, 126, 127, 65_535, 65_536, 131_071, 131_072, 300_000),
@@ -55,17 +13,17 @@ const cuts = fc.array(fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min
 
 function gathered(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   const pieces: Buffer[] = [];
-  const gatherer = new FrameGatherer((piece) => pieces.push(Buffer.from(piece)), byteHandling);
+  const gatherer = new FrameGatherer((piece) => pieces.push(Buffer.from(piece)), byteOperations);
   for (let at = 0, n = 0; at < bytes.length; n++) {
     const size = Math.max(sizes[n % sizes.length]!, n > 3000 ? 70_000 : 1);
-    gatherer.add(Buffer.from(bytes.subarray(at, at + size))); // its to change
+    gatherer.add(Buffer.from(bytes.subarray(at, at + size))); // a copy, since the gatherer unmasks in place
     at += size;
   }
   gatherer.end();
   return pieces;
 }
 
-describe('frames on their way from a socket', () => {
+describe('frames that pass the gatherer', () => {
   it('lose and gain nothing, however they are cut, and the large ones come whole', () => {
     const frames = fc.array(fc.tuple(lengths, fc.boolean()), { minLength: 1, maxLength: 5 });
     fc.assert(
@@ -84,21 +42,21 @@ describe('frames on their way from a socket', () => {
     );
   });
 
-  it('go on as they are when the connection ends in the middle of one', () => {
+  it('are passed on unfinished when the connection ends in the middle of one', () => {
     const { header, payload, content } = frame(200_000, true);
     const bytes = Buffer.concat([header, payload]).subarray(0, 150_000);
     const [found] = contents(Buffer.concat(gathered(bytes, [1000])));
     expect(found!.equals(content.subarray(0, 150_000 - header.length))).toBe(true);
   });
 
-  it('of which too much is announced are left in pieces', () => {
+  it('are left in pieces when they announce more than 16 MiB', () => {
     const header = Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 1, 2, 3, 4]);
     const pieces = gathered(Buffer.concat([header, Buffer.alloc(3000)]), [1000]);
     expect(pieces.map((piece) => piece.length)).toEqual([1000, 1000, 1000, 14]);
   });
 });
 
-/** A frame of this kind with this in it, masked as a client has to. */
+/** A masked frame with this first byte and this content. */
 function framed(first: number, content: string): Buffer {
   const { header, payload } = frame(content.length, true);
   const bytes = Buffer.concat([header, payload]);
@@ -121,29 +79,29 @@ function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   return chunks;
 }
 
-/** Gives the messages in the order in which they were taken, by the shortcut or from what was passed on. */
+/** The messages in order, those that the gatherer handed over and those that `ws` read from what it passed on. */
 function run(chunks: readonly Buffer[], isOpen: () => boolean) {
   const receiver = frameReceiver({ isServer: true });
   const messages: string[] = [];
-  let shortcuts = 0;
+  let whole = 0;
   const together: number[] = [];
   receiver.on('message', (data: Buffer) => messages.push(data.toString()));
-  receiver.on('error', () => {}); // told below
+  receiver.on('error', () => {}); // returned as `failure`
   const take = (message: Uint8Array) => {
-    shortcuts++;
+    whole++;
     messages.push(Buffer.from(message).toString());
   };
-  const gatherer = new FrameGatherer((piece) => receiver.write(piece), byteHandling, {
+  const gatherer = new FrameGatherer((piece) => receiver.write(piece), byteOperations, {
     isOpen,
     take,
-    taken: () => together.push(shortcuts),
+    consumed: () => together.push(whole),
   });
-  for (const chunk of chunks) gatherer.add(Buffer.from(chunk)); // its to change
-  return { messages, shortcuts, together, failure: receiver.errored };
+  for (const chunk of chunks) gatherer.add(Buffer.from(chunk));
+  return { messages, whole, together, failure: receiver.errored };
 }
 
-describe('a shortcut for messages that come whole', () => {
-  it('changes neither the messages nor their order, whenever it is open and however they are cut', () => {
+describe('messages that come whole', () => {
+  it('are handed over in the order of all messages, whenever the receiver is open and however the bytes are cut', () => {
     const message = fc.tuple(fc.oneof(fc.nat(300), fc.constantFrom(125, 126, 65_535, 65_536)), fc.boolean());
     const openings = fc.array(fc.boolean(), { minLength: 1 });
     const coarse = fc.array(fc.integer({ min: 40, max: 70_000 }), { minLength: 1 });
@@ -159,70 +117,20 @@ describe('a shortcut for messages that come whole', () => {
     );
   });
 
-  it('is taken by all that come whole together, while it is open', () => {
+  it('are all handed over while the receiver is open', () => {
     const messages = ['one', 'two'.repeat(60), 'three'];
     const chunk = Buffer.concat(messages.map((content) => framed(0x81, content)));
-    expect(run([chunk], () => true)).toMatchObject({ messages, shortcuts: 3, together: [3] });
-    expect(run([chunk], () => false)).toMatchObject({ messages, shortcuts: 0, together: [] });
+    expect(run([chunk], () => true)).toMatchObject({ messages, whole: 3, together: [3] });
+    expect(run([chunk], () => false)).toMatchObject({ messages, whole: 0, together: [] });
   });
 
   it.each([
     ['comes in the middle of another', [framed(0x01, 'half of one'), framed(0x81, 'another')]],
     ['has no mask', [Buffer.concat([Buffer.from([0x81, 7]), Buffer.from('no mask')])]],
     ['makes use of an extension', [framed(0xc1, 'compressed')]],
-  ])('is not taken by a message that %s, which is an error', (_what, frames) => {
+  ])('are left to ws where one %s, which is an error', (_what, frames) => {
     const { messages, failure } = run(frames, () => true);
     expect(messages).toEqual([]);
     expect(failure).toBeInstanceOf(Error);
-  });
-});
-
-/** Listens until so much has come, or all; the pieces it came in. */
-function take(socket: Socket, length = Number.POSITIVE_INFINITY): Promise<Buffer[]> {
-  return new Promise((resolve) => {
-    const pieces: Buffer[] = [];
-    let taken = 0;
-    socket.on('end', () => resolve(pieces));
-    socket.on('data', (piece) => {
-      pieces.push(piece);
-      taken += piece.length;
-      if (taken >= length) resolve(pieces);
-    });
-    socket.resume();
-  });
-}
-
-describe('a socket that gathers frames', () => {
-  it('gives a large payload in one piece, before and after what is small', async () => {
-    using both = await socketPair();
-    const [small, large] = [frame(10, true), frame(1_000_000, true)];
-    const bytes = Buffer.concat([small, large, small].flatMap(({ header, payload }) => [header, payload]));
-    gatherFrames(both.near, byteHandling);
-    both.far.write(bytes);
-    const pieces = await take(both.near, bytes.length);
-    const found = contents(Buffer.concat(pieces));
-    // Buffers compare themselves: a matcher would look at a million properties.
-    expect(found.map((content, n) => content.equals([small, large, small][n]!.content))).toEqual([true, true, true]);
-    expect(pieces.some((piece) => piece.equals(large.content))).toBe(true);
-  });
-
-  it('ends with what it has of a frame when the other side ends', async () => {
-    using both = await socketPair();
-    const { header, payload } = frame(1_000_000, true);
-    gatherFrames(both.near, byteHandling);
-    both.far.end(Buffer.concat([header, payload.subarray(0, 500_000)]));
-    expect(Buffer.concat(await take(both.near)).length).toBe(header.length + 500_000);
-  });
-
-  it('keeps nothing back from one who had begun before', async () => {
-    using both = await socketPair();
-    const { header, payload } = frame(1_000_000, true);
-    both.near.once('readable', () => {}); // has it read what comes
-    both.far.write(Buffer.from([0x82, 0x84]));
-    while (both.near.readableLength === 0) await once(both.near, 'readable');
-    gatherFrames(both.near, byteHandling);
-    const rest = Buffer.concat([header, payload.subarray(0, 100)]);
-    both.far.write(rest);
-    expect(Buffer.concat(await take(both.near, 2 + rest.length)).length).toBe(2 + rest.length);
   });
 });

@@ -1,59 +1,41 @@
-import type { Socket } from 'node:net';
-import { FINAL_TEXT } from './frame-writer.ts';
+import {
+  CONTROL,
+  FINAL,
+  FINAL_TEXT,
+  headerLength,
+  KEY_BYTES,
+  LONGEST_HEADER,
+  MASKED,
+  payloadLength,
+} from './frame-header.ts';
 
-/** What is done to bytes as they arrive. */
-export interface ByteHandling {
-  /** Copies bytes without their mask: `length` of them, to `offset` of the target. */
+/** What is done to bytes in native code. */
+export interface ByteOperations {
+  /** Copies `length` bytes to `offset` of the target and takes the mask off. */
   unmask(source: Uint8Array, key: Uint8Array, target: Uint8Array, offset: number, length: number): void;
-  /** Takes the memory of a piece that nobody needs any more: the next piece can have it, before the collector comes. */
-  release(piece: Uint8Array): void;
+  /** Frees the memory of a chunk at once: the next one can have it before the garbage collector runs. */
+  release(chunk: Uint8Array): void;
 }
 
-/** Where messages go that need nothing but their mask taken off, past whoever reads the socket. */
-export interface Shortcut {
-  /** Whether everything that came before has been dealt with, and more is wanted. */
+/** Takes messages that came whole. */
+export interface MessageReceiver {
+  /** Whether every message before has been received and another one is wanted. */
   isOpen(): boolean;
   take(message: Uint8Array): void;
-  /** Called after the last of those that came together. */
-  taken(): void;
+  /** Called after the last of the messages that came in one chunk. */
+  consumed(): void;
 }
 
 /**
- * Has the payload of a large frame arrive in one piece, and unmasked. It comes in dozens; putting them together as they
- * come, while each is still in the processor's cache and the next on its way, is cheaper than doing so at the end. What
- * comes out are the same frames, with other cuts between pieces and some with a mask of zeros, so whoever reads them from
- * the socket need not know. Small messages that came whole, which almost all do, may take a shortcut instead: the way
- * through the socket's stream takes longer than answering them.
+ * Reads the frames in the chunks of a socket, in front of the `ws` package. Small messages that came whole, as almost all
+ * do, go to the receiver. Everything else is passed on: the same frames, but the payload of a large one in one piece and
+ * unmasked, with a mask of zeros. It comes in dozens of chunks, and putting them together while each is still in the
+ * processor's cache and the next on its way is cheaper than doing so at the end.
  */
-export function gatherFrames(socket: Socket, handling: ByteHandling, shortcut?: Shortcut): void {
-  // Who has sent something before the handshake was over is in the middle of a frame, nobody knows where.
-  if (socket.readableLength > 0) return;
-  const push = socket.push.bind(socket);
-  const gatherer = new FrameGatherer(
-    (piece) => {
-      roomy = push(piece);
-    },
-    handling,
-    shortcut,
-  );
-  let roomy = true;
-  socket.push = (chunk: Buffer | null) => {
-    roomy = true;
-    try {
-      if (chunk === null) gatherer.end();
-      else gatherer.add(chunk);
-    } catch (error) {
-      socket.destroy(error as Error); // out of memory, for example: the end of this connection alone
-      return false;
-    }
-    return chunk === null ? push(null) : roomy;
-  };
-}
-
 export class FrameGatherer {
   readonly #pass: (piece: Buffer) => void;
-  readonly #handling: ByteHandling;
-  readonly #shortcut: Shortcut | undefined;
+  readonly #native: ByteOperations;
+  readonly #receiver: MessageReceiver | undefined;
   /** The header that is being read: at most 14 bytes, of which so many are there. */
   readonly #header = Buffer.alloc(LONGEST_HEADER);
   #headerBytes = 0;
@@ -63,40 +45,42 @@ export class FrameGatherer {
   #unfinished = false;
   #large: Buffer | undefined;
   #filled = 0;
-  /** The key of the mask that the large frame has, twice, so that any turn of it is a part. */
+  /** The masking key of the large frame, twice: the key from any offset on is a part of it. */
   readonly #key = Buffer.alloc(2 * KEY_BYTES);
 
-  constructor(pass: (piece: Buffer) => void, handling: ByteHandling, shortcut?: Shortcut) {
+  constructor(pass: (piece: Buffer) => void, native: ByteOperations, receiver?: MessageReceiver) {
     this.#pass = pass;
-    this.#handling = handling;
-    this.#shortcut = shortcut;
+    this.#native = native;
+    this.#receiver = receiver;
   }
 
   add(chunk: Buffer): void {
-    const taken = this.#takeShortcut(chunk);
-    if (taken > 0) this.#shortcut?.taken();
-    if (taken < chunk.length) this.#gather(taken === 0 ? chunk : chunk.subarray(taken));
+    const consumed = this.#takeWhole(chunk);
+    if (consumed > 0) this.#receiver?.consumed();
+    if (consumed < chunk.length) this.#gather(consumed === 0 ? chunk : chunk.subarray(consumed));
   }
 
-  /** Nothing more comes: what was gathered goes on as it is. */
+  /** Passes on what was gathered of an unfinished frame. */
   end(): void {
     if (this.#large && this.#filled > 0) this.#pass(this.#large.subarray(0, this.#filled));
     this.#large = undefined;
   }
 
-  /** Takes the messages off the front of a chunk that came whole; where the rest begins. */
-  #takeShortcut(chunk: Buffer): number {
-    const shortcut = this.#shortcut;
+  /** Hands over the whole messages at the front of a chunk; how many bytes they were. */
+  #takeWhole(chunk: Buffer): number {
+    const receiver = this.#receiver;
     let at = 0;
-    if (!shortcut || this.#headerBytes > 0 || this.#small > 0 || this.#large || this.#unfinished) return at;
-    while (chunk.length - at >= SHORT_FRAME && chunk[at] === FINAL_TEXT && shortcut.isOpen()) {
-      const short = chunk[at + 1]! - MASKED; // negative without a mask, which is for others to complain about
-      const start = at + (short === 126 ? 4 : 2) + KEY_BYTES;
-      const end = start + (short === 126 ? chunk.readUInt16BE(at + 2) : short);
-      if (short < 0 || short === 127 || end > chunk.length) break;
+    if (!receiver || this.#headerBytes > 0 || this.#small > 0 || this.#large || this.#unfinished) return at;
+    while (chunk.length - at >= SHORT_FRAME && chunk[at] === FINAL_TEXT && receiver.isOpen()) {
+      const second = chunk[at + 1]!;
+      const start = at + headerLength(second);
+      // A frame without a mask is an error, which `ws` reports.
+      if ((second & MASKED) === 0 || start > at + SHORT_FRAME) break;
+      const end = start + payloadLength(chunk, at);
+      if (end > chunk.length) break;
       const message = chunk.subarray(start, end);
-      this.#handling.unmask(message, chunk.subarray(start - KEY_BYTES, start), message, 0, message.length);
-      shortcut.take(message);
+      this.#native.unmask(message, chunk.subarray(start - KEY_BYTES, start), message, 0, message.length);
+      receiver.take(message);
       at = end;
     }
     return at;
@@ -104,15 +88,15 @@ export class FrameGatherer {
 
   #gather(chunk: Buffer): void {
     let passed = 0;
-    let lent = false; // to whoever reads the pieces
+    let shared = false; // with the reader of the pieces
     for (let at = 0; at < chunk.length; ) {
       if (this.#large) {
         at += this.#fill(this.#large, chunk, at);
         passed = at;
       } else if (this.#small > 0) {
-        const taken = Math.min(this.#small, chunk.length - at);
-        this.#small -= taken;
-        at += taken;
+        const skipped = Math.min(this.#small, chunk.length - at);
+        this.#small -= skipped;
+        at += skipped;
       } else {
         this.#header[this.#headerBytes++] = chunk[at++]!;
         const length = this.#payloadLength();
@@ -122,8 +106,8 @@ export class FrameGatherer {
         if (length >= LARGE_BYTES && length <= LARGEST_BYTES) {
           this.#takeKey(chunk, at);
           const before = chunk.subarray(passed, at);
-          if (before.length > LONGEST_HEADER) lent = true;
-          this.#pass(lent ? before : Buffer.from(before));
+          if (before.length > LONGEST_HEADER) shared = true;
+          this.#pass(shared ? before : Buffer.from(before));
           this.#large = Buffer.allocUnsafeSlow(length);
           passed = at;
         } else {
@@ -133,23 +117,24 @@ export class FrameGatherer {
       }
     }
     if (passed < chunk.length) this.#pass(passed === 0 ? chunk : chunk.subarray(passed));
-    else if (!lent) this.#handling.release(chunk);
+    else if (!shared) this.#native.release(chunk);
   }
 
   #fill(large: Buffer, chunk: Buffer, at: number): number {
-    const taken = Math.min(chunk.length - at, large.length - this.#filled);
-    const turn = this.#filled % KEY_BYTES;
-    this.#handling.unmask(chunk.subarray(at), this.#key.subarray(turn, turn + KEY_BYTES), large, this.#filled, taken);
-    this.#filled += taken;
+    const length = Math.min(chunk.length - at, large.length - this.#filled);
+    const keyOffset = this.#filled % KEY_BYTES;
+    const key = this.#key.subarray(keyOffset, keyOffset + KEY_BYTES);
+    this.#native.unmask(chunk.subarray(at), key, large, this.#filled, length);
+    this.#filled += length;
     if (this.#filled === large.length) {
       this.#large = undefined;
       this.#filled = 0;
       this.#pass(large);
     }
-    return taken;
+    return length;
   }
 
-  /** Keeps the key of the header that ends here and puts zeros in its place, unless some of it has been passed on. */
+  /** Moves the key out of the header that ends here and leaves zeros, unless the key began in an earlier chunk. */
   #takeKey(chunk: Buffer, end: number): void {
     this.#key.fill(0);
     const isMasked = (this.#header[1]! & MASKED) !== 0;
@@ -158,26 +143,16 @@ export class FrameGatherer {
     chunk.fill(0, end - KEY_BYTES, end);
   }
 
-  /** Known once the header is complete. */
+  /** Undefined until the header is complete. */
   #payloadLength(): number | undefined {
-    const [header, have] = [this.#header, this.#headerBytes];
-    if (have < 2) return undefined;
-    const short = header[1]! & 0x7f;
-    const lengthBytes = short === 127 ? 8 : short === 126 ? 2 : 0;
-    if (have < 2 + lengthBytes + (header[1]! & MASKED ? KEY_BYTES : 0)) return undefined;
-    if (lengthBytes === 0) return short;
-    return lengthBytes === 2 ? header.readUInt16BE(2) : Number(header.readBigUInt64BE(2));
+    if (this.#headerBytes < 2 || this.#headerBytes < headerLength(this.#header[1]!)) return undefined;
+    return payloadLength(this.#header, 0);
   }
 }
 
-const FINAL = 0x80;
-const CONTROL = 0x08;
-const MASKED = 0x80;
-/** The longest header of a small frame. A frame that is shorter altogether can go the long way. */
+/** The longest header of a small frame; `ws` reads frames that are shorter than that. */
 const SHORT_FRAME = 8;
-const KEY_BYTES = 4;
-const LONGEST_HEADER = 14;
-/** Smaller ones come in one or two pieces anyway. */
+/** Smaller frames come in one or two chunks anyway. */
 const LARGE_BYTES = 64 * 1024;
-/** Memory is set aside for what is announced, so it must not be announced too cheaply. */
+/** Memory is allocated for the announced length, so a peer must not be able to announce too much. */
 const LARGEST_BYTES = 16 * 1024 * 1024;

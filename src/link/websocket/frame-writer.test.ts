@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { frameReceiver } from '../../../test/support/frame-receiver.ts';
 import { FrameWriter, type SendNow } from './frame-writer.ts';
 
-/** What a WebSocket client makes of the bytes a writer sent. */
+/** The messages that a WebSocket client reads. */
 function decoded(bytes: Buffer): string[] {
   const receiver = frameReceiver({ isServer: false });
   const messages: string[] = [];
@@ -13,23 +13,23 @@ function decoded(bytes: Buffer): string[] {
   return messages;
 }
 
-/** A socket that keeps what is written to it, below a system that takes so much at once, one amount after the other. */
+/** A socket that records what is written, and a kernel that takes these amounts at once, one after the other. */
 function recorder(amounts: readonly number[] = []) {
   const written: Buffer[] = [];
   const write = (bytes: Uint8Array): boolean => written.push(Buffer.from(bytes)) > 0;
   let sends = 0;
-  const sendNow: SendNow = (_socket, ...parts) => {
+  const sendNow: SendNow = (...parts) => {
     const bytes = Buffer.concat(parts.filter((part) => part !== undefined));
-    const taken = Math.min(amounts[sends++ % amounts.length] ?? 0, bytes.length);
-    if (taken > 0) write(bytes.subarray(0, taken));
-    return taken;
+    const sent = Math.min(amounts[sends++ % amounts.length] ?? 0, bytes.length);
+    if (sent > 0) write(bytes.subarray(0, sent));
+    return sent;
   };
   const socket = { cork() {}, uncork() {}, write } as unknown as Socket;
   return { socket, sendNow, written };
 }
 
 describe('frames of a server', () => {
-  it('are text frames that a client reads back, whatever their sizes and however much the system takes at once', () => {
+  it('are text frames that a client reads back, whatever their sizes and however much the kernel takes at once', () => {
     const size = fc.oneof(fc.nat(300), fc.constantFrom(125, 126, 8192, 8193, 65_535, 65_536, 200_000));
     const message = fc.tuple(size, fc.boolean());
     const amounts = fc.array(fc.oneof(fc.nat(12), fc.nat(300_000)), { maxLength: 4 });
@@ -48,7 +48,7 @@ describe('frames of a server', () => {
     );
   });
 
-  it('leave when they are let go, where whoever had them held does so', async () => {
+  it('are held until they are flushed, and later ones are not', async () => {
     const { socket, sendNow, written } = recorder([Number.POSITIVE_INFINITY]);
     const writer = new FrameWriter(socket, sendNow, () => {});
     writer.hold();
@@ -64,7 +64,7 @@ describe('frames of a server', () => {
   });
 
   it.each([
-    ['the system takes', Number.POSITIVE_INFINITY],
+    ['the kernel takes', Number.POSITIVE_INFINITY],
     ['the socket keeps', 0],
   ])('of one turn leave in one write that %s', async (_who, atOnce) => {
     const { socket, sendNow, written } = recorder([atOnce]);

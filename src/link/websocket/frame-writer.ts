@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
+import { startTextFrame } from './frame-header.ts';
 
-/** Has the system take bytes at once, as many as it can if none wait in the socket; how many it took. */
-export type SendNow = (socket: Socket, bytes: Uint8Array, more?: Uint8Array) => number;
+/** Has the kernel take bytes at once; how many it took, 0 when earlier ones still wait in the socket. */
+export type SendNow = (bytes: Uint8Array, more?: Uint8Array) => number;
 
 /**
- * Writes the text frames of a server. They are not masked, so header and message go into one buffer here, and the
- * small ones of one turn of the event loop leave in one write: a response costs one system call instead of one for
- * each of its parts. Only what the system does not take at once waits in the socket.
+ * Writes the text frames of a server. They are not masked, so header and message go into one buffer, and the small frames
+ * of one turn of the event loop leave in one system call. Only what the kernel does not take at once waits in the socket.
  */
 export class FrameWriter {
   readonly #socket: Socket;
@@ -15,7 +15,7 @@ export class FrameWriter {
   #batch: Buffer[] = [];
   #held = false;
 
-  /** `written` is called when the system has taken what had to wait. */
+  /** `written` is called when the kernel has taken what waited in the socket. */
   constructor(socket: Socket, sendNow: SendNow, written: () => void) {
     this.#socket = socket;
     this.#sendNow = sendNow;
@@ -26,22 +26,22 @@ export class FrameWriter {
     const length = typeof message === 'string' ? Buffer.byteLength(message) : message.length;
     if (length > MERGED_BYTES) {
       this.flush();
-      this.#send(header(length, 0), typeof message === 'string' ? Buffer.from(message) : message);
+      this.#send(startTextFrame(length, 0), typeof message === 'string' ? Buffer.from(message) : message);
       return;
     }
-    const frame = header(length, length);
+    const frame = startTextFrame(length, length);
     const start = frame.length - length;
     if (typeof message === 'string') frame.write(message, start, 'utf8');
     else frame.set(message, start);
     if (this.#batch.push(frame) === 1 && !this.#held) process.nextTick(() => this.flush());
   }
 
-  /** Keeps what is written from now on until `flush`, to be called in the same turn: cheaper than having it called. */
+  /** Collects frames until `flush`, which must be called in the same turn: cheaper than scheduling the call. */
   hold(): void {
     this.#held = this.#batch.length === 0;
   }
 
-  /** Hands what is gathered to the socket now; whatever must come after it calls this first. */
+  /** Sends what is collected; called before anything else is written to the socket. */
   flush(): void {
     this.#held = false;
     if (this.#batch.length === 0) return;
@@ -52,7 +52,7 @@ export class FrameWriter {
 
   #send(bytes: Uint8Array, more?: Uint8Array): void {
     const socket = this.#socket;
-    const sent = this.#sendNow(socket, bytes, more);
+    const sent = this.#sendNow(bytes, more);
     if (sent === bytes.length + (more?.length ?? 0)) return;
     socket.cork();
     if (sent < bytes.length) socket.write(bytes.subarray(sent), this.#written);
@@ -61,23 +61,5 @@ export class FrameWriter {
   }
 }
 
-/** Above this, copying the message costs more than a second buffer in the write, and what waits must show at once. */
+/** Above this, copying the message costs more than a second buffer in the write, and it must count as buffered at once. */
 const MERGED_BYTES = 8192;
-
-/** How the frame of a whole message begins. */
-export const FINAL_TEXT = 0x81;
-
-/** A buffer that starts with the header of a final text frame and has room for `room` bytes after it. */
-function header(length: number, room: number): Buffer {
-  const size = length < 126 ? 2 : length < 65_536 ? 4 : 10;
-  const frame = Buffer.allocUnsafe(size + room);
-  frame[0] = FINAL_TEXT;
-  if (size === 2) frame[1] = length;
-  else frame[1] = size === 4 ? 126 : 127;
-  if (size === 4) {
-    frame[2] = length >> 8;
-    frame[3] = length & 0xff;
-  }
-  if (size === 10) frame.writeBigUInt64BE(BigInt(length), 2);
-  return frame;
-}

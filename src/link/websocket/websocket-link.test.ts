@@ -1,19 +1,28 @@
 import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { byteHandling } from '../../../test/support/unmask.ts';
+import { type ServerKeys, TestAuthority } from '../../../test/support/test-authority.ts';
+import { byteOperations } from '../../../test/support/unmask.ts';
 import { deferred, Scope } from '../../base/index.ts';
 import { sendNow } from '../../host/os/index.ts';
+import type { NativeBytes } from './fast-path.ts';
 import { WebSocketLink } from './websocket-link.ts';
 
-/** Two links over a real connection. */
-async function connected(scope: Scope) {
-  const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false });
-  scope.defer(() => new Promise((resolve) => server.close(() => resolve())));
-  await once(server, 'listening');
-  const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+const native: NativeBytes = { send: sendNow, ...byteOperations };
+
+/** Two links over a real connection; the near one is the server's. */
+async function connect(scope: Scope, options: { native: NativeBytes | undefined; tls?: ServerKeys }) {
+  const http = options.tls ? createSecureServer(options.tls) : createServer();
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const server = new WebSocketServer({ server: http, perMessageDeflate: false });
+  scope.defer(() => void http.close());
+  const { port } = http.address() as AddressInfo;
+  const client = new WebSocket(`${options.tls ? 'wss' : 'ws'}://127.0.0.1:${port}`, { rejectUnauthorized: false });
   scope.defer(() => client.terminate());
   const [[accepted, request]] = (await Promise.all([once(server, 'connection'), once(client, 'open')])) as [
     [WebSocket, { socket: Socket }],
@@ -22,10 +31,8 @@ async function connected(scope: Scope) {
   scope.defer(() => accepted.terminate());
   return {
     client,
-    near: new WebSocketLink(accepted, {
-      peer: '127.0.0.1:7',
-      below: { socket: request.socket, sendNow, ...byteHandling },
-    }),
+    rawSocket: request.socket,
+    near: new WebSocketLink(accepted, { peer: '127.0.0.1:7', rawSocket: request.socket, native: options.native }),
     far: new WebSocketLink(client, { peer: 'server' }),
   };
 }
@@ -36,7 +43,12 @@ async function turns(count: number): Promise<void> {
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
 
-describe('a WebSocket link', () => {
+describe.each([
+  ['with the fast path', native],
+  ['without the fast path', undefined],
+])('a WebSocket link %s', (_way, native) => {
+  const connected = (scope: Scope) => connect(scope, { native });
+
   it('carries messages both ways and names its peer', async () => {
     await using scope = new Scope();
     const { near, far } = await connected(scope);
@@ -51,7 +63,7 @@ describe('a WebSocket link', () => {
     expect(near.source).toBe('websocket JSON-RPC message from exec-server websocket 127.0.0.1:7');
   });
 
-  it('takes nothing for delivered any more once it is being ended', async () => {
+  it('counts nothing as delivered once it is being destroyed', async () => {
     await using scope = new Scope();
     const { near, client } = await connected(scope);
     let delivered = false;
@@ -78,7 +90,7 @@ describe('a WebSocket link', () => {
     expect((await received)[1]).toBe(false);
   });
 
-  it('hands over nothing more while the receiver is busy, whatever arrived together', async () => {
+  it('hands over no message while the receiver is busy, also of those that arrived together', async () => {
     await using scope = new Scope();
     const { near, far } = await connected(scope);
     const gates = new Map<string, ReturnType<typeof deferred<void>>>();
@@ -141,9 +153,9 @@ describe('a WebSocket link', () => {
   });
 
   it.each([
-    ['has said goodbye', 0x88],
-    ['has broken the rules', 0xf1],
-  ])('takes nothing more from a peer that %s', async (_what, first) => {
+    ['has sent a close frame', 0x88],
+    ['has sent a frame with reserved bits', 0xf1],
+  ])('hands over no message of a peer after it %s', async (_what, first) => {
     await using scope = new Scope();
     const { near, client } = await connected(scope);
     const received: string[] = [];
@@ -172,7 +184,7 @@ describe('a WebSocket link', () => {
     await delivered.promise;
   });
 
-  it('lets what was said before go out when it is destroyed, without a close frame', async () => {
+  it('sends what is queued when it is destroyed, without a close frame', async () => {
     await using scope = new Scope();
     const { near, client } = await connected(scope);
     const received = once(client, 'message');
@@ -195,6 +207,26 @@ describe('a WebSocket link', () => {
 
     expect((await closed)[0]).toBe(1005);
     await near.closed;
+  });
+});
+
+describe('a WebSocket link', () => {
+  it('uses the fast path on a plain socket only: on TLS every byte is encrypted', async () => {
+    await using scope = new Scope();
+    const authority = scope.own(new TestAuthority());
+    const plain = await connect(scope, { native });
+    const secure = await connect(scope, { native, tls: authority.issue('IP:127.0.0.1') });
+    for (const { near } of [plain, secure]) near.open((message) => near.send(`answer to ${text(message)}`));
+
+    const large = 'x'.repeat(200_000);
+    const answers: string[] = [];
+    for (const message of ['a question', large]) {
+      secure.client.send(message);
+      answers.push(String((await once(secure.client, 'message'))[0]));
+    }
+
+    expect(answers).toEqual(['answer to a question', `answer to ${large}`]);
+    expect([plain, secure].map(({ rawSocket }) => Object.hasOwn(rawSocket, 'push'))).toEqual([true, false]);
   });
 
   it('gives up on a peer that does not answer pings', async () => {

@@ -4,14 +4,15 @@ import { Changes, deferred } from '../../base/index.ts';
 import { limits } from '../../protocol/index.ts';
 import type { Farewell, Link, Receiver } from '../../rpc/index.ts';
 import { Delivery } from './delivery.ts';
-import { type ByteHandling, gatherFrames } from './frame-gatherer.ts';
-import { FrameWriter, type SendNow } from './frame-writer.ts';
+import { FastPath, type NativeBytes } from './fast-path.ts';
 
 export interface WebSocketLinkOptions {
   /** Where messages come from, for error texts. */
   readonly peer: string;
-  /** On the server's side the socket below, for frames that need not take the detour. */
-  readonly below?: ByteHandling & { readonly socket: Socket; readonly sendNow: SendNow };
+  /** On the server's side the socket that carries the frames. */
+  readonly rawSocket?: Socket;
+  /** For the fast path, where the socket allows it. */
+  readonly native?: NativeBytes | undefined;
   /** Ping this often and give up on a peer that left two pings unanswered. */
   readonly pingIntervalMs?: number;
   /** Called when a fault of ours has ended the connection. */
@@ -25,8 +26,8 @@ export class WebSocketLink implements Link {
   readonly #closed = deferred();
   readonly closed = this.#closed.promise;
   readonly #ws: WebSocket;
-  readonly #below: WebSocketLinkOptions['below'];
-  readonly #frames: FrameWriter | undefined;
+  readonly #rawSocket: Socket | undefined;
+  readonly #fastPath: FastPath | undefined;
   readonly #room = new Changes();
   readonly #delivery: Delivery;
   readonly #answers = new Changes();
@@ -42,11 +43,11 @@ export class WebSocketLink implements Link {
     this.source = `websocket JSON-RPC message from exec-server websocket ${options.peer}`;
     this.noticesLoss = options.pingIntervalMs !== undefined;
     this.#ws = ws;
-    const below = options.below;
-    this.#below = below;
-    this.#frames = below && new FrameWriter(below.socket, below.sendNow, this.#written);
+    const { rawSocket, native } = options;
+    this.#rawSocket = rawSocket;
+    this.#fastPath = rawSocket && native && FastPath.over(rawSocket, native, this.#written);
     this.#delivery = new Delivery((text) => {
-      this.#frames?.flush();
+      this.#fastPath?.flush();
       ws.ping(text);
     });
     ws.on('pong', (data) => {
@@ -61,7 +62,7 @@ export class WebSocketLink implements Link {
     });
     ws.on('error', () => ws.terminate()); // reported by `close`, which follows
     ws.on('close', (code, reason) => this.#end({ code, reason: reason.toString() }));
-    if (below) this.#watchForEnd(below.socket);
+    if (rawSocket) this.#watchForEnd(rawSocket);
     if (options.pingIntervalMs) this.#keepAlive(options.pingIntervalMs);
   }
 
@@ -86,20 +87,22 @@ export class WebSocketLink implements Link {
       if (this.#busy) inbox.push(data as Buffer);
       else take(data as Buffer);
     });
-    // Unless the receiver is busy, nothing is on its way from the socket to here between two reads.
-    const isOpen = (): boolean => !this.#busy && this.#ws.readyState === this.#ws.OPEN;
-    const takeAtOnce = (message: Uint8Array): void => {
-      this.#frames?.hold();
-      take(message);
-    };
-    const taken = (): void => this.#frames?.flush();
-    if (this.#below) gatherFrames(this.#below.socket, this.#below, { isOpen, take: takeAtOnce, taken });
+    const fastPath = this.#fastPath;
+    fastPath?.receive({
+      // Unless the receiver is busy, no message is on its way through `ws` between two reads of the socket.
+      isOpen: () => !this.#busy && this.#ws.readyState === this.#ws.OPEN,
+      take: (message) => {
+        fastPath.hold();
+        take(message);
+      },
+      consumed: () => fastPath.flush(),
+    });
   }
 
   send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void> {
     const ws = this.#ws;
     if (ws.readyState !== ws.OPEN) return;
-    if (this.#frames) this.#frames.write(message);
+    if (this.#fastPath) this.#fastPath.write(message);
     else ws.send(message, AS_TEXT, this.#written);
     this.#delivery.sent(message.length, onDelivered);
     if (ws.bufferedAmount > limits.outboxBytes) return this.#roomAgain();
@@ -123,7 +126,7 @@ export class WebSocketLink implements Link {
 
   close(farewell?: Farewell): void {
     this.#closing = true;
-    this.#frames?.flush();
+    this.#fastPath?.flush();
     this.#ws.close(farewell?.code, farewell?.reason);
   }
 
@@ -131,9 +134,9 @@ export class WebSocketLink implements Link {
     if (this.#destroyed) return;
     this.#destroyed = true;
     this.#closing = true;
-    this.#frames?.flush();
-    this.#below?.socket.destroySoon();
-    if (!this.#below) this.#ws.terminate();
+    this.#fastPath?.flush();
+    this.#rawSocket?.destroySoon();
+    if (!this.#rawSocket) this.#ws.terminate();
     else setTimeout(() => this.#ws.terminate(), LAST_WORDS_MS).unref(); // for a peer that does not take them
   }
 

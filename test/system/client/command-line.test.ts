@@ -31,6 +31,7 @@ const flags = [
   '--max-connections',
   '--detached-session-ttl-ms',
   '--concurrent-requests',
+  '--no-fast-path',
   '--help',
   '--version',
 ];

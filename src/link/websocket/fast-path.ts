@@ -1,0 +1,88 @@
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type ByteOperations, FrameGatherer, type MessageReceiver } from './frame-gatherer.ts';
+import { FrameWriter } from './frame-writer.ts';
+
+/** Operations in native code that the fast path is made of. */
+export interface NativeBytes extends ByteOperations {
+  /** Has the kernel take bytes on a socket without waiting; how many it took, negative if it takes none any more. */
+  send(descriptor: number, bytes: Uint8Array, more?: Uint8Array): number;
+}
+
+/**
+ * Sends and receives the messages of a server's WebSocket past the `ws` package and Node's streams, which take longer than
+ * answering a small request does: 5.9 instead of 9.2 µs of CPU for each. It relies on two things that Node keeps private,
+ * the descriptor behind a socket (`_handle.fd`) and the point where bytes enter its stream (`push`), and is the only place
+ * that does. What it cannot use it leaves to `ws`; `--no-fast-path` leaves everything.
+ */
+export class FastPath {
+  readonly #socket: PlainSocket;
+  readonly #native: NativeBytes;
+  readonly #writer: FrameWriter;
+
+  private constructor(socket: PlainSocket, native: NativeBytes, written: () => void) {
+    this.#socket = socket;
+    this.#native = native;
+    this.#writer = new FrameWriter(socket, (bytes, more) => this.#sendNow(bytes, more), written);
+  }
+
+  /**
+   * Nothing unless the socket is a plain TCP or Unix socket: on the descriptor of a TLS socket, messages would travel
+   * unencrypted. `written` is called when what waited in the socket has been sent.
+   */
+  static over(socket: Duplex, native: NativeBytes, written: () => void): FastPath | undefined {
+    return isPlain(socket) ? new FastPath(socket, native, written) : undefined;
+  }
+
+  /** Takes messages off the socket that came whole, and has `ws` read the others in fewer pieces. */
+  receive(receiver: MessageReceiver): void {
+    const socket = this.#socket;
+    // Bytes that arrived with the handshake may end in the middle of a frame.
+    if (socket.readableLength > 0) return;
+    const push = socket.push.bind(socket);
+    let hasRoom = true;
+    const pass = (piece: Buffer): void => {
+      hasRoom = push(piece);
+    };
+    const gatherer = new FrameGatherer(pass, this.#native, receiver);
+    socket.push = (chunk: Buffer | null) => {
+      hasRoom = true;
+      try {
+        if (chunk === null) gatherer.end();
+        else gatherer.add(chunk);
+      } catch (error) {
+        socket.destroy(error as Error); // out of memory, for example: ends this connection alone
+        return false;
+      }
+      return chunk === null ? push(null) : hasRoom;
+    };
+  }
+
+  write(message: string | Uint8Array): void {
+    this.#writer.write(message);
+  }
+
+  /** Collects what is written until `flush`, which must be called in the same turn of the event loop. */
+  hold(): void {
+    this.#writer.hold();
+  }
+
+  /** Sends what is collected; called before `ws` writes to the socket. */
+  flush(): void {
+    this.#writer.flush();
+  }
+
+  /** Sends nothing while bytes wait in the socket, or on one that has ended: writing to the socket tells why. */
+  #sendNow(bytes: Uint8Array, more?: Uint8Array): number {
+    const socket = this.#socket;
+    if (!socket.writable || socket.writableLength > 0) return 0;
+    return Math.max(0, this.#native.send(socket._handle?.fd ?? -1, bytes, more));
+  }
+}
+
+interface PlainSocket extends Socket {
+  readonly _handle?: { readonly fd?: number } | null;
+}
+
+/** A `TLSSocket` is a `Socket`, too. */
+const isPlain = (socket: Duplex): socket is PlainSocket => Object.getPrototypeOf(socket) === Socket.prototype;
