@@ -48,7 +48,7 @@ static bool is_read_only(int fd)
     return fstatfs(fd, &status) == 0 && (status.f_flags & ST_RDONLY) != 0;
 }
 
-/* 0, or the error of writing to what is there. */
+/* 0, or the error of writing to the file there. */
 static int write_error(int fd)
 {
     return syscall(SYS_faccessat2, fd, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0 ? 0 : errno;
@@ -162,7 +162,7 @@ enum forecast forecast_make(const struct view *view, const char *path)
     return parent == REFUSED && is_there(view, path) ? GOES_ON : parent;
 }
 
-/* What is mounted in the view can be neither removed nor renamed. */
+/* A mount in the view can be neither removed nor renamed. */
 static enum forecast forecast_mounted(const struct view *view, const char *path)
 {
     struct statx status;

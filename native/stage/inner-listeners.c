@@ -1,6 +1,6 @@
 /*
  * Listening sockets inside a network namespace, handed to the server outside. A socket belongs to the namespace it was
- * made in, whoever holds it: the server accepts what connects to the loopback of the sandbox.
+ * made in, also in another process: the server accepts connections to the loopback of the sandbox.
  */
 #define _GNU_SOURCE
 #include "inner-listeners.h"

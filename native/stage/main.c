@@ -63,7 +63,7 @@ static int read_whole(int fd, struct reader *reader)
     return 0;
 }
 
-/* -1 for what is no number, and so no descriptor. */
+/* -1 for a text that is not a number. */
 static int number_in(const char *text)
 {
     uint64_t number;
@@ -194,7 +194,7 @@ static int close_others(int kept)
     return close_between((unsigned)kept + 1, ~0U, 0);
 }
 
-/* Whoever sends a request may be killed on the way: half a command is another one. */
+/* The sender of a request may be killed on the way: half a command is another one. */
 static bool is_complete(struct reader *request)
 {
     int length = number_in(next_string(request));

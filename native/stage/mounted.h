@@ -60,7 +60,7 @@ static inline int mounted_open(const char *path)
     return fd;
 }
 
-/* 0 if something is mounted at the path, without links on the way, and it is what is pinned; else -1. */
+/* 0 if something is mounted at the path, without links on the way, and it is the pinned file; else -1. */
 static inline int mounted_check(const char *path, const struct pin *pin)
 {
     struct statx found;

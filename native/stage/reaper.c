@@ -6,7 +6,7 @@
  * handles no signal: the kernel drops what the namespace sends to a pid 1 without a handler, and all but SIGKILL and SIGSTOP of
  * what comes from outside.
  *
- * The leash is a socket whose other end the server holds and nobody else. It closes with the server, however that ends, and
+ * The leash is a socket whose other end only the server holds. It closes with the server, however that ends, and
  * when the process is over for the server. Each byte that comes on it is the number of a signal for the process group of the
  * command: those that the server sends to the group of its own child meet bubblewrap, which would end without a word to the
  * command. At the start the inode of the pid namespace is written to it as eight bytes: the

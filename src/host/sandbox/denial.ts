@@ -1,4 +1,4 @@
-// Whether a command failed because of its sandbox can only be guessed, from what it printed.
+// Whether a command failed because of its sandbox can only be guessed, from its output.
 
 const KEYWORDS = [
   'operation not permitted',
@@ -10,7 +10,7 @@ const KEYWORDS = [
   'failed to write file',
 ];
 
-/** Death by SIGSYS, the end of those who call a forbidden interface. */
+/** Killed by SIGSYS, for a forbidden system call. */
 export const KILLED_BY_FILTER = 159;
 
 /** What a process printed, in the order it came. */

@@ -67,7 +67,7 @@ describe.each(accounts)('ways out of a sandbox that are closed, of a server run 
     expect(readdirSync(yard.workspace).sort()).toEqual(['.agents', '.git', 'a.txt', 'sub']);
   });
 
-  it.runIf(process.getuid!() === 0)('a workspace of somebody else does not keep the command from running', async () => {
+  it.runIf(process.getuid!() === 0)('a workspace of another user does not keep the command from running', async () => {
     chownSync(yard.workspace, 4321, 4321);
     expect(await yard.run('echo ran; mkdir .agents')).toMatchObject({ exitCode: 1, stdout: 'ran\n', denied: true });
     expect(readdirSync(yard.workspace).sort()).toEqual(['.git', 'a.txt', 'sub']);

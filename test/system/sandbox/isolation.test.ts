@@ -276,7 +276,7 @@ describe.each(accounts)('the death of a server run by $name', (account) => {
 });
 
 function greet(connection: Socket): void {
-  connection.on('error', () => {}); // whoever connects may leave without listening
+  connection.on('error', () => {}); // a client may leave without listening
   connection.end('hello');
 }
 

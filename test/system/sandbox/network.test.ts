@@ -9,7 +9,7 @@ const { EPERM, ECONNREFUSED } = constants.errno;
 /** A service that says its name and echoes what it is told. */
 async function service(name: string): Promise<{ server: Server; port: number }> {
   const server = createServer((connection: Socket) => {
-    connection.on('error', () => {}); // whoever connects may leave at any time
+    connection.on('error', () => {}); // a client may leave at any time
     connection.write(`${name}\n`);
     connection.pipe(connection);
   });

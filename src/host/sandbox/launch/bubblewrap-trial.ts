@@ -5,7 +5,7 @@ import type { Bubblewrap } from './bubblewrap.ts';
 import { isolationArgs } from './isolation.ts';
 import { stagePlace } from './stage-place.ts';
 
-/** Looks in places, and tries what is there. */
+/** Looks for bubblewrap in places, and tries it. */
 export function examine(places: readonly string[]): Bubblewrap {
   const examination = examining(places);
   let step = examination.next();

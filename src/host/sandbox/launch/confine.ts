@@ -14,7 +14,7 @@ import { InnerProxies, proxyPorts } from './inner-proxies.ts';
 import { commandPids } from './isolation.ts';
 import { filter, launcherArgs, mountPoints } from './launcher.ts';
 import { Leash } from './leash.ts';
-import { type Command, nothing, stageProgram, stageRequest, strings } from './stage.ts';
+import { type Command, nullDescriptor, stageProgram, stageRequest, strings } from './stage.ts';
 import { stagePlace, USUAL_PLACE } from './stage-place.ts';
 import { ARGUMENTS, FIRST_FREE, PROGRAM_SOCKET, WaitingLauncher } from './waiting-launcher.ts';
 
@@ -27,7 +27,7 @@ export interface Confined {
   readonly leash?: Leash | undefined;
   /** What its sandbox refuses, where that is watched. */
   readonly record?: DenialRecord | undefined;
-  /** Whether the command never runs: what is spawned only says why. */
+  /** Whether the command never runs: the program that is spawned only says why. */
   readonly refused: boolean;
   /** To be called as soon as it is spawned. */
   started(): void;
@@ -56,7 +56,7 @@ export interface ConfineOptions {
   readonly deniedMatches?: readonly string[] | undefined;
   /** What makes the sandbox; the one of this machine unless said otherwise. */
   readonly launcher?: Bubblewrap;
-  /** A descriptor the command inherits besides its standard streams; whoever spawns it sees to its being open. */
+  /** A descriptor the command inherits besides its standard streams, which the caller keeps open. */
   readonly kept?: number | undefined;
 }
 
@@ -162,7 +162,7 @@ function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
           args,
           calls,
           leash.farEnd,
-          ...Array.from({ length: plan.emptyFiles }, nothing),
+          ...Array.from({ length: plan.emptyFiles }, nullDescriptor),
           ...(proxies ? [proxies.channel.childEnd] : []),
           ...(record ? [record.farEnd] : []),
         ];
@@ -215,7 +215,10 @@ function leashed<T extends { readonly child: Child }>(
 ): T {
   const leash = new Leash();
   try {
-    const started = start([filter('isolated'), leash.farEnd, ...Array.from({ length: emptyFiles }, nothing)], leash);
+    const started = start(
+      [filter('isolated'), leash.farEnd, ...Array.from({ length: emptyFiles }, nullDescriptor)],
+      leash,
+    );
     leash.handedOver();
     void started.child.exited.then(() => leash[Symbol.dispose]());
     return started;

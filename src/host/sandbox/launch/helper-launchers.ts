@@ -4,14 +4,14 @@ import { ownFiles, secretPaths } from '../../own/index.ts';
 import { expandGlobs } from '../policy/glob-scan.ts';
 import type { Policy } from '../policy/resolution.ts';
 import { Refusal } from '../refusal.ts';
+import type { DiskFacts } from '../view/disk-facts.ts';
 import { type MountPlan, planMounts } from '../view/plan.ts';
-import type { Survey } from '../view/survey.ts';
 import { installedBubblewrap, requireUsable } from './bubblewrap.ts';
 import { refused } from './confine.ts';
 import { filter, launcherArgs } from './launcher.ts';
 import { LauncherPool } from './launcher-pool.ts';
 import { OrderedChild } from './ordered-child.ts';
-import { mountList, nothing, strings } from './stage.ts';
+import { mountList, nullDescriptor, strings } from './stage.ts';
 import { helperPlace, type StagePlace, USUAL_HELPER_PLACE } from './stage-place.ts';
 import { EMPTY_FILES_WHILE_WAITING, FIRST_FREE, PROGRAM_SOCKET, WaitingLauncher } from './waiting-launcher.ts';
 
@@ -22,21 +22,21 @@ export type HelperView = MountPlan | Refusal;
 export interface LaunchedHelper {
   readonly child: Child;
   readonly channel: number;
-  /** What the helper must be told to refuse before anything else. */
+  /** The paths that the helper must be told to refuse before anything else. */
   readonly refused: readonly string[];
-  /** What it must be told to find in its view before that: paths and pins in turn, each ended by NUL. */
+  /** The mounts that it must be told to find in its view before that: paths and pins in turn, each ended by NUL. */
   readonly mounts: Buffer;
 }
 
-/** What the disk must look like to a program of ours that does something for a client. */
-export function planHelper(policy: Policy, survey: Survey): HelperView {
+/** The view for a program of ours that works for a client. */
+export function planHelper(policy: Policy, facts: DiskFacts): HelperView {
   try {
     const deniedMatches = expandGlobs(policy.deniedGlobs, policy.globDepth);
     // Each device is a mount of its own, and a client that waits for a helper waits for all mounts.
     return planMounts(policy, {
       deniedMatches,
       firstEmpty: FIRST_EMPTY,
-      survey,
+      facts,
       devices: 'null',
       missing: 'refuse',
       ownFiles,
@@ -106,7 +106,7 @@ export class HelperLaunchers implements AsyncDisposable {
 
 /**
  * A launcher that knows everything but the view. It needs no stage: the program has no use for an environment or a
- * directory, and closes by itself what it inherits.
+ * directory, and closes inherited descriptors itself.
  */
 class HelperLauncher {
   readonly waiting: WaitingLauncher;
@@ -154,7 +154,7 @@ class HelperLauncher {
 
 const inherited = (emptyFiles: number): (number | Uint8Array)[] => [
   filter('isolated'),
-  ...Array.from({ length: emptyFiles }, nothing),
+  ...Array.from({ length: emptyFiles }, nullDescriptor),
 ];
 
 function placeIn(view: MountPlan, program: string): StagePlace | Refusal {

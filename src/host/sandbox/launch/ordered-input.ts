@@ -4,7 +4,7 @@ import type { Child, ChildInput } from '../../os/index.ts';
 export class OrderedInput implements ChildInput {
   readonly #mayBeReplaced: () => boolean;
   #input: ChildInput;
-  /** Copies of what was written: the bytes themselves may be released when they are written. */
+  /** Copies of all writes: the bytes themselves may be released when they are written. */
   #written: Uint8Array[] = [];
   #isEnded = false;
   #successor: Promise<ChildInput | undefined> | undefined;

@@ -21,7 +21,7 @@ export function stagePlace({ args, visibleProgram }: View, proc: boolean): Stage
 
 type View = Pick<MountPlan, 'args'> & Partial<Pick<MountPlan, 'visibleProgram'>>;
 
-/** The same for a helper: where its file lies on the host, and what is around it, does not show in the view. */
+/** The same for a helper: its directory on the host does not show in the view. */
 export function helperPlace(program: string, { args }: Pick<MountPlan, 'args'>, proc: boolean): StagePlace {
   return placeOf(program, HELPER, args, proc);
 }

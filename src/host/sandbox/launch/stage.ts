@@ -1,4 +1,5 @@
 import { openSync } from 'node:fs';
+import { once } from '../../../base/index.ts';
 import { candidates, nativeFile, pathBytes, type SpawnOptions } from '../../os/index.ts';
 import type { Mount } from '../view/plan.ts';
 
@@ -6,17 +7,17 @@ import type { Mount } from '../view/plan.ts';
 export type Command = Omit<SpawnOptions, 'mark'>;
 
 export interface StageOptions {
-  /** The descriptor of a seccomp program to install, for those whom no launcher has given one. */
+  /** The descriptor of a seccomp program to install, where bubblewrap installs none. */
   readonly filter?: number;
   /** How refusals are watched. */
   readonly watch?: Watch | undefined;
-  /** What must be mounted where. */
+  /** Mounts that must be found where they are meant to be. */
   readonly mounts?: readonly Mount[];
   /** Where to send sockets that listen on these ports. */
   readonly listeners?: { readonly channel: number; readonly ports: readonly number[] };
 }
 
-/** A seccomp program that asks a supervisor, and where that one tells what is refused (native/stage/denials.h). */
+/** A seccomp program that asks a supervisor, and the descriptor on which the supervisor reports refusals (native/stage/denials.h). */
 export interface Watch {
   /** The descriptor of the facts. */
   readonly facts: number;
@@ -68,10 +69,5 @@ export const strings = (list: readonly string[]): Buffer => pathBytes(list.map((
 
 export const stageProgram = (): string => nativeFile('sandbox-stage');
 
-let nullDescriptor: number | undefined;
-
-/** Something open that has nothing to read. */
-export function nothing(): number {
-  nullDescriptor ??= openSync('/dev/null', 'r');
-  return nullDescriptor;
-}
+/** Open, with nothing to read. */
+export const nullDescriptor = once(() => openSync('/dev/null', 'r'));

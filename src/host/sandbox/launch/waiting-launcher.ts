@@ -6,7 +6,7 @@ import { type LauncherEvent, type LauncherState, nextLauncherState } from './lau
 /** What a launcher must know before it waits. */
 export interface WaitingOptions {
   readonly launcher: UsableBubblewrap;
-  /** What is to run in the sandbox, and its arguments. */
+  /** The program for the sandbox, and its arguments. */
   readonly program: readonly string[];
   readonly io: SpawnOptions['io'];
   readonly mark: bigint;
@@ -56,7 +56,7 @@ export class WaitingLauncher implements AsyncDisposable {
     return this.#ownEnds.socket;
   }
 
-  /** Whether it has begun to read what it was told. An order for which the socket has no room is being read as it is sent. */
+  /** Whether it has begun to read its order. An order for which the socket has no room is being read as it is sent. */
   get hasTakenOrder(): boolean {
     if (this.#state.phase !== 'ordered' || this.#state.bytes > SOCKET_ROOM) return true;
     return unreadBytes(this.#farEnds.args) !== this.#state.bytes;

@@ -2,7 +2,7 @@ import { ExecError, type PathUri, type Sandbox } from '../../../protocol/index.t
 import { secretPaths } from '../../own/index.ts';
 import { type HelperView, planHelper } from '../launch/helper-launchers.ts';
 import { Refusal } from '../refusal.ts';
-import { Survey, type SurveyRecord } from '../view/survey.ts';
+import { DiskFacts, type RecordedFacts } from '../view/disk-facts.ts';
 import { hasFullRead, needsCwd, type Policy, resolvePolicy, workspaceRootsOf } from './resolution.ts';
 
 /** How a file call under a sandbox is executed. */
@@ -32,7 +32,7 @@ interface Resolution {
   readonly secrets: readonly string[];
   readonly policy: FilePolicy;
   /** What the policy was made from; undefined when that is too much to ask again. */
-  readonly survey: SurveyRecord | undefined;
+  readonly facts: RecordedFacts | undefined;
 }
 
 /** By mode and sandbox, the one used last at the end: a client sends the same sandbox with many calls. */
@@ -43,10 +43,10 @@ export function resolveFilePolicy(sandbox: Sandbox, options: FilePolicyOptions):
   const { mode, env, paths } = options;
   const key = mode + JSON.stringify(sandbox);
   const { paths: secrets } = secretPaths;
-  const known = resolutions.get(key);
+  const kept = resolutions.get(key);
   resolutions.delete(key);
-  const isCurrent = known?.env === env && known.secrets === secrets && known.survey?.holds();
-  const resolution = isCurrent ? known : resolve(sandbox, options);
+  const isCurrent = kept?.env === env && kept.secrets === secrets && kept.facts?.holds();
+  const resolution = isCurrent ? kept : resolve(sandbox, options);
   if (!isCurrent && resolution.policy.kind === 'view') checkPlaces(sandbox, paths);
   if (key.length <= LONGEST_KEY) resolutions.set(key, resolution);
   if (resolutions.size > MOST_RESOLUTIONS) resolutions.delete(resolutions.keys().next().value!);
@@ -54,11 +54,11 @@ export function resolveFilePolicy(sandbox: Sandbox, options: FilePolicyOptions):
 }
 
 function resolve(sandbox: Sandbox, { mode, env }: FilePolicyOptions): Resolution {
-  const survey = new Survey();
-  const resolved = policyOf(sandbox, env, survey);
-  const policy = filePolicyOf(resolved, mode, survey);
+  const facts = new DiskFacts();
+  const resolved = policyOf(sandbox, env, facts);
+  const policy = filePolicyOf(resolved, mode, facts);
   const repeatable = resolved.deniedGlobs.length === 0; // a search is no question
-  return { env, secrets: secretPaths.paths, policy, survey: repeatable ? survey.record() : undefined };
+  return { env, secrets: secretPaths.paths, policy, facts: repeatable ? facts.record() : undefined };
 }
 
 /** Refuses a profile that cannot be understood without the directory that its sandbox does not name. */
@@ -68,7 +68,7 @@ export function requireCwd(sandbox: Sandbox): void {
   throw new ExecError('invalidParams', 'file system sandbox context with dynamic permissions requires cwd');
 }
 
-function policyOf(sandbox: Sandbox, env: FilePolicyOptions['env'], survey: Survey): Policy {
+function policyOf(sandbox: Sandbox, env: FilePolicyOptions['env'], facts: DiskFacts): Policy {
   requireCwd(sandbox);
   const cwd = sandbox.cwd ?? sandbox.policyContext?.cwd;
   const roots = workspaceRootsOf(sandbox);
@@ -77,23 +77,23 @@ function policyOf(sandbox: Sandbox, env: FilePolicyOptions['env'], survey: Surve
     cwd: cwd ? () => nativePath(cwd) : undefined,
     tmpdir: env.TMPDIR,
     toNative: nativePath,
-    isDirectory: (path) => survey.isDirectory(path),
+    isDirectory: (path) => facts.isDirectory(path),
   });
 }
 
-function filePolicyOf(policy: Policy, mode: FilePolicyOptions['mode'], survey: Survey): FilePolicy {
+function filePolicyOf(policy: Policy, mode: FilePolicyOptions['mode'], facts: DiskFacts): FilePolicy {
   if (policy.unrestricted) return { kind: 'direct' };
   if (mode === 'read' && hasFullRead(policy)) return { kind: 'directButNotProcfs' };
   const confined: Policy = { ...policy, network: 'restricted', minimal: policy.minimal || !hasFullRead(policy) };
-  const view = planHelper(confined, survey);
-  return { kind: 'view', key: JSON.stringify([confined, identify(view, survey)]), view };
+  const view = planHelper(confined, facts);
+  return { kind: 'view', key: JSON.stringify([confined, identify(view, facts)]), view };
 }
 
 /** A helper that was started before a directory was replaced, or before something to be protected appeared, has another. */
-function identify(view: HelperView, survey: Survey): readonly unknown[] {
+function identify(view: HelperView, facts: DiskFacts): readonly unknown[] {
   if (view instanceof Refusal) return [view.message];
   const { args, refused } = view;
-  return [refused, ...args.map((arg, at) => (isBind(args[at - 1]) ? [arg, survey.look(arg)?.identity] : arg))];
+  return [refused, ...args.map((arg, at) => (isBind(args[at - 1]) ? [arg, facts.look(arg)?.identity] : arg))];
 }
 
 const isBind = (option: string | undefined): boolean => /^--(ro-)?bind(-try)?$/.test(option ?? '');

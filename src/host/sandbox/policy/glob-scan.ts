@@ -6,13 +6,13 @@ import { Refusal } from '../refusal.ts';
 import { look, realPath } from '../view/disk.ts';
 import { splitGlob } from './glob.ts';
 
-/** What is mounted on a path needs room for a prefix; the kernel takes 4096 bytes. */
+/** A path to mount on needs room for a prefix; the kernel takes 4096 bytes. */
 const LONGEST_MASKED = 3072;
 
 /** Matches beyond this many make a sandbox too large to build. */
 const MOST_MATCHES = 8192;
 
-/** What the patterns match at this moment; for a link, what it leads to. Searches while others wait. */
+/** The paths that the patterns match at this moment; for a link, its target. Blocks the event loop. */
 export function expandGlobs(patterns: readonly string[], depth?: number): readonly string[] {
   const search = searchAll(patterns, depth);
   let step = search.next([]);

@@ -1,6 +1,6 @@
 import { Refusal } from '../refusal.ts';
 
-/** A pattern of what is denied. */
+/** A pattern of denied paths. */
 export interface Glob {
   /** The directory it starts in. */
   readonly root: string;

@@ -13,13 +13,13 @@ export interface Rule {
   readonly skipMissing: boolean;
 }
 
-/** A permission profile with every word replaced by what it means here. */
+/** A permission profile with every word replaced by its meaning on this machine. */
 export interface Policy {
   readonly network: 'restricted' | 'enabled';
   /** Whether files are left to the operating system. */
   readonly unrestricted: boolean;
   readonly rules: readonly Rule[];
-  /** Absolute patterns of what is denied. */
+  /** Absolute patterns of denied paths. */
   readonly deniedGlobs: readonly string[];
   readonly globDepth: number | undefined;
   /** Whether the system's own programs and libraries are readable. */
@@ -29,7 +29,7 @@ export interface Policy {
 export interface PolicyContext {
   /** The directory that relative patterns start from; asked for only if there are any. */
   readonly cwd: (() => string) | undefined;
-  /** TMPDIR of whoever runs. */
+  /** TMPDIR of the command. */
   readonly tmpdir: string | undefined;
   /** Turns a path on the wire into one of this host, or throws. */
   readonly toNative: (uri: PathUri) => string;

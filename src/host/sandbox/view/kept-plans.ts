@@ -1,12 +1,12 @@
 import { ownFiles, secretPaths } from '../../own/index.ts';
 import type { Policy } from '../policy/resolution.ts';
+import { DiskFacts, type RecordedFacts } from './disk-facts.ts';
 import { type MountPlan, type PlanOptions, planMounts } from './plan.ts';
-import { Survey, type SurveyRecord } from './survey.ts';
 
-interface Known {
+interface KeptPlan {
   readonly plan: MountPlan;
   /** What the plan was made from. */
-  readonly survey: SurveyRecord;
+  readonly facts: RecordedFacts;
 }
 
 /**
@@ -17,7 +17,7 @@ export class MountPlans {
   readonly #firstEmpty: number;
   readonly #program: (() => string) | undefined;
   /** By policy, the one used last at the end. */
-  readonly #known = new Map<string, Known>();
+  readonly #kept = new Map<string, KeptPlan>();
 
   /** `program` tells the file that is to run first in the views. */
   constructor(firstEmpty: number, program?: () => string) {
@@ -25,21 +25,21 @@ export class MountPlans {
     this.#program = program;
   }
 
-  /** What is denied by name is part of the policy; what patterns match has to be looked for every time, and is not. */
+  /** Paths denied by name are part of the policy; matches of patterns have to be searched for every time, and are not kept. */
   plan(policy: Policy, deniedMatches: readonly string[]): MountPlan {
     if (policy.deniedGlobs.length > 0) return planMounts(policy, { ...this.#options(), deniedMatches });
     const key = JSON.stringify([policy, secretPaths.paths]);
-    const known = this.#known.get(key);
-    this.#known.delete(key);
-    const current = known?.survey.holds() ? known : this.#make(policy);
-    this.#known.set(key, current);
-    if (this.#known.size > MOST_PLANS) this.#known.delete(this.#known.keys().next().value!);
+    const kept = this.#kept.get(key);
+    this.#kept.delete(key);
+    const current = kept?.facts.holds() ? kept : this.#make(policy);
+    this.#kept.set(key, current);
+    if (this.#kept.size > MOST_PLANS) this.#kept.delete(this.#kept.keys().next().value!);
     return current.plan;
   }
 
-  #make(policy: Policy): Known {
-    const survey = new Survey();
-    return { plan: planMounts(policy, { ...this.#options(), survey }), survey: survey.record() };
+  #make(policy: Policy): KeptPlan {
+    const facts = new DiskFacts();
+    return { plan: planMounts(policy, { ...this.#options(), facts }), facts: facts.record() };
   }
 
   #options(): PlanOptions {

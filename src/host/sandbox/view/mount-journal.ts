@@ -69,8 +69,7 @@ function isOurs(folder: string): boolean {
 }
 
 /**
- * Takes away what dead servers left. Only empty directories with the names we cover: a journal that somebody else has
- * written can do no harm.
+ * Removes the mount points of dead servers. Only empty directories with the names we cover: a forged journal can do no harm.
  */
 export function sweepMountPoints(folder: string, onFault: (error: unknown) => void = () => {}): void {
   if (!isOurs(folder)) return;

@@ -46,7 +46,8 @@ export function releaseMountPoint(kept: number | undefined): void {
 }
 
 /**
- * Removes what is empty and keeps no other server's sandbox; false when that is not possible now. Anything else belongs to others.
+ * Removes a mount point that is empty and that no other server's sandbox uses; false when that is not possible now. Anything else
+ * belongs to others.
  * Releases the descriptor by which we kept it ourselves, if there is one.
  */
 export function isRemoved(path: string, found: Stats, kept?: number): boolean {

@@ -5,7 +5,7 @@ import { isProtectedName } from './plan.ts';
 
 interface Use {
   count: number;
-  /** What was there before the first of us; nothing if it was missing. */
+  /** The identity of the path's file before the first sandbox; undefined if it was missing. */
   readonly before: string | undefined;
   /** Whether it was made where it was missing, and others were told of its use. */
   isKept?: true;
@@ -15,15 +15,15 @@ interface Use {
 
 export interface MountPointClaim extends Disposable {
   /**
-   * Makes what is missing and keeps other servers from taking it away. To be called before anything may run in the sandbox, and
+   * Makes missing mount points and keeps other servers from removing them. To be called before anything may run in the sandbox, and
    * best while bubblewrap is busy with its namespaces.
    */
   keep(): void;
 }
 
 /**
- * The mount points on the disk for what is missing there. Sandboxes that run at the same time share them; the last one to end
- * takes them away again, unless something has come to be in them. What cannot be taken away then, because the directory around it
+ * Mount points on the disk for missing paths. Sandboxes that run at the same time share them; the last one to end
+ * removes them, unless something has come to be in them. A mount point that cannot be removed then, because the directory around it
  * was made unwritable meanwhile or a sandbox of another server uses it, is tried again until it can.
  */
 export class MountPoints {
@@ -77,7 +77,7 @@ export class MountPoints {
     use.kept = keepMountPoint(path, isProtectedName(path) ? 'directory' : 'file', use.before === undefined);
   }
 
-  /** What is at a path that is not ours. */
+  /** The identity of a file at the path, unless it is a mount point of ours. */
   #foundAt(path: string): string | undefined {
     const found = look(path);
     const identity = found && identityOf(found);
@@ -87,8 +87,8 @@ export class MountPoints {
   }
 
   /**
-   * What was there before us is left alone. It may have been the mount point of another server, which has taken it
-   * away before our sandbox was built: what is there now is then another one, and ours.
+   * A file that was there before us is left alone. It may have been the mount point of another server, which removed it
+   * before our sandbox was built: the one that is there now is then ours.
    */
   #letGo(path: string): void {
     const use = this.#uses.get(path)!;

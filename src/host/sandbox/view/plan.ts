@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { type Glob, heldDirectories, splitGlob } from '../policy/glob.ts';
 import { type Access, accessOf, type Policy, type Rule } from '../policy/resolution.ts';
 import { Refusal } from '../refusal.ts';
-import { Survey } from './survey.ts';
+import { DiskFacts } from './disk-facts.ts';
 
 /** The view of the disk a policy asks for, in the words of bubblewrap. */
 export interface MountPlan {
@@ -49,7 +49,7 @@ export interface PlanOptions {
   /** What the patterns of the policy match. */
   readonly deniedMatches?: readonly string[];
   /** Where answers about the disk come from, and are kept. */
-  readonly survey?: Survey;
+  readonly facts?: DiskFacts;
   /** The devices programs count on, or just the one that swallows everything. */
   readonly devices?: 'usual' | 'null';
   /**
@@ -85,7 +85,7 @@ class Planner {
   readonly #rules = new Map<string, Access>();
   readonly #links = new Map<string, string>();
   readonly #firstEmpty: number;
-  readonly #disk: Survey;
+  readonly #disk: DiskFacts;
   readonly #devices: readonly string[];
   readonly #missing: 'cover' | 'refuse';
   readonly #ownFiles: (roots: readonly string[]) => readonly string[];
@@ -93,9 +93,9 @@ class Planner {
   readonly #program: string | undefined;
   #emptyFiles = 0;
 
-  constructor({ firstEmpty, survey = new Survey(), devices = 'usual', missing = 'cover', ...server }: PlanOptions) {
+  constructor({ firstEmpty, facts = new DiskFacts(), devices = 'usual', missing = 'cover', ...server }: PlanOptions) {
     this.#firstEmpty = firstEmpty;
-    this.#disk = survey;
+    this.#disk = facts;
     this.#devices = DEVICES[devices];
     this.#missing = missing;
     this.#ownFiles = server.ownFiles ?? (() => []);

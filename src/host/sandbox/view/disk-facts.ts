@@ -12,14 +12,14 @@ export interface Found {
   readonly pin: string;
 }
 
-/** What is asked of the engine; the letters are those of native/fs/stat.c. */
+/** The kinds of questions, by the letters of native/fs/stat.c. */
 type Letter = 'l' | 's' | 'r' | 'e' | 'b';
 
 /**
- * What a plan asks about the disk. Each question is put once, so that a plan follows from one set of answers; whether
- * they still hold can be found out later at a single stroke.
+ * Facts about the disk, as a plan of mounts needs them. Each question is put once, so that a plan follows from one set of
+ * answers; whether they still hold is one question later.
  */
-export class Survey {
+export class DiskFacts {
   /** As the engine gave them: the length of each before it. */
   readonly #answers = new Map<string, Buffer>();
 
@@ -30,8 +30,8 @@ export class Survey {
   }
 
   /**
-   * The directory that keeps a path out of our sight, if it is our own: what it hides from us it hides from a command only
-   * until that changes its mode. Other users' directories hide from commands what they hide from us.
+   * The directory that keeps a path out of our sight, if it is our own: a command can change its mode and
+   * see more than we do. Other users' directories hide the same from commands as from us.
    */
   sealAbove(path: string): string | undefined {
     if (process.geteuid?.() === 0 || this.look(path) !== undefined) return undefined;
@@ -102,9 +102,9 @@ export class Survey {
       });
   }
 
-  /** What was asked and answered so far. */
-  record(): SurveyRecord {
-    return new SurveyRecord(new Inspection([...this.#answers.keys()]), Buffer.concat([...this.#answers.values()]));
+  /** The questions so far with their answers. */
+  record(): RecordedFacts {
+    return new RecordedFacts(new Inspection([...this.#answers.keys()]), Buffer.concat([...this.#answers.values()]));
   }
 
   #status(letter: 'l' | 's', path: string): PathStatus | undefined {
@@ -125,7 +125,7 @@ export class Survey {
 }
 
 /** Questions with the answers that were given to them. */
-export class SurveyRecord {
+export class RecordedFacts {
   readonly #inspection: Inspection;
   readonly #answers: Buffer;
 
