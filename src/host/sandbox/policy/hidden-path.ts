@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
-import { MINIMAL } from '../view/plan.ts';
+import { MINIMAL } from '../view/rules.ts';
 import { accessOf, type Policy } from './resolution.ts';
 
 /** Whether a path could be written on the host, but is missing in the view because the policy does not list it. */

@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path';
 import { stateFolder } from '../../own/index.ts';
 import { look } from './disk.ts';
 import { isRemoved } from './mount-point.ts';
-import { isProtectedName } from './plan.ts';
+import { isProtectedName } from './protected-names.ts';
 
 /** Where a user's servers note what they have put on the disk. */
 export const journalFolder = (env: NodeJS.ProcessEnv = process.env): string => join(stateFolder(env), 'mount-points');

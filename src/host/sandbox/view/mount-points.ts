@@ -1,7 +1,7 @@
 import { look } from './disk.ts';
 import type { MountJournal } from './mount-journal.ts';
 import { identityOf, isRemoved, keepMountPoint, releaseMountPoint } from './mount-point.ts';
-import { isProtectedName } from './plan.ts';
+import { isProtectedName } from './protected-names.ts';
 
 interface Use {
   count: number;

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { policyOf } from '../../../../test/support/policy.ts';
 import { type Access, accessOf, type Policy } from '../policy/resolution.ts';
 import { Refusal } from '../refusal.ts';
-import { type MountPlan, PROTECTED_NAMES, planMounts } from './plan.ts';
+import { type MountPlan, planMounts } from './plan.ts';
+import { PROTECTED_NAMES } from './protected-names.ts';
 
 let folder: string;
 const names = ['a', 'b', 'a/a', 'a/b', 'b/a', 'a/a/a', 'a/b/b'];

@@ -1,0 +1,192 @@
+import { posix } from 'node:path';
+import { type Glob, heldDirectories, splitGlob } from '../policy/glob.ts';
+import { type Access, accessOf, type Policy, type Rule } from '../policy/resolution.ts';
+import { Refusal } from '../refusal.ts';
+import type { DiskFacts } from './disk-facts.ts';
+import { PROTECTED_NAMES } from './protected-names.ts';
+
+/** Where programs and libraries live, and what they need to be told. */
+export const MINIMAL = ['/bin', '/sbin', '/usr', '/etc', '/lib', '/lib64', '/nix/store', '/run/current-system/sw'];
+
+export interface ViewRulesOptions {
+  /** The paths that the patterns of the policy match. */
+  readonly deniedMatches?: readonly string[];
+  /** Files that the server loads and executes in or around writable roots, without links: never writable. */
+  readonly ownFiles?: (roots: readonly string[]) => readonly string[];
+  /** Files that hold the server's secrets: always denied. */
+  readonly secrets?: readonly string[];
+}
+
+/** Which access a view gives to which path: the rules of a policy on the disk as it is, and those that hold in every view. */
+export class ViewRules {
+  readonly #disk: DiskFacts;
+  readonly #access = new Map<string, Access>();
+  readonly #links = new Map<string, string>();
+  readonly #masked = new Set<string>();
+
+  constructor(policy: Policy, disk: DiskFacts, { deniedMatches = [], ownFiles, secrets = [] }: ViewRulesOptions) {
+    this.#disk = disk;
+    if (policy.unrestricted) this.#access.set('/', 'write'); // and no name is protected
+    const minimal = policy.minimal ? MINIMAL.map((path): Rule => ({ path, access: 'read', skipMissing: true })) : [];
+    const rules = [...policy.rules, ...minimal];
+    const writable = rules.filter(({ access }) => access === 'write');
+    for (const { path } of writable) this.#allowWriting(path);
+    for (const { path } of writable) this.#requireLasting(path);
+    const narrowing = rules.filter(({ access }) => access !== 'write');
+    for (const rule of narrowing) this.#narrow(rule);
+    const roots = [...this.#writable().keys()];
+    if (!policy.unrestricted) for (const root of roots) this.#protect(root);
+    for (const path of ownFiles?.(roots) ?? []) this.#keep(path);
+    for (const path of secrets) this.#mask(path);
+    for (const path of [...this.#access.keys()]) this.#holdInPlace(path);
+    const globs = policy.deniedGlobs.map((pattern) => splitGlob(pattern, (root) => this.#pin(root)));
+    for (const path of deniedMatches) this.#denyMatch(path, globs, policy.globDepth);
+  }
+
+  /** By path, without links. */
+  get access(): ReadonlyMap<string, Access> {
+    return this.#access;
+  }
+
+  /** Paths of rules that are links, and their targets. */
+  get links(): ReadonlyMap<string, string> {
+    return this.#links;
+  }
+
+  /** The denied paths that hold secrets of the server. */
+  get masked(): ReadonlySet<string> {
+    return this.#masked;
+  }
+
+  #allowWriting(path: string): void {
+    const real = this.#disk.realPath(path);
+    if (real === undefined) return; // a writable root that does not exist grants nothing
+    this.#access.set(real, 'write');
+    if (real !== path) this.#links.set(path, real);
+  }
+
+  /** A command could have put a link where a root was missing: it opens nothing. */
+  #requireLasting(path: string): void {
+    const real = this.#disk.realPath(path);
+    if (real === undefined || this.#pin(path, 'made writable') === real) return;
+    throw new Refusal(`${path} cannot be made writable: it was replaced while its sandbox was planned`);
+  }
+
+  #narrow({ path, access, skipMissing }: Rule): void {
+    const pinned = this.#pin(path);
+    this.#requireSight(pinned);
+    if (skipMissing && this.#disk.look(pinned) === undefined) return;
+    if (this.#access.get(pinned) === 'write' && access === 'read') return;
+    this.#access.set(pinned, access);
+    if (pinned !== path && access === 'read') this.#links.set(path, pinned);
+  }
+
+  #protect(root: string): void {
+    if (this.#disk.look(root)?.kind !== 'directory') return;
+    for (const name of PROTECTED_NAMES) {
+      const path = posix.join(root, name);
+      this.#requireSight(path);
+      if (!this.#access.has(path)) this.#access.set(this.#pin(path), 'read');
+    }
+    this.#protectGitDirectories(posix.join(root, '.git'));
+  }
+
+  /**
+   * A repository may be elsewhere: `.git` of a worktree or submodule is a file that names its directory, and that of a
+   * worktree names the one it shares with others. Only what could be written is protected, so that such a file shows
+   * nothing that the policy hides.
+   */
+  #protectGitDirectories(git: string): void {
+    if (this.#access.get(git) === 'write') return;
+    for (const named of this.#disk.gitDirectoriesOf(git)) {
+      const directory = this.#pin(named);
+      if (this.#access.has(directory) || accessOf(this.#access, directory) !== 'write') continue;
+      this.#requireSight(directory);
+      this.#access.set(directory, 'read');
+    }
+  }
+
+  /** A path out of our sight cannot be covered, and a command could open the directory that hides it. */
+  #requireSight(path: string): void {
+    const seal = this.#disk.sealAbove(path);
+    if (seal === undefined || accessOf(this.#writable(), seal) !== 'write') return;
+    throw new Refusal(`${path} cannot be protected: ${seal} cannot be searched; fix: chmod u+rwx ${seal}`);
+  }
+
+  /** Makes a path read-only that some rule makes writable, and paths below it that other rules would open. */
+  #keep(path: string): void {
+    for (const [at, access] of [...this.#access]) {
+      if (access === 'write' && isBelow(at, path)) this.#access.delete(at);
+    }
+    if (accessOf(this.#access, path) !== 'write') return;
+    this.#requireSight(path);
+    if (this.#disk.look(path) === undefined) return;
+    this.#access.set(path, 'read');
+  }
+
+  /** Hides a path and everything below it, whatever other rules say. A missing path is hidden once it is there. */
+  #mask(path: string): void {
+    this.#requireSight(path);
+    const real = this.#disk.realPath(path);
+    if (real === undefined) return;
+    for (const at of [...this.#access.keys()]) if (isBelow(at, real)) this.#access.delete(at);
+    if (accessOf(this.#access, real) === 'deny') return;
+    this.#access.set(real, 'deny');
+    this.#masked.add(real);
+  }
+
+  /**
+   * The directories between a writable one and a rule below it become mounts of their own, which cannot be
+   * renamed: a command could move a protected path away with them and put something else in its place.
+   */
+  #holdInPlace(path: string): void {
+    const between: string[] = [];
+    let above = posix.dirname(path);
+    for (; above !== '/' && !this.#access.has(above); above = posix.dirname(above)) between.push(above);
+    if (this.#access.get(above) !== 'write') return;
+    for (const directory of between) {
+      if (this.#disk.look(directory)?.kind === 'directory') this.#access.set(directory, 'write');
+    }
+  }
+
+  #denyMatch(path: string, globs: readonly Glob[], depth: number | undefined): void {
+    for (const glob of globs.filter(({ expression }) => expression.test(path))) {
+      for (const directory of heldDirectories(glob, path, depth)) this.#hold(directory);
+    }
+    this.#access.set(path, 'deny');
+  }
+
+  /** Makes a directory that commands can write to a mount of its own. */
+  #hold(directory: string): void {
+    if (this.#access.has(directory) || accessOf(this.#access, directory) !== 'write') return;
+    if (this.#disk.look(directory)?.kind === 'directory') this.#access.set(directory, 'write');
+  }
+
+  /**
+   * The path without links. A link that a command could have made, or could replace later, moves the rule: such a
+   * policy is refused.
+   */
+  #pin(path: string, intent: 'protected' | 'made writable' = 'protected'): string {
+    let at = '/';
+    for (const name of path.split('/').filter((part) => part !== '')) {
+      const next = posix.join(at, name);
+      const found = this.#disk.look(next);
+      if (found?.kind === 'link') {
+        if (accessOf(this.#writable(), at) === 'write') {
+          throw new Refusal(`${path} cannot be ${intent}: ${next} is a symbolic link that commands can replace`);
+        }
+        at = this.#disk.realPath(next) ?? next;
+      } else {
+        at = next;
+      }
+    }
+    return at;
+  }
+
+  #writable(): ReadonlyMap<string, Access> {
+    return new Map([...this.#access].filter(([, access]) => access === 'write'));
+  }
+}
+
+/** Whether a path is another one, or lies in it. */
+export const isBelow = (path: string, other: string): boolean => path === other || path.startsWith(`${other}/`);
