@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { accounts, path, uri, workspaceWrite, Yard } from '../sandbox/fixture.ts';
+import { accounts, path, SandboxFixture, uri, workspaceWrite } from '../sandbox/fixture.ts';
 import { refusal, Shelf } from './fixture.ts';
 
 const fileExists = { code: -32603, message: 'File exists (os error 17)' };
@@ -119,35 +119,35 @@ describe('fs/rename', () => {
 });
 
 describe.each(accounts)('fs/rename in a sandbox, for a server run by $name', (account) => {
-  let yard: Yard;
+  let fixture: SandboxFixture;
   beforeAll(async () => {
-    yard = await Yard.open(account);
+    fixture = await SandboxFixture.open(account);
   });
-  beforeEach(() => yard.reset());
-  afterAll(() => yard[Symbol.asyncDispose]());
+  beforeEach(() => fixture.reset());
+  afterAll(() => fixture[Symbol.asyncDispose]());
 
-  const inWorkspace = (name: string): string => join(yard.workspace, name);
+  const inWorkspace = (name: string): string => join(fixture.workspace, name);
   const rename = (source: string, destination: string, entries = workspaceWrite, more: object = {}) => {
     for (const place of [source, destination]) {
-      if (!place.startsWith(yard.at('')) && !place.startsWith('/dev/shm/exec-server-rename-')) {
-        throw new Error(`${place} is not in the yard`);
+      if (!place.startsWith(fixture.at('')) && !place.startsWith('/dev/shm/exec-server-rename-')) {
+        throw new Error(`${place} is not in the fixture`);
       }
     }
-    return yard.client.call('fs/rename', {
+    return fixture.client.call('fs/rename', {
       sourcePath: uri(source),
       destinationPath: uri(destination),
       sandbox: {
         permissions: { type: 'managed', file_system: { type: 'restricted', entries }, network: 'restricted' },
         windowsSandboxLevel: 'disabled',
-        cwd: uri(yard.workspace),
-        workspaceRoots: [uri(yard.workspace)],
+        cwd: uri(fixture.workspace),
+        workspaceRoots: [uri(fixture.workspace)],
       },
       ...more,
     });
   };
 
   it('works where it may write, over what is there when asked to', async () => {
-    yard.write('workspace/b.txt', 'old\n');
+    fixture.write('workspace/b.txt', 'old\n');
     expect(await refusal(rename(inWorkspace('a.txt'), inWorkspace('b.txt')))).toEqual(fileExists);
     await rename(inWorkspace('a.txt'), inWorkspace('b.txt'), workspaceWrite, { overwrite: true });
     await rename(inWorkspace('sub'), inWorkspace('other'));
@@ -158,10 +158,10 @@ describe.each(accounts)('fs/rename in a sandbox, for a server run by $name', (ac
   });
 
   it('takes nothing out of a place that is read-only or denied, and puts nothing there', async () => {
-    yard.write('workspace/secret', 'secret\n');
+    fixture.write('workspace/secret', 'secret\n');
     const denying = [...workspaceWrite, path(inWorkspace('secret'), 'deny')];
-    expect(await refusal(rename(join(yard.outside, 'secret'), inWorkspace('x')))).toMatchObject({ code: -32603 });
-    expect(await refusal(rename(inWorkspace('a.txt'), join(yard.outside, 'x')))).toMatchObject({ code: -32603 });
+    expect(await refusal(rename(join(fixture.outside, 'secret'), inWorkspace('x')))).toMatchObject({ code: -32603 });
+    expect(await refusal(rename(inWorkspace('a.txt'), join(fixture.outside, 'x')))).toMatchObject({ code: -32603 });
     for (const overwrite of [false, true]) {
       await expect(rename(inWorkspace('secret'), inWorkspace('x'), denying, { overwrite })).rejects.toThrow();
       await expect(rename(inWorkspace('a.txt'), inWorkspace('secret'), denying, { overwrite })).rejects.toThrow();
@@ -174,16 +174,16 @@ describe.each(accounts)('fs/rename in a sandbox, for a server run by $name', (ac
   });
 
   it('moves no directory away with what is denied in it', async () => {
-    yard.mkdir('workspace/holder/deep');
-    yard.write('workspace/holder/deep/secret', 'secret\n');
+    fixture.mkdir('workspace/holder/deep');
+    fixture.write('workspace/holder/deep/secret', 'secret\n');
     const denying = [...workspaceWrite, path(inWorkspace('holder/deep/secret'), 'deny')];
     await expect(rename(inWorkspace('holder'), inWorkspace('away'), denying)).rejects.toThrow(/busy/i);
     expect(existsSync(inWorkspace('away'))).toBe(false);
   });
 
   it('puts no directory in the place of one in which a name must stay missing', async () => {
-    yard.mkdir('workspace/tree');
-    yard.write('workspace/tree/later', 'x');
+    fixture.mkdir('workspace/tree');
+    fixture.write('workspace/tree/later', 'x');
     const denying = [...workspaceWrite, path(inWorkspace('sub/later'), 'deny')];
     expect(await refusal(rename(inWorkspace('tree'), inWorkspace('sub'), denying, { overwrite: true }))).toEqual(
       readOnlyDisk,

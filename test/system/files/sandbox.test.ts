@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { childrenOf, gone, isAlive } from '../../support/proc.ts';
 import { prepared } from '../../support/server.ts';
 import { base64, connect, text } from '../../support/wire-client.ts';
-import { accounts, path, readOnly, restrictedRead, uri, workspaceWrite, Yard } from '../sandbox/fixture.ts';
+import { accounts, path, readOnly, restrictedRead, SandboxFixture, uri, workspaceWrite } from '../sandbox/fixture.ts';
 import { refusal } from './fixture.ts';
 
 /** The helpers below a server, found by their program. */
@@ -44,44 +44,44 @@ function ancestors(pid: number): number[] {
 }
 
 describe.each(accounts)('a sandboxed filesystem call of a server run by $name', (account) => {
-  let yard: Yard;
+  let fixture: SandboxFixture;
   beforeAll(async () => {
-    yard = await Yard.open(account, { SERVER_SECRET: 'do-not-show', EXEC_SERVER_LOG: 'debug' });
-    await prepared(yard.server);
+    fixture = await SandboxFixture.open(account, { SERVER_SECRET: 'do-not-show', EXEC_SERVER_LOG: 'debug' });
+    await prepared(fixture.server);
   });
-  beforeEach(() => yard.reset());
-  afterAll(() => yard[Symbol.asyncDispose]());
+  beforeEach(() => fixture.reset());
+  afterAll(() => fixture[Symbol.asyncDispose]());
 
   const sandbox = (entries: readonly object[]) => ({
     permissions: { type: 'managed', file_system: { type: 'restricted', entries }, network: 'restricted' },
     windowsSandboxLevel: 'disabled',
-    cwd: uri(yard.workspace),
-    workspaceRoots: [uri(yard.workspace)],
+    cwd: uri(fixture.workspace),
+    workspaceRoots: [uri(fixture.workspace)],
   });
   const read = (path: string, entries: readonly object[]) =>
-    yard.client.call<{ dataBase64: string }>('fs/readFile', { path: uri(path), sandbox: sandbox(entries) });
+    fixture.client.call<{ dataBase64: string }>('fs/readFile', { path: uri(path), sandbox: sandbox(entries) });
   const write = (path: string, content: string | Uint8Array, entries: readonly object[] = workspaceWrite) => {
-    if (!path.startsWith(yard.at(''))) throw new Error(`${path} is not in the yard`);
+    if (!path.startsWith(fixture.at(''))) throw new Error(`${path} is not in the fixture`);
     const params = { path: uri(path), dataBase64: base64(content), sandbox: sandbox(entries) };
-    return yard.client.call('fs/writeFile', params);
+    return fixture.client.call('fs/writeFile', params);
   };
 
   it.each([true, false])('does not open what opening is an act for, follows links: %s', async (followSymlinks) => {
-    execFileSync('mkfifo', [yard.at('outside/pipe')]);
-    const writer = spawn('sh', ['-c', 'echo kept > "$0"', yard.at('outside/pipe')]);
+    execFileSync('mkfifo', [fixture.at('outside/pipe')]);
+    const writer = spawn('sh', ['-c', 'echo kept > "$0"', fixture.at('outside/pipe')]);
     onTestFinished(() => void writer.kill('SIGKILL'));
     for (let round = 0; round < 20; round++) {
-      const params = { path: uri(yard.at('outside/pipe')), followSymlinks, sandbox: sandbox(readOnly) };
-      await expect(yard.client.call('fs/readFile', params)).rejects.toThrow(/not a (?:regular )?file/);
+      const params = { path: uri(fixture.at('outside/pipe')), followSymlinks, sandbox: sandbox(readOnly) };
+      await expect(fixture.client.call('fs/readFile', params)).rejects.toThrow(/not a (?:regular )?file/);
       await delay(20);
     }
-    const { stdout } = spawnSync('timeout', ['5', 'cat', yard.at('outside/pipe')], { encoding: 'utf8' });
+    const { stdout } = spawnSync('timeout', ['5', 'cat', fixture.at('outside/pipe')], { encoding: 'utf8' });
     expect(stdout).toBe('kept\n');
   });
 
   it('finds no device but the one that swallows everything', async () => {
     const call = (method: string, path: string, more: object = {}) =>
-      yard.client.call<{ entries: { fileName: string }[] }>(method, {
+      fixture.client.call<{ entries: { fileName: string }[] }>(method, {
         path: uri(path),
         sandbox: sandbox(restrictedRead),
         ...more,
@@ -93,107 +93,107 @@ describe.each(accounts)('a sandboxed filesystem call of a server run by $name', 
   });
 
   it('writes where it may and nowhere else', async () => {
-    await write(`${yard.workspace}/new`, 'inside');
-    expect(readFileSync(`${yard.workspace}/new`, 'utf8')).toBe('inside');
-    expect(await refusal(write(`${yard.outside}/new`, 'x'))).toEqual({
+    await write(`${fixture.workspace}/new`, 'inside');
+    expect(readFileSync(`${fixture.workspace}/new`, 'utf8')).toBe('inside');
+    expect(await refusal(write(`${fixture.outside}/new`, 'x'))).toEqual({
       code: -32603,
       message: 'Read-only file system (os error 30)',
     });
   });
 
   it('goes through one helper per policy, however many calls there are at once', async () => {
-    const before = helpers(yard.server.pid);
-    await Promise.all(Array.from({ length: 100 }, (_, n) => write(`${yard.workspace}/f${n % 10}`, `${n}`)));
-    expect(helpers(yard.server.pid).length - before.length).toBe(1);
-    await read(`${yard.workspace}/a.txt`, restrictedRead);
-    expect(helpers(yard.server.pid).length - before.length).toBe(2);
+    const before = helpers(fixture.server.pid);
+    await Promise.all(Array.from({ length: 100 }, (_, n) => write(`${fixture.workspace}/f${n % 10}`, `${n}`)));
+    expect(helpers(fixture.server.pid).length - before.length).toBe(1);
+    await read(`${fixture.workspace}/a.txt`, restrictedRead);
+    expect(helpers(fixture.server.pid).length - before.length).toBe(2);
   });
 
   it('is served by the launcher that waited for it, and another takes its place', async () => {
-    await expect.poll(() => waiting(yard.server.pid).length).toBe(1);
-    const [launcher] = waiting(yard.server.pid);
-    await using client = await connect(yard.server.url);
-    const known = helpers(yard.server.pid);
-    await client.call('fs/readFile', { path: uri(`${yard.workspace}/a.txt`), sandbox: sandbox(restrictedRead) });
-    const [helper] = helpers(yard.server.pid).filter((pid) => !known.includes(pid));
+    await expect.poll(() => waiting(fixture.server.pid).length).toBe(1);
+    const [launcher] = waiting(fixture.server.pid);
+    await using client = await connect(fixture.server.url);
+    const known = helpers(fixture.server.pid);
+    await client.call('fs/readFile', { path: uri(`${fixture.workspace}/a.txt`), sandbox: sandbox(restrictedRead) });
+    const [helper] = helpers(fixture.server.pid).filter((pid) => !known.includes(pid));
     expect(ancestors(helper!)[0]).toBe(launcher);
-    await expect.poll(() => waiting(yard.server.pid).length).toBe(1);
+    await expect.poll(() => waiting(fixture.server.pid).length).toBe(1);
   });
 
   it('does without a launcher that died while it waited', async () => {
-    await expect.poll(() => waiting(yard.server.pid).length).toBe(1);
-    const [launcher] = waiting(yard.server.pid);
+    await expect.poll(() => waiting(fixture.server.pid).length).toBe(1);
+    const [launcher] = waiting(fixture.server.pid);
     process.kill(launcher!, 'SIGKILL');
-    await expect.poll(() => childrenOf(yard.server.pid).map(({ pid }) => pid)).not.toContain(launcher);
-    await using client = await connect(yard.server.url);
-    const params = { path: uri(`${yard.workspace}/a.txt`), sandbox: sandbox(restrictedRead) };
+    await expect.poll(() => childrenOf(fixture.server.pid).map(({ pid }) => pid)).not.toContain(launcher);
+    await using client = await connect(fixture.server.url);
+    const params = { path: uri(`${fixture.workspace}/a.txt`), sandbox: sandbox(restrictedRead) };
     expect(await client.call('fs/readFile', params)).toEqual({ dataBase64: base64('a\n') });
-    await expect.poll(() => waiting(yard.server.pid).length).toBe(1);
+    await expect.poll(() => waiting(fixture.server.pid).length).toBe(1);
   });
 
   it('may be denied more files than a waiting launcher is ready for', async () => {
-    const names = Array.from({ length: 20 }, (_, n) => `${yard.workspace}/secret${n}`);
+    const names = Array.from({ length: 20 }, (_, n) => `${fixture.workspace}/secret${n}`);
     for (const name of names) writeFileSync(name, 'secret');
     const entries = [...restrictedRead, ...names.map((name) => path(name, 'deny'))];
-    expect(text((await read(`${yard.workspace}/a.txt`, entries)).dataBase64)).toBe('a\n');
+    expect(text((await read(`${fixture.workspace}/a.txt`, entries)).dataBase64)).toBe('a\n');
     for (const name of names) expect(await refusal(read(name, entries))).toMatchObject({ code: -32600 });
   });
 
   it('finds the directory that has taken the place of another', async () => {
-    await write(`${yard.workspace}/f`, 'before');
-    yard.reset();
-    await write(`${yard.workspace}/f`, 'after');
-    expect(readFileSync(`${yard.workspace}/f`, 'utf8')).toBe('after');
+    await write(`${fixture.workspace}/f`, 'before');
+    fixture.reset();
+    await write(`${fixture.workspace}/f`, 'after');
+    expect(readFileSync(`${fixture.workspace}/f`, 'utf8')).toBe('after');
   });
 
   it('may not touch a repository that was made after the last one', async () => {
-    yard.mkdir('workspace/inner');
-    const inner = { ...sandbox(workspaceWrite), workspaceRoots: [uri(yard.at('workspace/inner'))] };
+    fixture.mkdir('workspace/inner');
+    const inner = { ...sandbox(workspaceWrite), workspaceRoots: [uri(fixture.at('workspace/inner'))] };
     const params = (name: string) => ({
-      path: uri(yard.at(`workspace/inner/${name}`)),
+      path: uri(fixture.at(`workspace/inner/${name}`)),
       dataBase64: '',
       sandbox: inner,
     });
-    await yard.client.call('fs/writeFile', params('f'));
-    yard.mkdir('workspace/inner/.git');
-    yard.write('workspace/inner/.git/config', '');
-    expect(await refusal(yard.client.call('fs/writeFile', params('.git/config')))).toEqual({
+    await fixture.client.call('fs/writeFile', params('f'));
+    fixture.mkdir('workspace/inner/.git');
+    fixture.write('workspace/inner/.git/config', '');
+    expect(await refusal(fixture.client.call('fs/writeFile', params('.git/config')))).toEqual({
       code: -32603,
       message: 'Read-only file system (os error 30)',
     });
   });
 
   it('fails when its helper is killed, and the next one succeeds', async () => {
-    await write(`${yard.workspace}/a.txt`, '1');
-    const before = helpers(yard.server.pid);
+    await write(`${fixture.workspace}/a.txt`, '1');
+    const before = helpers(fixture.server.pid);
     for (const pid of before) process.kill(pid, 'SIGKILL');
     await gone(before);
     // Whether the server knows already is a race that both sides of may win.
-    const outcome = await write(`${yard.workspace}/a.txt`, '2').then(
+    const outcome = await write(`${fixture.workspace}/a.txt`, '2').then(
       () => undefined,
       (error: Error) => error.message,
     );
     expect(outcome ?? 'fs sandbox helper failed').toMatch(/^fs sandbox helper failed/);
-    await write(`${yard.workspace}/a.txt`, '3');
-    expect(readFileSync(`${yard.workspace}/a.txt`, 'utf8')).toBe('3');
+    await write(`${fixture.workspace}/a.txt`, '3');
+    expect(readFileSync(`${fixture.workspace}/a.txt`, 'utf8')).toBe('3');
   });
 
   it('leaves no helper behind when its client goes', async () => {
-    const client = await connect(yard.server.url);
-    const known = helpers(yard.server.pid);
-    await client.call('fs/readFile', { path: uri(`${yard.workspace}/a.txt`), sandbox: sandbox(restrictedRead) });
-    const own = helpers(yard.server.pid).filter((pid) => !known.includes(pid));
+    const client = await connect(fixture.server.url);
+    const known = helpers(fixture.server.pid);
+    await client.call('fs/readFile', { path: uri(`${fixture.workspace}/a.txt`), sandbox: sandbox(restrictedRead) });
+    const own = helpers(fixture.server.pid).filter((pid) => !known.includes(pid));
     expect(own.length).toBe(1);
     await client[Symbol.asyncDispose]();
     await gone(own);
   });
 
   it('starts no helper for a request whose turn comes when its client is gone', async () => {
-    const client = await connect(yard.server.url);
-    const known = helpers(yard.server.pid);
-    const params = { path: uri(`${yard.workspace}/held`), sandbox: sandbox(workspaceWrite) };
+    const client = await connect(fixture.server.url);
+    const known = helpers(fixture.server.pid);
+    const params = { path: uri(`${fixture.workspace}/held`), sandbox: sandbox(workspaceWrite) };
     await client.call('fs/createDirectory', params);
-    const own = helpers(yard.server.pid).filter((pid) => !known.includes(pid));
+    const own = helpers(fixture.server.pid).filter((pid) => !known.includes(pid));
     for (const pid of own) process.kill(pid, 'SIGSTOP');
     void client.call('fs/remove', params);
     void client.call('fs/createDirectory', params); // waits for the one before it
@@ -202,27 +202,27 @@ describe.each(accounts)('a sandboxed filesystem call of a server run by $name', 
     await gone(own);
     await delay(300); // as long as a helper takes to start
 
-    expect(helpers(yard.server.pid)).toEqual(known);
+    expect(helpers(fixture.server.pid)).toEqual(known);
   });
 
   it('carries files of any size', async () => {
     const content = randomBytes(5_000_001);
-    await write(`${yard.workspace}/large`, content);
-    expect(readFileSync(`${yard.workspace}/large`).equals(content)).toBe(true);
-    const { dataBase64 } = await read(`${yard.workspace}/large`, restrictedRead);
+    await write(`${fixture.workspace}/large`, content);
+    expect(readFileSync(`${fixture.workspace}/large`).equals(content)).toBe(true);
+    const { dataBase64 } = await read(`${fixture.workspace}/large`, restrictedRead);
     expect(Buffer.from(dataBase64, 'base64').equals(content)).toBe(true);
   });
 
   it('streams through a handle that the helper holds', async () => {
-    const open = { path: uri(`${yard.workspace}/streamed`), sandbox: sandbox(workspaceWrite) };
-    await yard.client.call('fs/open', { handleId: 'w', mode: 'replace', ...open });
-    await yard.client.call('fs/writeBlock', { handleId: 'w', offset: 3, chunk: base64('def') });
-    await yard.client.call('fs/writeBlock', { handleId: 'w', offset: 0, chunk: base64('abc') });
-    await yard.client.call('fs/close', { handleId: 'w' });
-    await yard.client.call('fs/open', { handleId: 'r', ...open, sandbox: sandbox(restrictedRead) });
-    const block = await yard.client.call('fs/readBlock', { handleId: 'r', offset: 1, len: 10 });
+    const open = { path: uri(`${fixture.workspace}/streamed`), sandbox: sandbox(workspaceWrite) };
+    await fixture.client.call('fs/open', { handleId: 'w', mode: 'replace', ...open });
+    await fixture.client.call('fs/writeBlock', { handleId: 'w', offset: 3, chunk: base64('def') });
+    await fixture.client.call('fs/writeBlock', { handleId: 'w', offset: 0, chunk: base64('abc') });
+    await fixture.client.call('fs/close', { handleId: 'w' });
+    await fixture.client.call('fs/open', { handleId: 'r', ...open, sandbox: sandbox(restrictedRead) });
+    const block = await fixture.client.call('fs/readBlock', { handleId: 'r', offset: 1, len: 10 });
     expect({ ...block, chunk: text(block.chunk) }).toEqual({ chunk: 'bcdef', eof: true });
-    await yard.client.call('fs/close', { handleId: 'r' });
+    await fixture.client.call('fs/close', { handleId: 'r' });
   });
 
   it('shows nothing of the environment of the server', async () => {
@@ -239,17 +239,17 @@ describe.each(accounts)('a sandboxed filesystem call of a server run by $name', 
   });
 
   it('that reads everything reads nothing of procfs', async () => {
-    symlinkSync('/proc/self/environ', `${yard.workspace}/disguised`);
+    symlinkSync('/proc/self/environ', `${fixture.workspace}/disguised`);
     const denied = { code: -32600, message: 'Permission denied (os error 13)' };
-    for (const path of ['/proc/self/environ', `${yard.workspace}/disguised`, '/proc/self/root/etc/hostname']) {
+    for (const path of ['/proc/self/environ', `${fixture.workspace}/disguised`, '/proc/self/root/etc/hostname']) {
       expect(await refusal(read(path, readOnly))).toEqual(denied);
       const open = { handleId: 'p', path: uri(path), sandbox: sandbox(readOnly) };
-      expect(await refusal(yard.client.call('fs/open', open))).toEqual(denied);
+      expect(await refusal(fixture.client.call('fs/open', open))).toEqual(denied);
     }
     const walk = { path: uri('/proc/self'), sandbox: sandbox(readOnly), options: limits };
-    expect(await refusal(yard.client.call('fs/walk', walk))).toEqual(denied);
-    writeFileSync(`${yard.workspace}/plain`, 'plain');
-    expect(text((await read(`${yard.workspace}/plain`, readOnly)).dataBase64)).toBe('plain');
+    expect(await refusal(fixture.client.call('fs/walk', walk))).toEqual(denied);
+    writeFileSync(`${fixture.workspace}/plain`, 'plain');
+    expect(text((await read(`${fixture.workspace}/plain`, readOnly)).dataBase64)).toBe('plain');
   });
 });
 

@@ -5,14 +5,14 @@ import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import { serverProgram, startServer, TestServer } from '../../support/server.ts';
 import { connect } from '../../support/wire-client.ts';
-import { accounts, Yard } from '../sandbox/fixture.ts';
+import { accounts, SandboxFixture } from '../sandbox/fixture.ts';
 
 describe('the process of the server', () => {
   it.each(accounts)('cannot be read by others of its user, run by $name', async (account) => {
-    await using yard = await Yard.open(account);
-    expect(statSync(`/proc/${yard.server.pid}/environ`).uid).toBe(0);
-    const peek = `cat /proc/${yard.server.pid}/environ > /dev/null`;
-    const process = await yard.client.start({ argv: ['/bin/sh', '-c', peek] });
+    await using fixture = await SandboxFixture.open(account);
+    expect(statSync(`/proc/${fixture.server.pid}/environ`).uid).toBe(0);
+    const peek = `cat /proc/${fixture.server.pid}/environ > /dev/null`;
+    const process = await fixture.client.start({ argv: ['/bin/sh', '-c', peek] });
     expect(await process.exited()).toBe(account.uid === 0 ? 0 : 1);
   });
 

@@ -5,7 +5,7 @@ import { webSocket } from '../../../src/link/index.ts';
 import { runCommand } from '../../support/command.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import { Desk } from '../mcp/fixture.ts';
-import { accounts, uri, Yard } from '../sandbox/fixture.ts';
+import { accounts, SandboxFixture, uri } from '../sandbox/fixture.ts';
 import { ExecFixture } from '../unified-exec/fixture.ts';
 
 let server: TestServer;
@@ -53,9 +53,12 @@ describe('a prepared start', () => {
 
 describe.each(accounts)('a prepared start in a sandbox, for a server run by $name', (account) => {
   it('has the environment of the request, byte for byte', async () => {
-    await using yard = await Yard.open(account);
-    const process = await yard.start('', {
-      start: { mode: 'prepared', request: { argv: ['/bin/cat', '/proc/self/environ'], cwd: uri(yard.workspace), env } },
+    await using fixture = await SandboxFixture.open(account);
+    const process = await fixture.start('', {
+      start: {
+        mode: 'prepared',
+        request: { argv: ['/bin/cat', '/proc/self/environ'], cwd: uri(fixture.workspace), env },
+      },
     });
     await process.closed();
     expect(process.output('stdout')).toBe(environ);

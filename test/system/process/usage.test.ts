@@ -8,7 +8,7 @@ import { PathUri } from '../../../src/protocol/index.ts';
 import { Peer } from '../../../src/rpc/index.ts';
 import { argumentsOf } from '../../support/proc.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
-import { accounts, uri, workspaceWrite, Yard } from '../sandbox/fixture.ts';
+import { accounts, SandboxFixture, uri, workspaceWrite } from '../sandbox/fixture.ts';
 
 interface Usage {
   readonly pid: number;
@@ -109,18 +109,18 @@ describe('process/stat', () => {
 
 describe.each(accounts)('process/stat of a sandboxed command, for a server run by $name', (account) => {
   it('tells of the command and not of its sandbox', async () => {
-    await using yard = await Yard.open(account);
-    const process = await yard.start('cd sub; sleep 900 & echo ready; wait', { entries: workspaceWrite });
+    await using fixture = await SandboxFixture.open(account);
+    const process = await fixture.start('cd sub; sleep 900 & echo ready; wait', { entries: workspaceWrite });
     await process.printed('ready');
-    const { pid, cwd, descendants, rssBytes } = await yard.client.call<Usage>('process/stat', {
+    const { pid, cwd, descendants, rssBytes } = await fixture.client.call<Usage>('process/stat', {
       processId: process.id,
     });
-    expect({ cwd, descendants }).toEqual({ cwd: uri(join(yard.workspace, 'sub')), descendants: 1 });
+    expect({ cwd, descendants }).toEqual({ cwd: uri(join(fixture.workspace, 'sub')), descendants: 1 });
     expect(argumentsOf(pid).slice(0, 2)).toEqual(['/bin/bash', '-c']);
     expect(rssBytes).toBeGreaterThan(100_000);
-    await yard.client.call('process/terminate', { processId: process.id });
+    await fixture.client.call('process/terminate', { processId: process.id });
     await process.closed();
-    expect(await yard.client.call<Usage>('process/stat', { processId: process.id })).toMatchObject({
+    expect(await fixture.client.call<Usage>('process/stat', { processId: process.id })).toMatchObject({
       cwd: null,
       cpuMs: 0,
       rssBytes: 0,

@@ -17,8 +17,8 @@ import {
   type RunOptions,
   readOnly,
   restrictedRead,
+  SandboxFixture,
   uri,
-  Yard,
 } from './fixture.ts';
 
 const hello = { capabilities: { sandboxDenials: true } };
@@ -38,47 +38,47 @@ const markOf = (pid: number): string | undefined =>
 const write = (path: string, program: string): Denial => ({ kind: 'write', path: uri(path), program });
 
 describe.each(accounts)('a client that asks for denials, of a server run by $name', (account: Account) => {
-  let yard: Yard;
+  let fixture: SandboxFixture;
   beforeAll(async () => {
-    yard = await Yard.open(account, {}, { hello });
+    fixture = await SandboxFixture.open(account, {}, { hello });
   });
-  beforeEach(() => yard.reset());
-  afterAll(() => yard[Symbol.asyncDispose]());
+  beforeEach(() => fixture.reset());
+  afterAll(() => fixture[Symbol.asyncDispose]());
 
   const denials = async (script: string, options: RunOptions = {}): Promise<readonly Denial[] | undefined> =>
-    (await yard.run(script, options)).denials;
+    (await fixture.run(script, options)).denials;
 
   describe('is told of', () => {
     it('a file opened for writing', async () => {
-      const outcome = await yard.run('touch $O/new 2>/dev/null');
+      const outcome = await fixture.run('touch $O/new 2>/dev/null');
       expect(outcome).toMatchObject({ exitCode: 1, denied: true, stderr: '' });
-      expect(outcome.denials).toEqual([write(join(yard.outside, 'new'), 'touch')]);
-      expect(await denials('echo x > $O/secret')).toEqual([write(join(yard.outside, 'secret'), 'bash')]);
+      expect(outcome.denials).toEqual([write(join(fixture.outside, 'new'), 'touch')]);
+      expect(await denials('echo x > $O/secret')).toEqual([write(join(fixture.outside, 'secret'), 'bash')]);
     });
 
     it('paths relative to the working directory, and to a directory that is open', async () => {
-      expect(await denials('cd $O && touch ./../outside/new')).toEqual([write(join(yard.outside, 'new'), 'touch')]);
-      yard.mkdir('outside/deep');
-      yard.write('outside/deep/x', '');
-      expect(await denials('rm -rf $O/deep')).toContainEqual(write(join(yard.outside, 'deep/x'), 'rm'));
+      expect(await denials('cd $O && touch ./../outside/new')).toEqual([write(join(fixture.outside, 'new'), 'touch')]);
+      fixture.mkdir('outside/deep');
+      fixture.write('outside/deep/x', '');
+      expect(await denials('rm -rf $O/deep')).toContainEqual(write(join(fixture.outside, 'deep/x'), 'rm'));
     });
 
     it('a directory that is not made', async () => {
-      expect(await denials('mkdir $O/d')).toEqual([write(join(yard.outside, 'd'), 'mkdir')]);
+      expect(await denials('mkdir $O/d')).toEqual([write(join(fixture.outside, 'd'), 'mkdir')]);
     });
 
     it('a rename, from where and to where', async () => {
       expect(await denials(`perl -e 'rename "$ENV{O}/secret", "$ENV{W}/x"'`)).toEqual([
-        write(join(yard.outside, 'secret'), 'perl'),
+        write(join(fixture.outside, 'secret'), 'perl'),
       ]);
       expect(await denials(`perl -e 'rename "$ENV{W}/a.txt", "$ENV{O}/x"'`)).toEqual([
-        write(join(yard.outside, 'x'), 'perl'),
+        write(join(fixture.outside, 'x'), 'perl'),
       ]);
     });
 
     it('a file that is not removed', async () => {
-      expect(await denials('rm -f $O/secret')).toEqual([write(join(yard.outside, 'secret'), 'rm')]);
-      expect(await denials('rmdir $O')).toEqual([write(yard.outside, 'rmdir')]);
+      expect(await denials('rm -f $O/secret')).toEqual([write(join(fixture.outside, 'secret'), 'rm')]);
+      expect(await denials('rmdir $O')).toEqual([write(fixture.outside, 'rmdir')]);
     });
 
     it('links, modes, owners, times and lengths', async () => {
@@ -94,31 +94,31 @@ describe.each(accounts)('a client that asks for denials, of a server run by $nam
       expect(told.map(({ program }) => program)).toEqual(
         expect.arrayContaining(['ln', 'chmod', 'touch', 'chown', 'perl']),
       );
-      expect(told.every(({ path }) => path?.startsWith(uri(yard.outside)))).toBe(true);
+      expect(told.every(({ path }) => path?.startsWith(uri(fixture.outside)))).toBe(true);
     });
 
     it('what is protected in the workspace, and what is mounted there', async () => {
-      expect(await denials('echo x >> .git/config')).toEqual([write(join(yard.workspace, '.git/config'), 'bash')]);
-      expect(await denials('mv .git elsewhere')).toEqual([write(join(yard.workspace, '.git'), 'mv')]);
+      expect(await denials('echo x >> .git/config')).toEqual([write(join(fixture.workspace, '.git/config'), 'bash')]);
+      expect(await denials('mv .git elsewhere')).toEqual([write(join(fixture.workspace, '.git'), 'mv')]);
     });
 
     it('a path that its view does not have', async () => {
-      const outcome = await yard.run('touch $O/new', { entries: restrictedRead });
+      const outcome = await fixture.run('touch $O/new', { entries: restrictedRead });
       expect(outcome).toMatchObject({ exitCode: 1, denied: true });
-      expect(outcome.denials).toEqual([write(join(yard.outside, 'new'), 'touch')]);
+      expect(outcome.denials).toEqual([write(join(fixture.outside, 'new'), 'touch')]);
     });
 
     it('a socket that is refused', async () => {
-      const outcome = await yard.run(`perl -MSocket -e 'exit(socket(my $s, AF_INET, SOCK_STREAM, 0) ? 0 : 7)'`);
+      const outcome = await fixture.run(`perl -MSocket -e 'exit(socket(my $s, AF_INET, SOCK_STREAM, 0) ? 0 : 7)'`);
       expect(outcome).toMatchObject({ exitCode: 7, denied: true, denials: [{ kind: 'network', program: 'perl' }] });
     });
 
     it('a connection to a socket of the host that is refused', async () => {
-      const path = join(yard.workspace, 'socket');
+      const path = join(fixture.workspace, 'socket');
       const server: Server = createServer().listen(path);
       await once(server, 'listening');
       const dial = `perl -MSocket -e 'socket(my $s, AF_UNIX, SOCK_STREAM, 0); connect($s, sockaddr_un($ENV{W} . "/socket")) or exit 7'`;
-      const outcome = await yard.run(dial);
+      const outcome = await fixture.run(dial);
       server.close();
       expect(outcome).toMatchObject({ exitCode: 7, denied: true });
       expect(outcome.denials).toEqual([{ kind: 'network', address: `unix:${path}`, program: 'perl' }]);
@@ -126,7 +126,7 @@ describe.each(accounts)('a client that asks for denials, of a server run by $nam
 
     it('a connection out of a network that is managed', async () => {
       const dial = `perl -MSocket -e 'socket(my $s, AF_INET, SOCK_STREAM, 0); connect($s, sockaddr_in(81, inet_aton("192.0.2.7"))) or exit 7'`;
-      const outcome = await yard.run(dial, {
+      const outcome = await fixture.run(dial, {
         env: { HTTP_PROXY: 'http://127.0.0.1:39999' },
         start: { enforceManagedNetwork: true },
       });
@@ -137,17 +137,17 @@ describe.each(accounts)('a client that asks for denials, of a server run by $nam
     it('a socket where only the network is restricted', async () => {
       const permissions = { type: 'managed', file_system: { type: 'unrestricted' }, network: 'restricted' };
       const script = `perl -MSocket -e 'exit(socket(my $s, AF_INET, SOCK_STREAM, 0) ? 0 : 7)'; code=$?; touch $O/new; exit $code`;
-      const outcome = await yard.run(script, { sandbox: { permissions } });
+      const outcome = await fixture.run(script, { sandbox: { permissions } });
       expect(outcome).toMatchObject({ exitCode: 7, denied: true, denials: [{ kind: 'network', program: 'perl' }] });
     });
 
     it('a system call', async () => {
-      const outcome = await yard.run(`perl -e 'exit(syscall(101, 0, 0, 0, 0) == 0 ? 0 : 7)'`);
+      const outcome = await fixture.run(`perl -e 'exit(syscall(101, 0, 0, 0, 0) == 0 ? 0 : 7)'`);
       expect(outcome).toMatchObject({ exitCode: 7, denied: true, denials: [{ kind: 'syscall', program: 'perl' }] });
     });
 
     it('refusals of a program on a terminal', async () => {
-      expect(await denials('touch $O/new', { tty: true })).toEqual([write(join(yard.outside, 'new'), 'touch')]);
+      expect(await denials('touch $O/new', { tty: true })).toEqual([write(join(fixture.outside, 'new'), 'touch')]);
     });
 
     it('names that are no UTF-8', async () => {
@@ -156,9 +156,9 @@ describe.each(accounts)('a client that asks for denials, of a server run by $nam
     });
 
     it('a denial in a command that succeeds, which is then no reason for its end', async () => {
-      const outcome = await yard.run('touch $O/new || true');
+      const outcome = await fixture.run('touch $O/new || true');
       expect(outcome).toMatchObject({ exitCode: 0, denied: false });
-      expect(outcome.denials).toEqual([write(join(yard.outside, 'new'), 'touch')]);
+      expect(outcome.denials).toEqual([write(join(fixture.outside, 'new'), 'touch')]);
     });
 
     it('every refusal once, and of 32 at most', async () => {
@@ -171,7 +171,7 @@ describe.each(accounts)('a client that asks for denials, of a server run by $nam
 
   describe('is not told of', () => {
     it('words that only sound like a refusal', async () => {
-      expect(await yard.run("echo 'Permission denied'; exit 1")).toMatchObject({
+      expect(await fixture.run("echo 'Permission denied'; exit 1")).toMatchObject({
         exitCode: 1,
         denied: false,
         denials: [],
@@ -190,29 +190,33 @@ describe.each(accounts)('a client that asks for denials, of a server run by $nam
         'id; ls -l / ; getent passwd nobody',
         'exit 3',
       ].join('\n');
-      expect(await yard.run(script)).toMatchObject({ exitCode: 3, denied: false, denials: [] });
+      expect(await fixture.run(script)).toMatchObject({ exitCode: 3, denied: false, denials: [] });
     });
 
     it('a file of the workspace that its owner has made read-only', async () => {
-      const outcome = await yard.run('chmod 400 a.txt; echo x >> a.txt');
+      const outcome = await fixture.run('chmod 400 a.txt; echo x >> a.txt');
       expect(outcome.exitCode).toBe(1);
       expect(outcome.denials).toHaveLength(account.uid === 0 ? 1 : 0); // root could write it but for the sandbox
     });
 
     it('reads that are refused, which stay a guess', async () => {
       const entries = [...restrictedRead];
-      expect(await yard.run('cat $O/secret', { entries })).toMatchObject({ exitCode: 1, denied: false, denials: [] });
+      expect(await fixture.run('cat $O/secret', { entries })).toMatchObject({
+        exitCode: 1,
+        denied: false,
+        denials: [],
+      });
     });
 
     it('anything in processes without a sandbox', async () => {
-      const process = await yard.client.start({ argv: ['/bin/sh', '-c', 'touch /proc/x; exit 1'] });
+      const process = await fixture.client.start({ argv: ['/bin/sh', '-c', 'touch /proc/x; exit 1'] });
       await process.closed();
-      expect(await yard.client.call('process/wait', { processId: process.id })).toMatchObject({ denials: [] });
+      expect(await fixture.client.call('process/wait', { processId: process.id })).toMatchObject({ denials: [] });
     });
   });
 
   it('gets them from process/read and process/wait, and again after a reconnect', async () => {
-    const client = await connectBare(yard.server.url);
+    const client = await connectBare(fixture.server.url);
     const sessionId = await client.initialize(hello);
     const process = await client.start({
       argv: ['/bin/sh', '-c', 'touch /new; exit 1'],
@@ -228,27 +232,27 @@ describe.each(accounts)('a client that asks for denials, of a server run by $nam
     client.cut();
     await client.closed;
 
-    const again = await resume(yard.server.url, sessionId, { hello });
+    const again = await resume(fixture.server.url, sessionId, { hello });
     expect(await ask(again)).toMatchObject([expected, expected]);
     again.cut();
     await again.closed;
 
-    const silent = await resume(yard.server.url, sessionId);
+    const silent = await resume(fixture.server.url, sessionId);
     for (const answer of await ask(silent)) expect(answer).not.toHaveProperty('denials');
     await silent[Symbol.asyncDispose]();
   });
 
   it('gets them while the process runs', async () => {
-    const process = await yard.start('touch $O/new; echo done; read', { stdin: 'open' });
+    const process = await fixture.start('touch $O/new; echo done; read', { stdin: 'open' });
     await process.printed('done');
-    const { denials } = await yard.client.call<{ denials: unknown }>('process/read', { processId: process.id });
-    expect(denials).toEqual([write(join(yard.outside, 'new'), 'touch')]);
-    await yard.client.call('process/terminate', { processId: process.id });
+    const { denials } = await fixture.client.call<{ denials: unknown }>('process/read', { processId: process.id });
+    expect(denials).toEqual([write(join(fixture.outside, 'new'), 'touch')]);
+    await fixture.client.call('process/terminate', { processId: process.id });
     await process.closed();
   });
 
   it('is the only one for whom commands are watched, and then they can have no listener of their own', async () => {
-    await using other = await connect(yard.server.url);
+    await using other = await connect(fixture.server.url);
     // The first process of a sandbox tries to install a listener when it is told to probe.
     const start = (client: typeof other) =>
       client.start({
@@ -257,7 +261,7 @@ describe.each(accounts)('a client that asks for denials, of a server run by $nam
       });
     const unwatched = await start(other);
     expect(await unwatched.exited()).toBe(0);
-    const watched = await start(yard.client);
+    const watched = await start(fixture.client);
     expect(await watched.exited()).toBe(1);
     await Promise.all([unwatched.closed(), watched.closed()]);
     expect(exitOf(unwatched)).not.toHaveProperty('denials');
@@ -268,11 +272,11 @@ describe.each(accounts)('a client that asks for denials, of a server run by $nam
 
   it('asks by an option of the client library, which gives them with the end of a process', async () => {
     const run = async (sandboxDenials: boolean) => {
-      await using client = await ExecServerClient.connect(webSocket(yard.server.url), { sandboxDenials });
-      const root = PathUri.parse(uri(yard.workspace));
+      await using client = await ExecServerClient.connect(webSocket(fixture.server.url), { sandboxDenials });
+      const root = PathUri.parse(uri(fixture.workspace));
       const process = await client.start({
-        argv: ['/bin/sh', '-c', `touch ${yard.outside}/new 2>/dev/null; exit 1`],
-        cwd: yard.workspace,
+        argv: ['/bin/sh', '-c', `touch ${fixture.outside}/new 2>/dev/null; exit 1`],
+        cwd: fixture.workspace,
         env: { PATH: '/usr/bin:/bin' },
         sandbox: {
           permissions: {
@@ -292,7 +296,7 @@ describe.each(accounts)('a client that asks for denials, of a server run by $nam
     };
     const { sandboxDenied, denials } = await run(true);
     expect(sandboxDenied).toBe(true);
-    expect(JSON.parse(JSON.stringify(denials))).toEqual([write(join(yard.outside, 'new'), 'touch')]);
+    expect(JSON.parse(JSON.stringify(denials))).toEqual([write(join(fixture.outside, 'new'), 'touch')]);
     const guessed = await run(false);
     expect(guessed.sandboxDenied).toBe(false);
     expect(guessed).not.toHaveProperty('denials');
@@ -301,26 +305,26 @@ describe.each(accounts)('a client that asks for denials, of a server run by $nam
   it('tells nothing, and that in the log, when the supervisor of a command with the files of the host was killed', async () => {
     const permissions = { type: 'managed', file_system: { type: 'unrestricted' }, network: 'restricted' };
     const script = 'echo $$; read; echo "touch: Operation not permitted" >&2; exit 1';
-    const process = await yard.start(script, { sandbox: { permissions }, stdin: 'open' });
+    const process = await fixture.start(script, { sandbox: { permissions }, stdin: 'open' });
     await process.until(() => process.output().includes('\n'));
     const leader = Number(process.output());
     const [supervisor] = processesWith('sandbox-stage').filter((pid) => markOf(pid) === markOf(leader));
     globalThis.process.kill(supervisor!, 'SIGKILL');
     await gone(supervisor!);
-    await yard.client.call('process/closeStdin', { processId: process.id });
+    await fixture.client.call('process/closeStdin', { processId: process.id });
     expect(await outcomeOf(process)).toMatchObject({ exitCode: 1, denials: undefined, denied: true });
-    expect(await yard.server.lineOf('denials.lost')).toMatchObject({ processId: process.id });
+    expect(await fixture.server.lineOf('denials.lost')).toMatchObject({ processId: process.id });
   });
 
   it('keeps no supervisor when a command with the files of the host has ended', async () => {
     const permissions = { type: 'managed', file_system: { type: 'unrestricted' }, network: 'restricted' };
-    const process = await yard.start('echo $$; read', { sandbox: { permissions }, stdin: 'open' });
+    const process = await fixture.start('echo $$; read', { sandbox: { permissions }, stdin: 'open' });
     await process.until(() => process.output().includes('\n'));
     const leader = Number(process.output());
     const [supervisor, ...others] = processesWith('sandbox-stage').filter((pid) => markOf(pid) === markOf(leader));
     expect(supervisor).toBeDefined();
     expect(others).toEqual([]);
-    await yard.client.call('process/closeStdin', { processId: process.id });
+    await fixture.client.call('process/closeStdin', { processId: process.id });
     await process.closed();
     await gone(supervisor!);
   });

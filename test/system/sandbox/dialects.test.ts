@@ -2,29 +2,29 @@ import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { base64, text } from '../../support/wire-client.ts';
 import { refusal } from '../files/fixture.ts';
-import { accounts, readOnly, uri, Yard } from './fixture.ts';
+import { accounts, readOnly, SandboxFixture, uri } from './fixture.ts';
 
 const [account] = accounts;
 const noTemporary = { exclude_slash_tmp: true, exclude_tmpdir_env_var: true };
 
 describe('sandboxes in the words of older clients', () => {
-  let yard: Yard;
+  let fixture: SandboxFixture;
   beforeAll(async () => {
-    yard = await Yard.open(account!);
+    fixture = await SandboxFixture.open(account!);
   });
-  beforeEach(() => yard.reset());
-  afterAll(() => yard[Symbol.asyncDispose]());
+  beforeEach(() => fixture.reset());
+  afterAll(() => fixture[Symbol.asyncDispose]());
 
   const inside = (name: string) => {
-    const place = yard.at(name);
-    if (!place.startsWith(yard.at(''))) throw new Error(`${place} is not in the yard`);
+    const place = fixture.at(name);
+    if (!place.startsWith(fixture.at(''))) throw new Error(`${place} is not in the fixture`);
     return uri(place);
   };
   const write = (name: string, more: object) =>
-    yard.client.call('fs/writeFile', { path: inside(name), dataBase64: base64('x'), ...more });
+    fixture.client.call('fs/writeFile', { path: inside(name), dataBase64: base64('x'), ...more });
   const read = async (name: string, more: object) => {
     const params = { path: inside(name), ...more };
-    return text((await yard.client.call<{ dataBase64: string }>('fs/readFile', params)).dataBase64);
+    return text((await fixture.client.call<{ dataBase64: string }>('fs/readFile', params)).dataBase64);
   };
   const readOnlyDisk = { code: -32603, message: 'Read-only file system (os error 30)' };
 
@@ -42,13 +42,13 @@ describe('sandboxes in the words of older clients', () => {
         ['fs/rename', { sourcePath: inside('outside/secret'), destinationPath: inside('workspace/away') }],
         ['fs/open', { handleId: 'h', path: inside('outside/opened'), mode: 'replace' }],
       ] as const) {
-        expect(await refusal(yard.client.call(method, { ...params, ...held }))).toEqual(readOnlyDisk);
+        expect(await refusal(fixture.client.call(method, { ...params, ...held }))).toEqual(readOnlyDisk);
       }
-      expect(readFileSync(yard.at('outside/secret'), 'utf8')).toBe('secret\n');
+      expect(readFileSync(fixture.at('outside/secret'), 'utf8')).toBe('secret\n');
     });
 
     it('open what they name as writable', async () => {
-      const held = { sandboxPolicy: { type: 'workspace-write', writable_roots: [yard.workspace], ...noTemporary } };
+      const held = { sandboxPolicy: { type: 'workspace-write', writable_roots: [fixture.workspace], ...noTemporary } };
       await write('workspace/new', held);
       expect(await refusal(write('outside/new', held))).toEqual(readOnlyDisk);
     });
@@ -58,7 +58,7 @@ describe('sandboxes in the words of older clients', () => {
       expect(await refusal(write('workspace/new', both))).toMatchObject({ code: -32602 });
       const within = { sandbox: { sandboxPolicy: { type: 'read-only' }, permissions: { type: 'disabled' } } };
       expect(await refusal(write('workspace/new', within))).toMatchObject({ code: -32602 });
-      expect(existsSync(yard.at('workspace/new'))).toBe(false);
+      expect(existsSync(fixture.at('workspace/new'))).toBe(false);
     });
   });
 
@@ -69,7 +69,7 @@ describe('sandboxes in the words of older clients', () => {
       expect(await refusal(write('workspace/new', value))).toEqual(refused);
       const sandbox = { permissions: { type: 'disabled' }, ...value };
       expect(await refusal(write('workspace/new', { sandbox }))).toEqual(refused);
-      const started = yard.client.call('process/start', {
+      const started = fixture.client.call('process/start', {
         processId: 'p',
         argv: ['/bin/true'],
         cwd: uri('/'),
@@ -78,22 +78,22 @@ describe('sandboxes in the words of older clients', () => {
         ...value,
       });
       expect(await refusal(started)).toEqual(refused);
-      expect(await refusal(yard.client.call('process/list', value))).toEqual(refused);
-      expect(existsSync(yard.at('workspace/new'))).toBe(false);
+      expect(await refusal(fixture.client.call('process/list', value))).toEqual(refused);
+      expect(existsSync(fixture.at('workspace/new'))).toBe(false);
     });
 
     it('are refused inside a prepared request and inside a profile', async () => {
       const refused = { code: -32602, message: expect.stringContaining('unknown field `sandbox') };
       const request = { argv: ['/bin/true'], cwd: uri('/'), env: { sandbox_x: '1' }, sandbox: {} };
       const start = { processId: 'p', mode: 'prepared', tty: false };
-      expect(await refusal(yard.client.call('process/start', { ...start, request }))).toEqual(refused);
+      expect(await refusal(fixture.client.call('process/start', { ...start, request }))).toEqual(refused);
       const file_system = { type: 'restricted', entries: readOnly, sandboxed: true };
       const permissions = { type: 'managed', file_system, network: 'restricted' };
       expect(await refusal(write('workspace/new', { sandbox: { permissions } }))).toEqual(refused);
     });
 
     it('leave the names of variables alone', async () => {
-      const outcome = await yard.run('echo $sandbox_mode', { env: { sandbox_mode: 'mine' } });
+      const outcome = await fixture.run('echo $sandbox_mode', { env: { sandbox_mode: 'mine' } });
       expect(outcome).toMatchObject({ exitCode: 0, stdout: 'mine\n' });
     });
   });
@@ -116,16 +116,16 @@ describe('sandboxes in the words of older clients', () => {
     });
 
     it('restricted access shows what it names and the system', async () => {
-      const restricted = { type: 'restricted', [member('readable_roots')]: [yard.workspace] };
+      const restricted = { type: 'restricted', [member('readable_roots')]: [fixture.workspace] };
       const held = legacy('read-only', { access: restricted });
       expect(await read('workspace/a.txt', held)).toBe('a\n');
       expect(await refusal(read('outside/secret', held))).toMatchObject({ code: -32004 });
-      const flat = legacy('read-only', { access: 'restricted', readable_roots: [yard.workspace] });
+      const flat = legacy('read-only', { access: 'restricted', readable_roots: [fixture.workspace] });
       expect(await refusal(read('outside/secret', flat))).toMatchObject({ code: -32004 });
       const writing = legacy(
         'workspace-write',
         { read_only_access: restricted, ...noTemporary },
-        { cwd: uri(yard.at('workspace/sub')) },
+        { cwd: uri(fixture.at('workspace/sub')) },
       );
       await write('workspace/sub/new', writing);
       expect(await refusal(write('workspace/new', writing))).toEqual(readOnlyDisk);
@@ -133,10 +133,10 @@ describe('sandboxes in the words of older clients', () => {
     });
 
     it('workspace-write works without a directory, and makes the one given writable', async () => {
-      const roots = { writable_roots: [yard.at('workspace/sub')], ...noTemporary };
+      const roots = { writable_roots: [fixture.at('workspace/sub')], ...noTemporary };
       await write('workspace/sub/new', legacy('workspace-write', roots));
       expect(await refusal(write('workspace/new', legacy('workspace-write', roots)))).toEqual(readOnlyDisk);
-      for (const cwd of [uri(yard.workspace), yard.workspace]) {
+      for (const cwd of [uri(fixture.workspace), fixture.workspace]) {
         await write('workspace/new', legacy('workspace-write', noTemporary, { cwd }));
         expect(await refusal(write('outside/new', legacy('workspace-write', noTemporary, { cwd })))).toEqual(
           readOnlyDisk,
@@ -147,9 +147,9 @@ describe('sandboxes in the words of older clients', () => {
         workspaceRoots: undefined,
         ...legacy('workspace-write', noTemporary).sandbox,
       };
-      expect(await yard.run('echo x > made && echo x > $O/made', { sandbox })).toMatchObject({ denied: true });
-      expect(existsSync(yard.at('workspace/made'))).toBe(true);
-      expect(existsSync(yard.at('outside/made'))).toBe(false);
+      expect(await fixture.run('echo x > made && echo x > $O/made', { sandbox })).toMatchObject({ denied: true });
+      expect(existsSync(fixture.at('workspace/made'))).toBe(true);
+      expect(existsSync(fixture.at('outside/made'))).toBe(false);
     });
 
     it('danger-full-access and external-sandbox leave files alone', async () => {

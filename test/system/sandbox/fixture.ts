@@ -83,8 +83,8 @@ export interface Started {
   readonly script: string;
 }
 
-export interface YardOptions {
-  /** Installs the program that is to be the server; the yard is left as that makes it. */
+export interface SandboxFixtureOptions {
+  /** Installs the program that is to be the server; the fixture is left as that makes it. */
   readonly program?: (folder: string) => Started;
   /** Arguments of the server besides its address. */
   readonly args?: readonly string[];
@@ -95,7 +95,7 @@ export interface YardOptions {
 }
 
 /** A server, a workspace with a repository in it, and a directory outside with a secret. */
-export class Yard implements AsyncDisposable {
+export class SandboxFixture implements AsyncDisposable {
   readonly server: TestServer;
   readonly client: WebSocketClient;
   readonly account: Account;
@@ -108,16 +108,20 @@ export class Yard implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  static async open(account: Account, env: NodeJS.ProcessEnv = {}, options: YardOptions = {}): Promise<Yard> {
-    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'exec-server-yard-')));
+  static async open(
+    account: Account,
+    env: NodeJS.ProcessEnv = {},
+    options: SandboxFixtureOptions = {},
+  ): Promise<SandboxFixture> {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'exec-server-fixture-')));
     mkdirSync(stateOf(folder));
     chownSync(stateOf(folder), account.uid, account.gid);
     const program = options.program?.(folder);
     const server = await startAs(account, { XDG_STATE_HOME: stateOf(folder), ...env }, { ...options, program });
-    const yard = new Yard(server, await connect(server.url, options), account, folder);
+    const fixture = new SandboxFixture(server, await connect(server.url, options), account, folder);
     chownSync(folder, account.uid, account.gid);
-    if (program === undefined) yard.reset();
-    return yard;
+    if (program === undefined) fixture.reset();
+    return fixture;
   }
 
   get workspace(): string {
@@ -137,7 +141,7 @@ export class Yard implements AsyncDisposable {
     this.write('outside/secret', 'secret\n');
   }
 
-  /** A path in the yard. */
+  /** A path in the fixture. */
   at(name: string): string {
     return join(this.#folder, name);
   }

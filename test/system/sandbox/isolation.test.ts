@@ -6,7 +6,7 @@ import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { appeared, gone, uniqueSeconds } from '../../support/proc.ts';
-import { accounts, outcomeOf, type RunOptions, readOnly, Yard } from './fixture.ts';
+import { accounts, outcomeOf, type RunOptions, readOnly, SandboxFixture } from './fixture.ts';
 
 const { EPERM, ENOSYS, ENOTSOCK, EROFS, EACCES, ESRCH } = constants.errno;
 
@@ -33,38 +33,38 @@ const RAW = 3;
 const CLONE_NEWUSER = 0x1000_0000;
 
 describe.each(accounts)('a sandboxed command of a server run by $name', (account) => {
-  let yard: Yard;
+  let fixture: SandboxFixture;
   beforeAll(async () => {
-    yard = await Yard.open(account, { SERVER_SECRET: 'do-not-show' });
+    fixture = await SandboxFixture.open(account, { SERVER_SECRET: 'do-not-show' });
   });
-  beforeEach(() => yard.reset());
-  afterAll(() => yard[Symbol.asyncDispose]());
+  beforeEach(() => fixture.reset());
+  afterAll(() => fixture[Symbol.asyncDispose]());
 
   const printed = async (script: string, options?: RunOptions): Promise<string> =>
-    (await yard.run(script, options)).stdout.trim();
+    (await fixture.run(script, options)).stdout.trim();
 
   it('sees its own processes only', async () => {
     const pids = (await printed('ls /proc | grep "^[0-9]"')).split('\n');
     expect(pids.length).toBeLessThanOrEqual(5);
-    expect(await printed(`kill -9 ${yard.server.pid} 2>&1 | grep -o "No such process"`)).toBe('No such process');
-    expect(await printed(`perl -e 'kill(9, ${yard.server.pid}); print $!+0'`)).toBe(String(ESRCH));
+    expect(await printed(`kill -9 ${fixture.server.pid} 2>&1 | grep -o "No such process"`)).toBe('No such process');
+    expect(await printed(`perl -e 'kill(9, ${fixture.server.pid}); print $!+0'`)).toBe(String(ESRCH));
   });
 
   it('cannot kill what it cannot see', async () => {
-    const bystander = await yard.client.start({ argv: ['sleep', '60'] });
+    const bystander = await fixture.client.start({ argv: ['sleep', '60'] });
     // A number this small means a namespace of its own: without one this would end everything on the machine.
-    expect(await yard.run('test $$ -lt 10 || exit 77; kill -9 -1; exit 3')).not.toMatchObject({ exitCode: 77 });
-    expect((await yard.client.call('process/list')).processes).toContainEqual(
+    expect(await fixture.run('test $$ -lt 10 || exit 77; kill -9 -1; exit 3')).not.toMatchObject({ exitCode: 77 });
+    expect((await fixture.client.call('process/list')).processes).toContainEqual(
       expect.objectContaining({ processId: bystander.id, phase: 'running' }),
     );
-    await yard.client.call('process/terminate', { processId: bystander.id });
+    await fixture.client.call('process/terminate', { processId: bystander.id });
   });
 
   it('has exactly the environment that was sent, and no sight of the server', async () => {
     const argv = ['/usr/bin/env'];
-    const { stdout } = await yard.run('', { argv, env: { A: 'b', 'odd name': 'x=y' } });
+    const { stdout } = await fixture.run('', { argv, env: { A: 'b', 'odd name': 'x=y' } });
     expect(stdout.trim().split('\n').sort()).toEqual(
-      ['A=b', `O=${yard.outside}`, 'PATH=/usr/bin:/bin', `W=${yard.workspace}`, 'odd name=x=y'].sort(),
+      ['A=b', `O=${fixture.outside}`, 'PATH=/usr/bin:/bin', `W=${fixture.workspace}`, 'odd name=x=y'].sort(),
     );
     expect(await printed('cat /proc/1/environ /proc/*/environ 2>/dev/null | tr "\\0" "\\n"')).not.toContain('do-not');
   });
@@ -75,7 +75,7 @@ describe.each(accounts)('a sandboxed command of a server run by $name', (account
         'exec perl -e \'opendir(D, "/proc/self/fd"); print join(" ", sort grep { /\\d/ && -e "/proc/self/fd/$_" && readlink("/proc/self/fd/$_") !~ m{/fd$} } readdir D)\'',
       ),
     ).toBe('0 1 2');
-    expect(await yard.run('echo x > /dev/stdout; echo y > /dev/stderr')).toMatchObject({
+    expect(await fixture.run('echo x > /dev/stdout; echo y > /dev/stderr')).toMatchObject({
       stdout: 'x\n',
       stderr: 'y\n',
     });
@@ -86,14 +86,14 @@ describe.each(accounts)('a sandboxed command of a server run by $name', (account
     ['mount -o remount,rw /', 32],
     ['umount .git', 32],
   ])('cannot change its mounts: %s', async (script, exitCode) => {
-    expect(await yard.run(script)).toMatchObject({ exitCode });
+    expect(await fixture.run(script)).toMatchObject({ exitCode });
   });
 
   it('cannot make a user namespace or a device', async () => {
     expect(await printed(call('unshare', CLONE_NEWUSER))).toBe(String(EPERM));
     expect(await printed(call('clone3', 0, 0))).toBe(String(ENOSYS));
-    expect((await yard.run('unshare -Urm true')).exitCode).toBe(1);
-    expect(await yard.run('mknod sub/disk b 8 0')).toMatchObject({ exitCode: 1, denied: true });
+    expect((await fixture.run('unshare -Urm true')).exitCode).toBe(1);
+    expect(await fixture.run('mknod sub/disk b 8 0')).toMatchObject({ exitCode: 1, denied: true });
   });
 
   it('gains nothing from set-uid programs', async () => {
@@ -128,8 +128,8 @@ describe.each(accounts)('a sandboxed command of a server run by $name', (account
 
   it('is told that its input is no socket, so that shells read no start-up files', async () => {
     expect(await printed(call('getpeername', 0, 0, 0))).toBe(String(ENOTSOCK));
-    yard.write('workspace/.bashrc', 'echo start-up file\n');
-    expect(await printed('echo ran', { env: { HOME: yard.workspace } })).toBe('ran');
+    fixture.write('workspace/.bashrc', 'echo start-up file\n');
+    expect(await printed('echo ran', { env: { HOME: fixture.workspace } })).toBe('ran');
   });
 
   describe('and services of the host', () => {
@@ -151,7 +151,7 @@ describe.each(accounts)('a sandboxed command of a server run by $name', (account
       `perl -MSocket -e 'socket(my $s, 1, 1, 0); $! = 0; print connect($s, pack("Sa*", 1, "${address}")) ? 0 : $!+0'`;
 
     it('does not reach them with its network restricted', async () => {
-      const outcome = await yard.run(connectTcp());
+      const outcome = await fixture.run(connectTcp());
       expect(outcome).toMatchObject({ stdout: '', exitCode: 1, denied: true });
       expect(await printed(connectUnix(socketPath))).toBe(String(EPERM));
       expect(await printed(connectUnix('\\0abstract'))).toBe(String(EPERM));
@@ -164,7 +164,7 @@ describe.each(accounts)('a sandboxed command of a server run by $name', (account
 
     it('does not reach them either when only its network is restricted', async () => {
       const permissions = { type: 'managed', file_system: { type: 'unrestricted' }, network: 'restricted' };
-      const outcome = await yard.run(`${connectTcp()}; echo x > $O/n; cat $O/n`, { sandbox: { permissions } });
+      const outcome = await fixture.run(`${connectTcp()}; echo x > $O/n; cat $O/n`, { sandbox: { permissions } });
       expect(outcome.stdout).toBe('x\n');
       expect(outcome.stderr).toContain('Operation not permitted');
     });
@@ -181,21 +181,21 @@ describe.each(accounts)('a sandboxed command of a server run by $name', (account
 
   it('dies with what it leaves behind', async () => {
     const seconds = uniqueSeconds();
-    const running = await yard.start(`setsid sleep ${seconds} >/dev/null 2>&1 & read`, { stdin: 'open' });
+    const running = await fixture.start(`setsid sleep ${seconds} >/dev/null 2>&1 & read`, { stdin: 'open' });
     const daemons = await appeared(seconds);
-    await yard.client.call('process/closeStdin', { processId: running.id });
+    await fixture.client.call('process/closeStdin', { processId: running.id });
     expect(await running.exited()).toBe(1);
     await gone(daemons);
   });
 
   it('is terminated with its daemons, and leaves nothing in the workspace', async () => {
     const seconds = uniqueSeconds();
-    const running = await yard.start(`setsid sleep ${seconds} >/dev/null 2>&1 & sleep ${seconds}`);
+    const running = await fixture.start(`setsid sleep ${seconds} >/dev/null 2>&1 & sleep ${seconds}`);
     const family = await appeared(seconds, 2);
-    await yard.client.call('process/terminate', { processId: running.id });
+    await fixture.client.call('process/terminate', { processId: running.id });
     expect(await outcomeOf(running)).toMatchObject({ exitCode: 137, denied: false });
     await gone(family);
-    expect(execFileSync('ls', ['-A', yard.workspace], { encoding: 'utf8' })).toBe('.git\na.txt\nsub\n');
+    expect(execFileSync('ls', ['-A', fixture.workspace], { encoding: 'utf8' })).toBe('.git\na.txt\nsub\n');
   });
 
   it.each([
@@ -203,18 +203,18 @@ describe.each(accounts)('a sandboxed command of a server run by $name', (account
     ['kill -SEGV $$', 139],
     ['exit 3', 3],
   ])('ends with the code of its command: %s', async (script, exitCode) => {
-    expect(await yard.run(script)).toMatchObject({ exitCode, denied: false });
+    expect(await fixture.run(script)).toMatchObject({ exitCode, denied: false });
   });
 
   it('has a terminal that it does not control', async () => {
-    const process = await yard.start('tty; stty size; echo x > /dev/tty', { tty: true });
+    const process = await fixture.start('tty; stty size; echo x > /dev/tty', { tty: true });
     await process.closed();
     expect(process.output()).toContain('/dev/console\r\n24 80\r\n');
     expect(process.output()).toContain('No such device or address');
   });
 
   it('can be written to, and is closed by the end of its input', async () => {
-    const process = await yard.client.start({
+    const process = await fixture.client.start({
       argv: ['cat'],
       cwd: 'file:///',
       pipeStdin: true,
@@ -222,8 +222,11 @@ describe.each(accounts)('a sandboxed command of a server run by $name', (account
         permissions: { type: 'managed', file_system: { type: 'restricted', entries: readOnly }, network: 'restricted' },
       },
     });
-    await yard.client.call('process/write', { processId: process.id, chunk: Buffer.from('hello').toString('base64') });
-    await yard.client.call('process/closeStdin', { processId: process.id });
+    await fixture.client.call('process/write', {
+      processId: process.id,
+      chunk: Buffer.from('hello').toString('base64'),
+    });
+    await fixture.client.call('process/closeStdin', { processId: process.id });
     expect(await outcomeOf(process)).toMatchObject({ exitCode: 0, stdout: 'hello' });
   });
 
@@ -234,12 +237,12 @@ describe.each(accounts)('a sandboxed command of a server run by $name', (account
     execFileSync('cc', ['-static', '-o', join(folder, 'calls'), source]);
     execFileSync('chmod', ['-R', 'a+rX', folder]);
     expect(await printed(`${folder}/calls x32`)).toBe(String(ENOSYS));
-    expect(await yard.run(`exec ${folder}/calls i386`)).toMatchObject({ exitCode: 159, denied: true });
+    expect(await fixture.run(`exec ${folder}/calls i386`)).toMatchObject({ exitCode: 159, denied: true });
     rmSync(folder, { recursive: true });
   });
 
   it('starts by exit code and argv[0] as it would without a sandbox', async () => {
-    const process = await yard.client.start({
+    const process = await fixture.client.start({
       argv: ['/bin/bash', '-c', 'echo $0'],
       arg0: 'renamed',
       sandbox: { permissions: { type: 'external', network: 'restricted' } },
@@ -250,25 +253,25 @@ describe.each(accounts)('a sandboxed command of a server run by $name', (account
 
 describe.each(accounts)('the death of a server run by $name', (account) => {
   it('is the death of its sandboxed commands', async () => {
-    await using yard = await Yard.open(account);
+    await using fixture = await SandboxFixture.open(account);
     const seconds = uniqueSeconds();
-    await yard.start(`exec sleep ${seconds}`);
+    await fixture.start(`exec sleep ${seconds}`);
     const commands = await appeared(seconds);
-    await yard.server.stop('SIGKILL');
+    await fixture.server.stop('SIGKILL');
     await gone(commands);
   });
 
   it('leaves empty directories in the workspace, until the next server takes them away', async () => {
     const state = mkdtempSync(join(tmpdir(), 'exec-server-state-'));
     chownSync(state, account.uid, account.gid);
-    await using first = await Yard.open(account, { XDG_STATE_HOME: state });
+    await using first = await SandboxFixture.open(account, { XDG_STATE_HOME: state });
     const seconds = uniqueSeconds();
     await first.start(`exec sleep ${seconds}`);
     const commands = await appeared(seconds);
     await first.server.stop('SIGKILL');
     await gone(commands);
     expect(readdirSync(first.workspace)).toContain('.codex');
-    await using second = await Yard.open(account, { XDG_STATE_HOME: state });
+    await using second = await SandboxFixture.open(account, { XDG_STATE_HOME: state });
     expect(await second.run('true')).toMatchObject({ exitCode: 0 });
     expect(readdirSync(first.workspace).sort()).toEqual(['.git', 'a.txt', 'sub']);
     rmSync(state, { recursive: true });

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { USUAL_HELPER_PLACE } from '../../../src/host/sandbox/launch/stage-place.ts';
 import { childrenOf, gone, processesWith, uniqueSeconds } from '../../support/proc.ts';
-import { accounts, Yard } from './fixture.ts';
+import { accounts, SandboxFixture } from './fixture.ts';
 
 describe.each(accounts)('a sandboxed command of $name', (account) => {
   const trapping = 'trap "echo bye; exit 3" INT TERM; echo ready; while :; do sleep 0.05; done';
@@ -15,11 +15,11 @@ describe.each(accounts)('a sandboxed command of $name', (account) => {
   it.each(wirings)(
     'is told of signals, says its last words and chooses its exit code, $wiring',
     async ({ options }) => {
-      await using yard = await Yard.open(account);
+      await using fixture = await SandboxFixture.open(account);
       for (const signal of ['interrupt', 'terminate']) {
-        const command = await yard.start(trapping, options);
+        const command = await fixture.start(trapping, options);
         await command.printed('ready');
-        await yard.client.call('process/signal', { processId: command.id, signal });
+        await fixture.client.call('process/signal', { processId: command.id, signal });
         await command.closed();
         expect([await command.exited(), command.output()]).toEqual([3, expect.stringContaining('bye')]);
       }
@@ -27,15 +27,15 @@ describe.each(accounts)('a sandboxed command of $name', (account) => {
   );
 
   it('is asked to end before it is killed when it is terminated gracefully, and when its server stops', async () => {
-    await using yard = await Yard.open(account);
-    const [ended, stopped] = [await yard.start(trapping), await yard.start(trapping)];
+    await using fixture = await SandboxFixture.open(account);
+    const [ended, stopped] = [await fixture.start(trapping), await fixture.start(trapping)];
     await Promise.all([ended.printed('ready'), stopped.printed('ready')]);
-    await yard.client.call('process/terminate', {
+    await fixture.client.call('process/terminate', {
       processId: ended.id,
       mode: { type: 'graceful', timeoutMs: 30_000 },
     });
     await ended.closed();
-    process.kill(yard.server.pid, 'SIGTERM');
+    process.kill(fixture.server.pid, 'SIGTERM');
     await stopped.closed();
     expect(await Promise.all([ended.exited(), stopped.exited()])).toEqual([3, 3]);
     expect([ended.output(), stopped.output()]).toEqual([
@@ -49,25 +49,25 @@ describe.each(accounts)('a sandboxed command of $name', (account) => {
 it.each(accounts)(
   'a command that is killed while its sandbox is being built never runs on, under $name',
   async (account) => {
-    await using yard = await Yard.open(account);
+    await using fixture = await SandboxFixture.open(account);
     for (let turn = 0; turn < 40; turn++) {
       const seconds = uniqueSeconds();
-      const process = await yard.start(`exec sleep ${seconds}`);
-      for (let step = 0; step < turn % 10; step++) await yard.client.call('environment/status');
-      await yard.client.call('process/signal', { processId: process.id, signal: 'kill' });
+      const process = await fixture.start(`exec sleep ${seconds}`);
+      for (let step = 0; step < turn % 10; step++) await fixture.client.call('environment/status');
+      await fixture.client.call('process/signal', { processId: process.id, signal: 'kill' });
       await process.closed();
       await gone(processesWith(seconds));
     }
-    expect(readdirSync(yard.workspace).sort()).toEqual(['.git', 'a.txt', 'sub']);
+    expect(readdirSync(fixture.workspace).sort()).toEqual(['.git', 'a.txt', 'sub']);
   },
 );
 
 it.each(accounts)('a launcher that waits for the next command ends with its server, under $name', async (account) => {
-  await using yard = await Yard.open(account);
-  const server = yard.server.pid;
+  await using fixture = await SandboxFixture.open(account);
+  const server = fixture.server.pid;
   const launchers = () =>
     processesWith('--args').filter((pid) => childrenOf(server).some((child) => child.pid === pid));
-  expect(await yard.run('exit 7')).toMatchObject({ exitCode: 7 });
+  expect(await fixture.run('exit 7')).toMatchObject({ exitCode: 7 });
   const isForCommands = (pid: number) => processesWith('init').includes(pid);
   await expect.poll(() => launchers().filter(isForCommands)).toHaveLength(1);
   const waiting = launchers();
@@ -81,10 +81,10 @@ it.each(accounts)(
   async (account) => {
     const earlier = processesWith(USUAL_HELPER_PLACE);
     for (let turn = 0; turn < 12; turn++) {
-      await using yard = await Yard.open(account);
-      for (let step = 0; step < 5 * turn; step++) await yard.client.call('environment/status');
-      process.kill(yard.server.pid, 'SIGKILL');
-      await gone(yard.server.pid);
+      await using fixture = await SandboxFixture.open(account);
+      for (let step = 0; step < 5 * turn; step++) await fixture.client.call('environment/status');
+      process.kill(fixture.server.pid, 'SIGKILL');
+      await gone(fixture.server.pid);
     }
     const orphans = childrenOf(1).map(({ pid }) => pid);
     await gone(processesWith(USUAL_HELPER_PLACE).filter((pid) => orphans.includes(pid) && !earlier.includes(pid)));

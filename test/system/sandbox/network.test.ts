@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { constants } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { accounts, type Outcome, type RunOptions, Yard } from './fixture.ts';
+import { accounts, type Outcome, type RunOptions, SandboxFixture } from './fixture.ts';
 
 const { EPERM, ECONNREFUSED } = constants.errno;
 
@@ -19,21 +19,21 @@ async function service(name: string): Promise<{ server: Server; port: number }> 
 }
 
 describe.each(accounts)('a command whose network is managed, of a server run by $name', (account) => {
-  let yard: Yard;
+  let fixture: SandboxFixture;
   let proxy: Awaited<ReturnType<typeof service>>;
   let other: Awaited<ReturnType<typeof service>>;
   beforeAll(async () => {
-    [yard, proxy, other] = await Promise.all([Yard.open(account), service('proxy'), service('other')]);
+    [fixture, proxy, other] = await Promise.all([SandboxFixture.open(account), service('proxy'), service('other')]);
   });
-  beforeEach(() => yard.reset());
+  beforeEach(() => fixture.reset());
   afterAll(async () => {
-    await yard[Symbol.asyncDispose]();
+    await fixture[Symbol.asyncDispose]();
     proxy.server.close();
     other.server.close();
   });
 
   const run = (script: string, options: RunOptions = {}): Promise<Outcome> =>
-    yard.run(script, {
+    fixture.run(script, {
       env: { HTTP_PROXY: `http://127.0.0.1:${proxy.port}`, ALL_PROXY: `socks5h://127.0.0.1:${proxy.port}` },
       start: { enforceManagedNetwork: true },
       ...options,

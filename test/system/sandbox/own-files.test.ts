@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { platformName } from '../../../src/host/os/platform.ts';
 import { base64 } from '../../support/wire-client.ts';
 import { refusal } from '../files/fixture.ts';
-import { type Account, accounts, type Started, uri, Yard } from './fixture.ts';
+import { type Account, accounts, SandboxFixture, type Started, uri } from './fixture.ts';
 
 const checkout = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -58,8 +58,8 @@ function copiedNode(folder: string): string {
   return node;
 }
 
-const open = (account: Account, layout: keyof typeof layouts): Promise<Yard> =>
-  Yard.open(
+const open = (account: Account, layout: keyof typeof layouts): Promise<SandboxFixture> =>
+  SandboxFixture.open(
     account,
     {},
     {
@@ -109,35 +109,35 @@ describe.each(accounts)('a server that $name has installed inside the workspace'
       },
     ],
   ] as const)('as a %s', (layout, places) => {
-    let yard: Yard;
+    let fixture: SandboxFixture;
     beforeAll(async () => {
-      yard = await open(account, layout);
+      fixture = await open(account, layout);
     });
-    afterAll(() => yard[Symbol.asyncDispose]());
+    afterAll(() => fixture[Symbol.asyncDispose]());
 
     it('cannot be edited by its commands', async () => {
-      const before = readFileSync(join(yard.workspace, places.edited));
-      expect(await yard.run(`echo '//' >> ${places.edited}`)).toMatchObject({ exitCode: 1, denied: true });
-      expect(readFileSync(join(yard.workspace, places.edited)).equals(before)).toBe(true);
+      const before = readFileSync(join(fixture.workspace, places.edited));
+      expect(await fixture.run(`echo '//' >> ${places.edited}`)).toMatchObject({ exitCode: 1, denied: true });
+      expect(readFileSync(join(fixture.workspace, places.edited)).equals(before)).toBe(true);
     });
 
     it('cannot be given anything that it would load instead', async () => {
       for (const place of places.created) {
-        expect(await yard.run(`mkdir ${place}`)).toMatchObject({ exitCode: 1, denied: true });
-        expect(existsSync(join(yard.workspace, place))).toBe(false);
+        expect(await fixture.run(`mkdir ${place}`)).toMatchObject({ exitCode: 1, denied: true });
+        expect(existsSync(join(fixture.workspace, place))).toBe(false);
       }
       for (const place of places.replaced) {
-        expect(await yard.run(`echo x > f; mv -f f ${place}`)).toMatchObject({ exitCode: 1 });
-        expect(await yard.run(`rm -f ${place}`)).toMatchObject({ exitCode: 1 });
-        expect(existsSync(join(yard.workspace, place))).toBe(true);
+        expect(await fixture.run(`echo x > f; mv -f f ${place}`)).toMatchObject({ exitCode: 1 });
+        expect(await fixture.run(`rm -f ${place}`)).toMatchObject({ exitCode: 1 });
+        expect(existsSync(join(fixture.workspace, place))).toBe(true);
       }
     });
 
     it('cannot be moved away with a directory around it', async () => {
       for (const place of places.moved) {
-        const outcome = await yard.run(`perl -e 'rename(shift, shift) or die "$!\\n"' ${place} away`);
+        const outcome = await fixture.run(`perl -e 'rename(shift, shift) or die "$!\\n"' ${place} away`);
         expect([place, outcome.stderr]).toEqual([place, expect.stringMatching(/busy|cross-device/)]);
-        expect(existsSync(join(yard.workspace, place))).toBe(true);
+        expect(existsSync(join(fixture.workspace, place))).toBe(true);
       }
     });
 
@@ -149,25 +149,25 @@ describe.each(accounts)('a server that $name has installed inside the workspace'
             type: 'restricted',
             entries: [
               { path: { type: 'special', value: { kind: 'root' } }, access: 'read' },
-              { path: { type: 'path', path: uri(join(yard.workspace, dirname(places.edited))) }, access: 'write' },
+              { path: { type: 'path', path: uri(join(fixture.workspace, dirname(places.edited))) }, access: 'write' },
               { path: { type: 'special', value: { kind: 'project_roots' } }, access: 'write' },
             ],
           },
           network: 'restricted',
         },
-        cwd: uri(yard.workspace),
-        workspaceRoots: [uri(yard.workspace)],
+        cwd: uri(fixture.workspace),
+        workspaceRoots: [uri(fixture.workspace)],
       };
-      const before = readFileSync(join(yard.workspace, places.edited));
-      const params = { path: uri(join(yard.workspace, places.edited)), dataBase64: base64(before), sandbox };
-      expect(await refusal(yard.client.call('fs/writeFile', params))).toMatchObject({ code: -32603 });
+      const before = readFileSync(join(fixture.workspace, places.edited));
+      const params = { path: uri(join(fixture.workspace, places.edited)), dataBase64: base64(before), sandbox };
+      expect(await refusal(fixture.client.call('fs/writeFile', params))).toMatchObject({ code: -32603 });
       const { entries } = sandbox.permissions.file_system;
-      expect(await yard.run(`touch ${places.edited}`, { entries })).toMatchObject({ exitCode: 1, denied: true });
+      expect(await fixture.run(`touch ${places.edited}`, { entries })).toMatchObject({ exitCode: 1, denied: true });
     });
 
     it('leaves everything else writable', async () => {
       for (const place of places.writable) {
-        expect(await yard.run(`echo x >> ${place}`)).toMatchObject({ exitCode: 0, stderr: '' });
+        expect(await fixture.run(`echo x >> ${place}`)).toMatchObject({ exitCode: 0, stderr: '' });
       }
     });
   });

@@ -5,7 +5,7 @@ import { appeared, gone, isAlive, uniqueSeconds } from '../../support/proc.ts';
 import { referenceBinary } from '../../support/reference.ts';
 import { announced, serverProgram } from '../../support/server.ts';
 import { connect } from '../../support/wire-client.ts';
-import { accounts, outcomeOf, special, Yard } from './fixture.ts';
+import { accounts, outcomeOf, SandboxFixture, special } from './fixture.ts';
 
 const start = (mode: string) =>
   announced(
@@ -84,7 +84,7 @@ describe.each(accounts)('with inherit, for $name', (account) => {
   const detached = '</dev/null >/dev/null 2>&1';
 
   it('a terminated command takes along what it forked, whatever session or parent that has', async () => {
-    await using yard = await Yard.open(account, {}, inherit);
+    await using fixture = await SandboxFixture.open(account, {}, inherit);
     const seconds = uniqueSeconds();
     const daemons = [
       `(sleep ${seconds} ${detached} &)`,
@@ -92,26 +92,26 @@ describe.each(accounts)('with inherit, for $name', (account) => {
       `(setsid sh -c "(setsid sleep ${seconds} &)" ${detached} &)`,
       `(trap "" HUP TERM; sleep ${seconds} ${detached} &)`,
     ];
-    const command = await yard.start(`${daemons.join('; ')}; exec sleep ${seconds}`);
+    const command = await fixture.start(`${daemons.join('; ')}; exec sleep ${seconds}`);
     const sleeping = await appeared(seconds, daemons.length + 1);
 
-    await yard.client.call('process/terminate', { processId: command.id });
+    await fixture.client.call('process/terminate', { processId: command.id });
     await command.closed();
 
     await gone(sleeping);
   });
 
   it('a process that lowers its mark outlives terminate and the server, as the documents say', async () => {
-    await using yard = await Yard.open(account, {}, inherit);
+    await using fixture = await SandboxFixture.open(account, {}, inherit);
     const [kept, marked] = [uniqueSeconds(), uniqueSeconds()];
     const daemon = `(prlimit --rttime=1000000000 setsid sleep ${kept} ${detached} &)`;
-    const command = await yard.start(`${daemon}; exec sleep ${marked}`);
+    const command = await fixture.start(`${daemon}; exec sleep ${marked}`);
     const [[survivor], [other]] = [await appeared(kept), await appeared(marked)];
     try {
-      await yard.client.call('process/terminate', { processId: command.id });
+      await fixture.client.call('process/terminate', { processId: command.id });
       await command.closed();
       await gone(other!);
-      expect(await yard.server.stop()).toBe(0);
+      expect(await fixture.server.stop()).toBe(0);
 
       expect(isAlive(survivor!)).toBe(true);
     } finally {

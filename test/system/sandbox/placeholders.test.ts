@@ -17,7 +17,7 @@ import { deferred } from '../../../src/base/index.ts';
 import { appeared, eventually, uniqueSeconds } from '../../support/proc.ts';
 import { base64 } from '../../support/wire-client.ts';
 import { refusal } from '../files/fixture.ts';
-import { accounts, outcomeOf, path, special, uri, workspaceWrite, Yard } from './fixture.ts';
+import { accounts, outcomeOf, path, SandboxFixture, special, uri, workspaceWrite } from './fixture.ts';
 
 /** What the real client sends for a workspace. */
 const workspaceOfCodex = [
@@ -29,31 +29,31 @@ const workspaceOfCodex = [
 ];
 
 describe.each(accounts)('the workspace on the disk, while a server of $name is at work in it', (account) => {
-  let yard: Yard;
+  let fixture: SandboxFixture;
   beforeAll(async () => {
-    yard = await Yard.open(account);
+    fixture = await SandboxFixture.open(account);
   });
   beforeEach(() => {
-    yard.reset();
-    rmSync(yard.at('workspace/.git'), { recursive: true });
+    fixture.reset();
+    rmSync(fixture.at('workspace/.git'), { recursive: true });
   });
-  afterAll(() => yard[Symbol.asyncDispose]());
+  afterAll(() => fixture[Symbol.asyncDispose]());
 
   const sandbox = (entries: readonly object[] = workspaceOfCodex) => ({
     permissions: { type: 'managed', file_system: { type: 'restricted', entries }, network: 'restricted' },
     windowsSandboxLevel: 'disabled',
-    cwd: uri(yard.workspace),
-    workspaceRoots: [uri(yard.workspace)],
+    cwd: uri(fixture.workspace),
+    workspaceRoots: [uri(fixture.workspace)],
   });
   const call = (method: string, params: Readonly<Record<string, unknown>>) => {
     for (const member of ['path', 'sourcePath', 'destinationPath']) {
       const place = params[member];
-      if (place !== undefined && !String(place).startsWith(uri(yard.at(''))))
-        throw new Error(`${place} is not in the yard`);
+      if (place !== undefined && !String(place).startsWith(uri(fixture.at(''))))
+        throw new Error(`${place} is not in the fixture`);
     }
-    return yard.client.call(method, { sandbox: sandbox(), ...params });
+    return fixture.client.call(method, { sandbox: sandbox(), ...params });
   };
-  const at = (name: string) => uri(join(yard.workspace, name));
+  const at = (name: string) => uri(join(fixture.workspace, name));
   const write = (name: string, more: object = {}) =>
     call('fs/writeFile', { path: at(name), dataBase64: base64('x'), ...more });
   const readOnlyDisk = { code: -32603, message: 'Read-only file system (os error 30)' };
@@ -61,26 +61,28 @@ describe.each(accounts)('the workspace on the disk, while a server of $name is a
   it('shows nothing but what file calls write, not for a moment', async () => {
     const seen = new Set<string>();
     const last = deferred<void>();
-    const watcher = watch(yard.workspace, (_, name) => {
+    const watcher = watch(fixture.workspace, (_, name) => {
       seen.add(String(name));
       if (name === 'last') last.resolve();
     });
     await write('first');
-    expect(readdirSync(yard.workspace).sort()).toEqual(['a.txt', 'first', 'sub']);
-    await write('second', { sandbox: sandbox([...workspaceOfCodex, path(join(yard.workspace, 'nope/deep'), 'deny')]) });
-    writeFileSync(join(yard.workspace, 'last'), '');
+    expect(readdirSync(fixture.workspace).sort()).toEqual(['a.txt', 'first', 'sub']);
+    await write('second', {
+      sandbox: sandbox([...workspaceOfCodex, path(join(fixture.workspace, 'nope/deep'), 'deny')]),
+    });
+    writeFileSync(join(fixture.workspace, 'last'), '');
     await last.promise;
     watcher.close();
     expect([...seen].sort()).toEqual(['first', 'last', 'second']);
   });
 
   it.each(['.git', '.agents', '.codex', '.aws'])('gets no %s from a file call', async (name) => {
-    yard.mkdir('workspace/sub/tree');
-    yard.mkdir(`workspace/sub/tree/${name}`);
-    yard.write(`workspace/sub/tree/${name}/config`, 'x');
-    symlinkSync(name, yard.at('workspace/link'));
-    symlinkSync(`sub/../${name}`, yard.at('workspace/sub/farther'));
-    symlinkSync('../link', yard.at('workspace/sub/chain'));
+    fixture.mkdir('workspace/sub/tree');
+    fixture.mkdir(`workspace/sub/tree/${name}`);
+    fixture.write(`workspace/sub/tree/${name}/config`, 'x');
+    symlinkSync(name, fixture.at('workspace/link'));
+    symlinkSync(`sub/../${name}`, fixture.at('workspace/sub/farther'));
+    symlinkSync('../link', fixture.at('workspace/sub/chain'));
     const copied = { sourcePath: at('sub/tree'), destinationPath: at(''), recursive: true };
     const single = { sourcePath: at('a.txt'), recursive: false };
     const attempts: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
@@ -109,7 +111,7 @@ describe.each(accounts)('the workspace on the disk, while a server of $name is a
     ];
     for (const [method, params] of attempts) {
       expect([method, params, await refusal(call(method, params))]).toEqual([method, params, readOnlyDisk]);
-      expect(existsSync(join(yard.workspace, name))).toBe(false);
+      expect(existsSync(join(fixture.workspace, name))).toBe(false);
     }
     await write(`sub/${name}`);
   });
@@ -127,24 +129,24 @@ describe.each(accounts)('the workspace on the disk, while a server of $name is a
   it('gets no file call into a repository that is made while a helper is warm', async () => {
     await write('first');
     const made = Promise.all([write('.git/hooks/pre-commit').catch(() => {}), write('a').catch(() => {})]);
-    yard.mkdir('workspace/.git/hooks');
+    fixture.mkdir('workspace/.git/hooks');
     await made;
     const calls = Array.from({ length: 20 }, () => refusal(write('.git/hooks/pre-commit')));
     for (const answer of await Promise.all(calls)) expect(answer).toEqual(readOnlyDisk);
     expect(await refusal(call('fs/remove', { path: at('.git'), recursive: true }))).toMatchObject({ code: -32603 });
-    expect(readdirSync(yard.at('workspace/.git/hooks'))).toEqual([]);
+    expect(readdirSync(fixture.at('workspace/.git/hooks'))).toEqual([]);
   });
 
   it('is no broken repository while a command runs, and as it was afterwards', async () => {
-    const outer = yard.at('workspace');
+    const outer = fixture.at('workspace');
     execFileSync('git', ['init', '-q', outer]);
     own(outer);
-    yard.mkdir('workspace/package');
-    yard.write('workspace/package/file', 'x');
+    fixture.mkdir('workspace/package');
+    fixture.write('workspace/package/file', 'x');
     const root = join(outer, 'package');
     const entries = [...workspaceOfCodex, path(join(root, '.git'), 'deny')];
     const seconds = uniqueSeconds();
-    const long = await yard.start(`exec sleep ${seconds}`, {
+    const long = await fixture.start(`exec sleep ${seconds}`, {
       entries,
       cwd: root,
       sandbox: { workspaceRoots: [uri(root)] },
@@ -155,19 +157,19 @@ describe.each(accounts)('the workspace on the disk, while a server of $name is a
     expect(git('rev-parse', '--show-toplevel').trim()).toBe(outer);
     expect(git('status', '--short')).toContain('./');
     expect(lstatSync(join(root, '.git')).isDirectory()).toBe(true);
-    await yard.client.call('process/terminate', { processId: long.id });
+    await fixture.client.call('process/terminate', { processId: long.id });
     await outcomeOf(long);
     expect(readdirSync(root)).toEqual(['file']);
     expect(readFileSync(join(root, 'file'), 'utf8')).toBe('x');
   });
 
   it('loses what a command kept from being removed as soon as that is possible', async () => {
-    const before = readdirSync(yard.workspace);
-    expect((await yard.run('chmod 555 .', { entries: workspaceWrite })).exitCode).toBe(0);
+    const before = readdirSync(fixture.workspace);
+    expect((await fixture.run('chmod 555 .', { entries: workspaceWrite })).exitCode).toBe(0);
 
-    chmodSync(yard.workspace, 0o755);
-    await eventually('the end of what was left', () => !existsSync(yard.at('workspace/.git')));
-    expect(readdirSync(yard.workspace)).toEqual(before);
+    chmodSync(fixture.workspace, 0o755);
+    await eventually('the end of what was left', () => !existsSync(fixture.at('workspace/.git')));
+    expect(readdirSync(fixture.workspace)).toEqual(before);
   });
 
   function own(folder: string): void {

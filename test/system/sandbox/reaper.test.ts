@@ -5,7 +5,7 @@ import { constants } from 'node:os';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { appeared, argumentsOf, childrenOf, gone, uniqueSeconds } from '../../support/proc.ts';
-import { accounts, type RunOptions, readOnly, uri, workspaceWrite, Yard } from './fixture.ts';
+import { accounts, type RunOptions, readOnly, SandboxFixture, uri, workspaceWrite } from './fixture.ts';
 
 const { EACCES, EPERM, EROFS, ETXTBSY } = constants.errno;
 const refusals = [EACCES, EPERM, EROFS].map(String);
@@ -20,14 +20,14 @@ const chownOf = (file: string): string => tried(`do { my @s = stat("${file}"); @
 const writable = (file: string): string => tried(`sysopen(my $f, "${file}", O_RDWR)`);
 
 describe.each(accounts)('the first process of a sandbox, of a server run by $name,', (account) => {
-  let yard: Yard;
+  let fixture: SandboxFixture;
   beforeAll(async () => {
-    yard = await Yard.open(account);
+    fixture = await SandboxFixture.open(account);
   });
-  afterAll(() => yard[Symbol.asyncDispose]());
+  afterAll(() => fixture[Symbol.asyncDispose]());
 
   const printed = async (script: string, options?: RunOptions): Promise<string> =>
-    (await yard.run(script, options)).stdout.trim();
+    (await fixture.run(script, options)).stdout.trim();
 
   const policies: [string, RunOptions][] = [
     ['nothing writable', { entries: readOnly }],
@@ -38,7 +38,7 @@ describe.each(accounts)('the first process of a sandbox, of a server run by $nam
 
   describe.each(policies)('with %s', (_name, options) => {
     const output = async (script: string): Promise<string> => {
-      const process = await yard.start(script, options);
+      const process = await fixture.start(script, options);
       await process.closed();
       return (options.tty ? process.output() : process.output('stdout')).trim();
     };
@@ -92,7 +92,7 @@ describe.each(accounts)('the first process of a sandbox, of a server run by $nam
     ['deny', 1],
   ])('works where a policy names /dev: %s', async (access, exitCode) => {
     const entries = [...workspaceWrite, { path: { type: 'path', path: 'file:///dev' }, access }];
-    expect(await yard.run('ls /dev >/dev/null; test -e /dev/null', { entries })).toMatchObject({ exitCode });
+    expect(await fixture.run('ls /dev >/dev/null; test -e /dev/null', { entries })).toMatchObject({ exitCode });
     expect(await printed('exec 3<>/proc/1/mem || echo refused', { entries })).toBe('refused');
   });
 
@@ -103,7 +103,7 @@ describe.each(accounts)('the first process of a sandbox, of a server run by $nam
   });
 
   it('cares for no signal of the command', async () => {
-    expect(await yard.run('for s in 1 2 3 9 13 15 17 19 20 34; do kill -$s 1; done; exit 5')).toMatchObject({
+    expect(await fixture.run('for s in 1 2 3 9 13 15 17 19 20 34; do kill -$s 1; done; exit 5')).toMatchObject({
       exitCode: 5,
     });
   });
@@ -117,22 +117,22 @@ describe.each(accounts)('the first process of a sandbox, of a server run by $nam
 
   it('ends with its process, whatever has become of the marks', async () => {
     const seconds = uniqueSeconds();
-    const process = await yard.start(
+    const process = await fixture.start(
       `${unmark}; setsid sleep ${seconds} >/dev/null 2>&1 & ${unmark}; exec sleep ${seconds}`,
     );
     const commands = await appeared(seconds, 2);
-    await yard.client.call('process/terminate', { processId: process.id });
+    await fixture.client.call('process/terminate', { processId: process.id });
     await process.closed();
     await gone(commands);
   });
 
   it('keeps the number of its namespace from strangers while its server may look for it', async () => {
     const seconds = uniqueSeconds();
-    const ended = await yard.start(`exec sleep ${seconds}`);
+    const ended = await fixture.start(`exec sleep ${seconds}`);
     const [command] = await appeared(seconds);
     const launcher = parentOf(parentOf(command!));
     const namespace = readlinkSync(`/proc/${command}/ns/pid`);
-    process.kill(yard.server.pid, 'SIGSTOP'); // it cannot hear of the end
+    process.kill(fixture.server.pid, 'SIGSTOP'); // it cannot hear of the end
     try {
       process.kill(command!, 'SIGKILL');
       await gone(launcher);
@@ -141,13 +141,13 @@ describe.each(accounts)('the first process of a sandbox, of a server run by $nam
       for (const { end } of strangers) end();
       expect(numbers).not.toContain(namespace);
     } finally {
-      process.kill(yard.server.pid, 'SIGCONT');
+      process.kill(fixture.server.pid, 'SIGCONT');
     }
     await ended.closed();
   });
 
   it('ends with its server, whatever has become of the marks and of the guardian', async () => {
-    await using other = await Yard.open(account);
+    await using other = await SandboxFixture.open(account);
     const seconds = uniqueSeconds();
     const orphan = `perl -e 'syscall(${PRCTL}, 1, 0, 0, 0, 0); exec "sleep", "${seconds}"'`; // no parent-death signal
     await other.start(`${unmark}; setsid ${orphan} >/dev/null 2>&1 & ${unmark}; exec ${orphan}`);

@@ -12,12 +12,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { text } from '../../support/wire-client.ts';
 import { refusal } from '../files/fixture.ts';
-import { accounts, path, readOnly, restrictedRead, special, uri, workspaceWrite, Yard } from './fixture.ts';
+import { accounts, path, readOnly, restrictedRead, SandboxFixture, special, uri, workspaceWrite } from './fixture.ts';
 
 const token = 'a-token-that-no-command-may-see';
 
 describe.each(accounts)('the secrets of a server run by $name', (account) => {
-  let yard: Yard;
+  let fixture: SandboxFixture;
   let folder: string;
   beforeAll(async () => {
     folder = realpathSync(mkdtempSync('/var/tmp/exec-server-secrets-'));
@@ -36,7 +36,7 @@ describe.each(accounts)('the secrets of a server run by $name', (account) => {
       'state/exec-server/note',
     ];
     for (const name of all) chownSync(join(folder, name), account.uid, account.gid);
-    yard = await Yard.open(
+    fixture = await SandboxFixture.open(
       account,
       { XDG_STATE_HOME: join(folder, 'state') },
       {
@@ -45,9 +45,9 @@ describe.each(accounts)('the secrets of a server run by $name', (account) => {
       },
     );
   });
-  beforeEach(() => yard.reset());
+  beforeEach(() => fixture.reset());
   afterAll(async () => {
-    await yard[Symbol.asyncDispose]();
+    await fixture[Symbol.asyncDispose]();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -64,7 +64,7 @@ describe.each(accounts)('the secrets of a server run by $name', (account) => {
   it('are masked in every view of a command', async () => {
     for (const entries of views()) {
       for (const name of secrets) {
-        const outcome = await yard.run(
+        const outcome = await fixture.run(
           `cat ${join(folder, name)}; mv ${folder}/keys ${folder}/moved; echo x > ${join(folder, name)}`,
           { entries },
         );
@@ -77,14 +77,14 @@ describe.each(accounts)('the secrets of a server run by $name', (account) => {
   it('are refused to sandboxed file calls', async () => {
     for (const entries of views()) {
       const permissions = { type: 'managed', file_system: { type: 'restricted', entries }, network: 'restricted' };
-      const sandbox = { permissions, cwd: uri(yard.workspace), workspaceRoots: [uri(yard.workspace)] };
+      const sandbox = { permissions, cwd: uri(fixture.workspace), workspaceRoots: [uri(fixture.workspace)] };
       for (const name of secrets) {
         const params = { path: uri(join(folder, name)), sandbox };
-        expect((await refusal(yard.client.call('fs/readFile', params))).code).not.toBe(0);
-        expect((await refusal(yard.client.call('fs/open', { ...params, handleId: 'h' }))).code).not.toBe(0);
+        expect((await refusal(fixture.client.call('fs/readFile', params))).code).not.toBe(0);
+        expect((await refusal(fixture.client.call('fs/open', { ...params, handleId: 'h' }))).code).not.toBe(0);
       }
       const inside = { path: uri(join(folder, 'state/exec-server')), sandbox };
-      expect((await refusal(yard.client.call('fs/readDirectory', inside))).code).not.toBe(0);
+      expect((await refusal(fixture.client.call('fs/readDirectory', inside))).code).not.toBe(0);
     }
   });
 
@@ -99,7 +99,7 @@ describe.each(accounts)('the secrets of a server run by $name', (account) => {
       chownSync(file, account.uid, account.gid);
     }
     symlinkSync(first, link);
-    await using server = await Yard.open(
+    await using server = await SandboxFixture.open(
       account,
       {},
       {
@@ -128,8 +128,10 @@ describe.each(accounts)('the secrets of a server run by $name', (account) => {
       file_system: { type: 'restricted', entries: readOnly },
       network: 'restricted',
     };
-    const params = { path: uri(yard.at('outside/secret')), sandbox: { permissions, cwd: uri(yard.workspace) } };
-    expect(text((await yard.client.call<{ dataBase64: string }>('fs/readFile', params)).dataBase64)).toBe('secret\n');
-    expect(await yard.run(`ls ${folder}/state`, { entries: readOnly })).toMatchObject({ stdout: 'exec-server\n' });
+    const params = { path: uri(fixture.at('outside/secret')), sandbox: { permissions, cwd: uri(fixture.workspace) } };
+    expect(text((await fixture.client.call<{ dataBase64: string }>('fs/readFile', params)).dataBase64)).toBe(
+      'secret\n',
+    );
+    expect(await fixture.run(`ls ${folder}/state`, { entries: readOnly })).toMatchObject({ stdout: 'exec-server\n' });
   });
 });

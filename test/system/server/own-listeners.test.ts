@@ -8,7 +8,7 @@ import { ManagedNetwork } from '../../../src/host/network/index.ts';
 import { HttpUpstream } from '../../support/http-upstream.ts';
 import { networkRules } from '../../support/network-rules.ts';
 import { portOf } from '../../support/peer-probe.ts';
-import { accounts, Yard } from '../sandbox/fixture.ts';
+import { accounts, SandboxFixture } from '../sandbox/fixture.ts';
 
 const everywhere = { domains: { '*': 'allow' }, allowLocalBinding: true } as const;
 
@@ -21,7 +21,7 @@ async function statusOf(port: number, request: string): Promise<number> {
 
 describe('managed proxies', () => {
   it('lead to no listener of this product, whatever it is called and whatever the policy allows', async () => {
-    await using yard = await Yard.open(accounts[0]!);
+    await using fixture = await SandboxFixture.open(accounts[0]!);
     await using upstream = await HttpUpstream.start((_, outgoing) => outgoing.end());
     await using network = await ManagedNetwork.start({
       settings: { proxy: networkRules({ ...everywhere, enableSocks5: true }) },
@@ -31,7 +31,7 @@ describe('managed proxies', () => {
         host.endsWith('.invalid') ? ['127.0.0.1'] : [host === 'localhost' ? '127.0.0.1' : host],
     });
     const proxy = Number(new URL(network.environment.HTTP_PROXY!).port);
-    const server = portOf(yard.server.url);
+    const server = portOf(fixture.server.url);
 
     for (const host of ['127.0.0.1', 'localhost', 'innocent.invalid', '0.0.0.0', '[::ffff:127.0.0.1]']) {
       expect([host, await statusOf(proxy, `GET http://${host}:${server}/readyz`)]).toEqual([host, 403]);
@@ -42,10 +42,10 @@ describe('managed proxies', () => {
   });
 
   it('of a command do not lead to its own server', async () => {
-    await using yard = await Yard.open(accounts[0]!);
-    const ask = `exec 3<>/dev/tcp/127.0.0.1/\${HTTP_PROXY##*:}; printf 'GET http://127.0.0.1:${portOf(yard.server.url)}/readyz HTTP/1.1\\r\\nHost: h\\r\\nConnection: close\\r\\n\\r\\n' >&3; head -1 <&3`;
+    await using fixture = await SandboxFixture.open(accounts[0]!);
+    const ask = `exec 3<>/dev/tcp/127.0.0.1/\${HTTP_PROXY##*:}; printf 'GET http://127.0.0.1:${portOf(fixture.server.url)}/readyz HTTP/1.1\\r\\nHost: h\\r\\nConnection: close\\r\\n\\r\\n' >&3; head -1 <&3`;
 
-    const child = await yard.client.start({
+    const child = await fixture.client.start({
       argv: ['/bin/bash', '-c', ask],
       networkProxy: { proxy: networkRules(everywhere) },
     });
@@ -82,10 +82,10 @@ describe('the ports that a sandbox with a managed network is given', () => {
     `exec 3<>/dev/tcp/127.0.0.1/${port} && printf 'GET /readyz HTTP/1.1\\r\\nHost: h\\r\\nConnection: close\\r\\n\\r\\n' >&3 && head -1 <&3`;
 
   it('do not lead to a listener of this product', async () => {
-    await using yard = await Yard.open(accounts[0]!);
-    const port = portOf(yard.server.url);
+    await using fixture = await SandboxFixture.open(accounts[0]!);
+    const port = portOf(fixture.server.url);
 
-    const outcome = await yard.run(dial(port), {
+    const outcome = await fixture.run(dial(port), {
       env: { HTTP_PROXY: `http://127.0.0.1:${port}` },
       start: { enforceManagedNetwork: true },
     });
@@ -97,10 +97,10 @@ describe('the ports that a sandbox with a managed network is given', () => {
     const other = createServer((socket) => socket.end('HTTP/1.1 200 reached\r\n')).listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as { port: number };
-    await using yard = await Yard.open(accounts[0]!, { EXTRA_PROXY: `http://127.0.0.1:${port}` });
+    await using fixture = await SandboxFixture.open(accounts[0]!, { EXTRA_PROXY: `http://127.0.0.1:${port}` });
     const envPolicy = { inherit: 'all', ignoreDefaultExcludes: false, exclude: [], set: {}, includeOnly: [] };
 
-    const outcome = await yard.run(`echo $EXTRA_PROXY; ${dial(port)}`, {
+    const outcome = await fixture.run(`echo $EXTRA_PROXY; ${dial(port)}`, {
       start: {
         envPolicy,
         enforceManagedNetwork: true,

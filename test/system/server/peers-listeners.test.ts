@@ -8,25 +8,25 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/command.ts';
 import { serverProgram, startServer } from '../../support/server.ts';
 import { startRendezvous } from '../rendezvous/fixture.ts';
-import { accounts, Yard } from '../sandbox/fixture.ts';
+import { accounts, SandboxFixture } from '../sandbox/fixture.ts';
 
 const account = accounts.at(-1)!;
 const hasIpv6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'));
 const TOKEN = 'a-token-for-the-listeners';
 
 describe('a command in a sandbox with network is refused', () => {
-  let yard: Yard;
+  let fixture: SandboxFixture;
   beforeAll(async () => {
-    yard = await Yard.open(account);
+    fixture = await SandboxFixture.open(account);
   });
-  afterAll(() => yard[Symbol.asyncDispose]());
+  afterAll(() => fixture[Symbol.asyncDispose]());
 
   /** The first line of the answer to a request, from inside and from here. */
   async function statuses(url: string, request: readonly string[]): Promise<readonly [inside: string, here: string]> {
     const { hostname, port } = new URL(url.replace(/^ws/, 'http'));
     const text = [...request, 'Host: localhost', '', ''].join('\\r\\n');
     const script = `exec 3<>/dev/tcp/${hostname.replace(/[[\]]/g, '')}/${port}; printf '${text}' >&3; head -n 1 <&3`;
-    const { stdout } = await yard.run(script, { network: 'enabled' });
+    const { stdout } = await fixture.run(script, { network: 'enabled' });
     const here = spawn('/bin/bash', ['-c', script], { stdio: ['ignore', 'pipe', 'inherit'] });
     const [line] = (await once(createInterface({ input: here.stdout }), 'line')) as [string];
     return [stdout.trim(), line.trim()];
