@@ -1,6 +1,6 @@
 import type { MethodName, Params, Result } from '../protocol/index.ts';
 
-/** What a process object needs of the client it belongs to. */
+/** The part of a client that its process objects use. */
 export interface Calls {
   request<M extends MethodName>(method: M, params: Params<M>, signal?: AbortSignal): Promise<Result<M>>;
   supports(capability: string): boolean;

@@ -26,7 +26,7 @@ export interface ClientServiceOptions {
   readonly logger: Logger;
 }
 
-/** What a client does with what its server sends. */
+/** Takes notifications and requests of the server: those about a process go to it, the others to the listeners. */
 export class ClientService implements Incoming {
   readonly #processes: ReadonlyMap<string, RemoteProcess>;
   readonly #options: ClientServiceOptions;
@@ -70,5 +70,5 @@ function processEvent(method: NotificationName, sent: unknown): ProcessEvent | u
   return undefined;
 }
 
-/** What the first servers leave out. */
+/** Stands for the number that the first servers leave out. */
 const UNNUMBERED = 0;

@@ -25,7 +25,7 @@ export interface Connection {
   readonly nativePaths: boolean;
 }
 
-/** Who takes what the server sends of its own accord. */
+/** Takes the requests and notifications of the server. */
 export interface Incoming {
   request(method: string, params: unknown, signal: AbortSignal): unknown;
   notification(method: string, params: unknown): void | Promise<void>;
@@ -79,7 +79,7 @@ function converse(link: Link, incoming: Incoming): Peer {
     lane: () => 'ordinary',
     request: (method, params, signal) => incoming.request(method, params, signal),
     notification: (method, params) => incoming.notification(method, params),
-    // Text that is no message may have been an answer: a fresh connection is better than waiting for it for ever.
+    // Malformed text may have been an answer, for which a caller would wait for ever: connect anew instead.
     violation: (_, error) => {
       incoming.violated(error);
       link.destroy();

@@ -1,8 +1,8 @@
 import { Changes } from '../base/index.ts';
 
 /**
- * Knows whether anybody waits for something that has yet to come over the connection. A reader with a full buffer
- * may hold the connection up only while nobody does: its own loop may be what waits.
+ * Counts the callers that wait for something that has yet to come over the connection. A reader with a full buffer
+ * may hold the connection up only while there is none: the one that waits may be the loop of the reader itself.
  */
 export class Demand {
   readonly changes = new Changes();

@@ -9,7 +9,7 @@ export type Retained = Pick<
 >;
 
 export interface Reconciled {
-  /** What can be delivered now. */
+  /** Events that can be delivered now. */
   readonly events: readonly ProcessEvent[];
   /** Numbers that neither this client nor the server has. */
   readonly missing: SeqRange | undefined;
@@ -27,7 +27,7 @@ export class EventOrder {
     return this.#next - 1;
   }
 
-  /** Whether waiting is no use: the server has said its last word, or too much has come after the hole. */
+  /** Whether the missing event will not come by itself: the process has closed, or too many later events are here. */
   get isStuck(): boolean {
     return this.#closedHeld || this.#held.size > HELD_EVENTS;
   }
@@ -37,13 +37,13 @@ export class EventOrder {
     return this.#held.size > 0;
   }
 
-  /** Takes an event as it arrives and gives what is now in order. */
+  /** Takes an event as it arrives and gives the events that are now in order. */
   offer(event: ProcessEvent): readonly ProcessEvent[] {
     this.#hold(event);
     return this.#release();
   }
 
-  /** Fills holes from what the server retains, and tells which cannot be filled. */
+  /** Fills holes from a `process/read`, and tells which cannot be filled. */
   reconcile(retained: Retained): Reconciled {
     const { chunks, nextSeq, exited, exitCode, closed, sandboxDenied = false, denials } = retained;
     for (const { seq, stream, chunk } of chunks) this.#hold({ type: 'output', seq, stream, bytes: chunk });

@@ -141,7 +141,7 @@ export class ExecServerClient implements AsyncDisposable {
     }
   }
 
-  /** Ends the connection. The server ends processes that are still running when nobody comes back for them. */
+  /** Ends the connection. The server ends processes that still run when the session expires, 30 s later unless set otherwise. */
   close(): Promise<void> {
     return this.#session.close();
   }
@@ -175,7 +175,7 @@ export class ExecServerClient implements AsyncDisposable {
   }
 
   async #terminateQuietly(processId: string): Promise<void> {
-    await this.request('process/terminate', { processId }).catch(() => {}); // best effort: the caller has its error
+    await this.request('process/terminate', { processId }).catch(() => {}); // best effort: the error of the start is what counts
   }
 
   #catchUp(): void {
@@ -200,7 +200,7 @@ function decodeResult<M extends MethodName>(method: M, answer: unknown): Result<
   }
 }
 
-/** A server drops the connection over such a message; the caller is better served with the reason. */
+/** Rejects a message that the server would answer by closing the connection. */
 function refuseOversize(method: string, wire: unknown): void {
   for (const value of Object.values(wire ?? {})) {
     if (typeof value === 'string' && value.length > limits.messageBytes - ENVELOPE_BYTES) {

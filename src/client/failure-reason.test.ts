@@ -59,6 +59,6 @@ it.each<[ErrorDetails | undefined, string, string]>([
   expect(failureReason(new ExecError('internal', message, { details }))).toBe(reason);
 });
 
-it('what is no error of a server is said as it is', () => {
+it('an error that did not come from a server is said as it is', () => {
   expect([failureReason(new Error('lost')), failureReason('text')]).toEqual(['lost', 'text']);
 });

@@ -28,7 +28,7 @@ function directoryReason(name: string, errno: string, message: string): string {
   return `its directory ${name}: ${withoutNumber(message)}`;
 }
 
-/** As the machine calls it that has it. */
+/** The native path on the machine of the server. */
 function nameOf(href: string | undefined): string {
   try {
     return String(PathUri.parse(href ?? '').toNative());

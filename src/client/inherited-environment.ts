@@ -2,8 +2,8 @@ import { nameMatcher } from '../base/index.ts';
 import type { EnvironmentInfo, EnvPolicy } from '../protocol/index.ts';
 
 /**
- * What a policy lets a command inherit from a server that does not work it out itself: of the server's variables a client knows
- * those that a shell needs.
+ * The variables that a policy lets a command inherit, worked out by the client. Of the server's variables it knows only those that a
+ * shell needs.
  */
 export function inheritedEnvironment(
   info: EnvironmentInfo,

@@ -11,10 +11,10 @@ export interface OutputChunk {
 }
 
 /**
- * Output of one process on its way to whoever reads it.
+ * Output of one process between the connection and its reader.
  *
- * While it is being iterated nothing is lost: a reader that falls behind holds up the connection. While nobody
- * iterates, the newest 4 MiB are kept so that a forgotten process can neither block the others nor fill the memory;
+ * While it is being iterated nothing is lost: a reader that falls behind holds up the connection. Without an
+ * iteration, the newest 4 MiB are kept so that a forgotten process can neither block the others nor fill the memory;
  * a later iteration first throws an `OutputGapError` for what was dropped, the one after it goes on with the rest.
  */
 export class OutputBuffer implements AsyncIterable<OutputChunk> {
@@ -45,13 +45,13 @@ export class OutputBuffer implements AsyncIterable<OutputChunk> {
     if (this.#isFull()) return this.#roomAgain();
   }
 
-  /** No more output comes: the process has closed, or is lost to us. */
+  /** No more output comes: the process has closed, or can no longer be followed. */
   finish(failure?: Error): void {
     this.#end = failure ? { failure } : {};
     this.#wake();
   }
 
-  /** Takes what is there now, for one who does not insist on everything. */
+  /** Takes the output that has arrived; bytes that were dropped are counted, not an error. */
   takeAll(): { chunks: readonly OutputChunk[]; droppedBytes: number } {
     this.#refuseSecondReader();
     const chunks = this.#chunks.slice(this.#first);
@@ -139,7 +139,7 @@ export class OutputBuffer implements AsyncIterable<OutputChunk> {
   }
 }
 
-/** Kept for a reader that may still come. */
+/** Bytes kept while there is no reader. */
 const UNREAD_BYTES = 4 * 1024 * 1024;
 /** How far a reader may fall behind before the connection waits for it. */
 const READ_BYTES = 1024 * 1024;

@@ -8,7 +8,7 @@ export interface FeedObserver {
   failed(failure: Error): void;
 }
 
-/** Turns what arrives about a process into its complete history, asking the server for what is missing. */
+/** Puts the events of one process in order and reads missing ones from the server. */
 export class ProcessFeed {
   readonly #processId: string;
   readonly #read: (afterSeq: number) => Promise<Result<'process/read'>>;
@@ -38,7 +38,7 @@ export class ProcessFeed {
     else this.#watchHole();
   }
 
-  /** Reads what was missed. Never rejects: what cannot be had fails the process. */
+  /** Reads missed events from the server. Never rejects: a gap that stays fails the process. */
   catchUp(): Promise<void> {
     this.#catchingUp ??= this.#fill().finally(() => {
       this.#catchingUp = undefined;
@@ -46,15 +46,15 @@ export class ProcessFeed {
     return this.#catchingUp;
   }
 
-  /** Whoever looks at an exit wants to know whether the sandbox caused it, so it waits for the answer. */
+  /** Asks whether the sandbox caused an exit; the exit is held back until the answer comes. */
   async #learnDenial(exit: ProcessEvent & { type: 'exited' }): Promise<void> {
     this.#isLearning = true;
-    const { sandboxDenied } = await this.#read(exit.seq).catch(() => ({ sandboxDenied: false })); // nobody can tell any more
+    const { sandboxDenied } = await this.#read(exit.seq).catch(() => ({ sandboxDenied: false })); // the server does not know the process any more
     this.#isLearning = false;
     this.receive({ ...exit, sandboxDenied: sandboxDenied ?? false });
   }
 
-  /** Neighbours may come in the wrong order, but what has not come after this time will not come. */
+  /** Neighbouring events may arrive swapped; one that is missing for HOLE_MS is read from the server. */
   #watchHole(): void {
     if (!this.#order.hasHole) {
       clearTimeout(this.#holeTimer);

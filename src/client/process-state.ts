@@ -5,7 +5,7 @@ import type { ProcessEvent } from './process-event.ts';
  * running ──exited──▶ exited ──closed──▶ closed
  *
  * A process that can no longer be followed (connection gone for good, output lost) becomes `failed` from wherever it
- * was; what has closed cannot fail any more.
+ * was; a closed process cannot fail any more.
  */
 export type ProcessState =
   | { readonly phase: 'running' }
@@ -27,7 +27,7 @@ export function nextProcessState(state: ProcessState, event: ProcessEvent): Proc
   throw new Error(`process cannot handle ${event.type} while ${state.phase}`);
 }
 
-/** Whether nothing more will ever be heard of the process. */
+/** Whether no further event of the process can come. */
 export function isOver(state: ProcessState): state is ProcessState & { phase: 'closed' | 'failed' } {
   return state.phase === 'closed' || state.phase === 'failed';
 }

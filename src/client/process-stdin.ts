@@ -3,7 +3,7 @@ import { ExecError } from '../protocol/index.ts';
 import type { Calls } from './calls.ts';
 import { InputRefusedError, UnsupportedError } from './errors.ts';
 
-/** What the stdin of a process is connected to. */
+/** How the stdin of a process is connected. */
 export type StdinKind = 'terminal' | 'pipe' | 'none';
 
 /** The writing end of a process's stdin: one write after the other, each applied exactly once. */

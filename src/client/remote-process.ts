@@ -45,7 +45,7 @@ export interface CollectOptions {
 }
 
 export interface Collected {
-  /** What was printed, streams mixed as they came. */
+  /** The output of all streams in order of arrival. */
   readonly output: Uint8Array;
   readonly omittedBytes: number;
   readonly running: boolean;
@@ -110,7 +110,7 @@ export class RemoteProcess implements AsyncDisposable {
     return this.#started?.sandboxType;
   }
 
-  /** Everything it prints, piece by piece; see `OutputBuffer` for what happens while nobody iterates. */
+  /** Everything it prints, piece by piece; see `OutputBuffer` for output that comes without an iteration. */
   get output(): AsyncIterable<{ stream: OutputStream; bytes: Uint8Array }> {
     return this.#output;
   }
@@ -120,14 +120,14 @@ export class RemoteProcess implements AsyncDisposable {
     this.#started = { sandboxType };
   }
 
-  /** Takes an event from the connection; pending while whoever reads the output has to catch up. */
+  /** Takes an event from the connection; pending while the reader of the output has to catch up. */
   receive(event: ProcessEvent): void | Promise<void> {
     if (this.isOver) return;
     this.#feed.receive(event);
     return this.#output.room();
   }
 
-  /** Learns what happened while the connection was away. */
+  /** Reads the events that were missed while there was no connection. */
   async catchUp(): Promise<void> {
     if (!this.isOver) await this.#feed.catchUp();
   }
@@ -170,7 +170,7 @@ export class RemoteProcess implements AsyncDisposable {
     return { ...printed, exitCode: exitCode!, sandboxDenied, ...(denials && { denials }) };
   }
 
-  /** Watches for a while, or until the process closes, and gives what was printed since the last look. */
+  /** Waits for a while, or until the process closes, and gives the output since the last call. */
   async collect(options: CollectOptions, signal?: AbortSignal): Promise<Collected> {
     const kept = new HeadTail(options.maxBytes ?? COLLECTED_BYTES);
     const deadline = performance.now() + options.yieldMs;
@@ -214,7 +214,7 @@ export class RemoteProcess implements AsyncDisposable {
     await this.#calls.request('process/resize', { processId: this.processId, rows, cols });
   }
 
-  /** What the server keeps of the output so far; takes nothing away from other readers. */
+  /** The output that the server still keeps; other readers lose nothing by it. */
   async snapshot(signal?: AbortSignal): Promise<ProcessSnapshot> {
     const { processId } = this;
     if (this.#calls.supports('processSnapshot')) return this.#calls.request('process/snapshot', { processId }, signal);
@@ -222,7 +222,7 @@ export class RemoteProcess implements AsyncDisposable {
     return readSnapshot(retained, { lastSeq: this.#lastSeq, bytes: this.#printedBytes });
   }
 
-  /** What it and its descendants use at this moment. */
+  /** Processor time, memory and descendants of the process at this moment. */
   stat(signal?: AbortSignal): Promise<ProcessStat> {
     return this.#calls.request('process/stat', { processId: this.processId }, signal);
   }
@@ -246,7 +246,7 @@ export class RemoteProcess implements AsyncDisposable {
       else if (event.type === 'closed') this.#finish();
       else this.#changes.notify();
     } catch (failure) {
-      this.fail(failure as Error); // a history that cannot be: no reason to give up the connection
+      this.fail(failure as Error); // an impossible order of events concerns this process alone
     }
   }
 
@@ -274,12 +274,12 @@ export class RemoteProcess implements AsyncDisposable {
       if (input !== undefined) await this.write(input, signal);
       await this.closeStdin(signal);
     } catch (error) {
-      if (!(error instanceof ExecError)) throw error; // a process need not read its input: its exit code tells more
+      if (!(error instanceof ExecError)) throw error; // a process need not read its input; its exit code says how it ended
     }
   }
 }
 
-/** How a process has ended, as far as it has. */
+/** Exit code and refusals; nulls while it runs. */
 function endOf(state: ProcessState): Pick<Result<'process/wait'>, 'exitCode' | 'sandboxDenied' | 'denials'> {
   if (state.phase !== 'exited' && state.phase !== 'closed') return { exitCode: null, sandboxDenied: false };
   const { exitCode, sandboxDenied, denials } = state;

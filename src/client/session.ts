@@ -25,7 +25,7 @@ export interface CallOptions {
   readonly onLate?: () => void;
 }
 
-/** One conversation with a server, over as many connections as it takes. */
+/** A session on a server, resumed over a new connection whenever one is lost. */
 export class Session {
   readonly #connector: Connector;
   readonly #incoming: Incoming;
@@ -81,7 +81,7 @@ export class Session {
 
   /**
    * Sends a request and gives the wire form of its result. A call that may be repeated survives the loss of the
-   * connection; others reject with `ConnectionLost`, for nobody can tell whether they were carried out.
+   * connection; others reject with `ConnectionLost`: the server may or may not have carried them out.
    */
   async call(method: string, params: unknown, options: CallOptions & { readonly repeatable: boolean }) {
     const { repeatable, signal, onLate } = options;
@@ -154,7 +154,7 @@ export class Session {
       farewell?.reason ? `the server closed the connection: ${farewell.reason}` : 'the connection was lost',
     );
     this.#options.logger.info('connection.lost', { reason: reason.message });
-    // A server that stops has ended the session and its processes: there is nothing to come back to.
+    // A server that stops has ended the session and its processes: nothing is left to resume.
     this.#apply({ type: farewell?.reason === SERVER_STOPPING ? 'ended' : 'lost', reason });
     const { state } = this;
     if (state.phase === 'resuming') void this.#resume(state);
@@ -210,7 +210,7 @@ function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined, onLate:
   return new Promise((resolve, reject) => {
     const stopped = (): void => {
       reject(signal.reason);
-      work.then(onLate, () => {}); // what has failed needs nothing more
+      work.then(onLate, () => {}); // a failed request left nothing to undo
     };
     if (signal.aborted) stopped();
     signal.addEventListener('abort', stopped);
@@ -218,6 +218,6 @@ function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined, onLate:
   });
 }
 
-/** A request that makes the server drop every connection must end some time. */
+/** Bounds the repetitions of a request that makes the server drop every connection. */
 const ATTEMPTS = 20;
 const ORDERLY_CLOSE_MS = 2000;

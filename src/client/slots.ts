@@ -1,4 +1,4 @@
-/** Lets a number of holders in at a time; the others wait in line. */
+/** A semaphore: so many holders at a time, the others wait in line. */
 export class Slots {
   readonly #line: Set<() => void> = new Set();
   #free: number;
@@ -14,7 +14,7 @@ export class Slots {
     return { [Symbol.dispose]: () => this.#release() };
   }
 
-  /** Whoever releases a slot hands it to the first in line. */
+  /** Gives a released slot to the first in line. */
   #turn(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const enter = (): void => {

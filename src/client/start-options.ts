@@ -53,7 +53,7 @@ export interface PreparedStartOptions
   };
 }
 
-/** The request as it travels; in the prepared form too where the server takes no other. */
+/** The parameters of `process/start`; a direct start becomes a prepared one where the server takes no other. */
 export function startParams(
   options: StartOptions | PreparedStartOptions,
   info: EnvironmentInfo | undefined,
@@ -91,7 +91,7 @@ function wiring({ processId, io, tty, pipeStdin }: Pick<StartOptions, 'processId
   };
 }
 
-/** The environment is worked out here then, from what the server tells about itself. */
+/** The prepared form of a direct start, with an environment that is worked out here. */
 function preparedParams(direct: DirectStart, info: EnvironmentInfo): Params<'process/start'> {
   const { argv, cwd, env, envPolicy, arg0, mode, ...rest } = direct;
   return {

@@ -7,7 +7,7 @@ const file = z.object({ path: pathUri, contents: z.string() });
 
 const anything = z.record(z.string(), z.unknown());
 
-/** Here a sandbox has to say where it stands. */
+/** Here a sandbox must have a working directory. */
 const placed = z.refine<Sandbox>(({ cwd }) => cwd != null, 'missing field `cwd`');
 
 /** Requests for what plugins and skills there are. */

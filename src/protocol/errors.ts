@@ -14,7 +14,7 @@ export type ErrorKind = keyof typeof codes;
 export interface ErrorDetails {
   /** The name of the system's error, such as ENOENT. */
   readonly errno?: string;
-  /** What of a start is at fault; without one it is about a file, or cannot be said. */
+  /** The part of a start that is at fault; absent for files, and where it is not known. */
   readonly subject?: 'program' | 'cwd' | 'sandbox' | 'user';
   /** The file or directory it is about, as a `file:` URI. */
   readonly path?: string;

@@ -24,7 +24,7 @@ export class ExecutorFileSystem extends FileCalls {
     }
   }
 
-  /** Replaces the content of a file by what comes; resolves with its length. */
+  /** Replaces the content of a file; resolves with the new length. */
   async write(
     path: PathUri,
     content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -57,15 +57,15 @@ export class ExecutorFileSystem extends FileCalls {
 
 /** The largest block there is. */
 const BLOCK_BYTES = 1_048_576;
-/** Enough to keep both ends and the way between them busy. */
+/** Blocks requested before the first is answered: enough to keep both ends and the connection busy. */
 const BLOCKS_AHEAD = 4;
 
-/** As many characters as an id may have. */
+/** 32 characters, the longest id the server takes. */
 const newHandleId = (): string => crypto.randomUUID().replaceAll('-', '');
 
-/** A promise whose failure is noticed when its turn comes. */
+/** A promise that is awaited later: its failure counts as handled until then. */
 function handled<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {}); // whoever awaits it is told
+  promise.catch(() => {}); // rejects for the reader that awaits it later
   return promise;
 }
 

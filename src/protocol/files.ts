@@ -10,7 +10,7 @@ const done = z.object({});
 const target = { path: pathUri, sandbox: optional(sandbox) };
 const followSymlinks = optional(z.boolean());
 
-/** Unlike elsewhere, text that is no base64 makes the request invalid, not its parameters. */
+/** Unlike elsewhere, malformed base64 makes the request invalid, not its parameters. */
 const content = base64(
   ({ message }) => new ExecError('invalidRequest', `fs/writeFile requires valid base64 dataBase64: ${message}`),
 );
@@ -67,7 +67,7 @@ export const fileMethods = {
       size: unsigned,
       createdAtMs: z.number(),
       modifiedAtMs: z.number(),
-      /** Ours: device and inode of what the path leads to, for those who ask. */
+      /** Ours: device and inode of the file that the path leads to, where `identity` was asked for. */
       identity: z.optional(z.string()),
     }),
   }),
@@ -125,7 +125,7 @@ export const fileMethods = {
     params: z.object({
       sourcePath: pathUri,
       destinationPath: pathUri,
-      /** Whether what is at the destination goes, all at once; without it nothing may be there. */
+      /** Replace the destination atomically; without it an existing destination is an error. */
       overwrite: optional(z.boolean()),
       sandbox: optional(sandbox),
     }),
@@ -142,7 +142,7 @@ export const fileNotifications = {
   'fs/missingChanged': z.object({ watchId: unsigned }),
 };
 
-/** Whatever answers `fs/*` requests: a server, or this process. */
+/** Answers `fs/*` requests: a server, or this process. */
 export interface FileRequests {
   request<M extends FileMethod>(method: M, params: Params<M>, signal?: AbortSignal): Promise<Result<M>>;
 }
@@ -150,7 +150,7 @@ export interface FileRequests {
 export type FileMethod = Extract<MethodName, `fs/${string}`>;
 
 export interface FileOptions {
-  /** What the operation may touch; everything without one. */
+  /** Limits the operation; without one it may use every file. */
   readonly sandbox?: Sandbox | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -181,7 +181,7 @@ export class FileCalls {
     await this.requests.request('fs/writeFile', { path, dataBase64: bytes, ...options }, signal);
   }
 
-  /** Makes those above it too, unless told otherwise. */
+  /** Makes its parents too, unless `recursive` is false. */
   async createDirectory(path: PathUri, options: PathOptions & { readonly recursive?: boolean } = {}): Promise<void> {
     const { signal, ...rest } = options;
     await this.requests.request('fs/createDirectory', { path, ...rest }, signal);
@@ -205,7 +205,7 @@ export class FileCalls {
     return this.requests.request('fs/walk', { path, options, sandbox }, signal);
   }
 
-  /** Recursive and content with what is not there, unless told otherwise. */
+  /** Removes directories with their content, and accepts a missing path, unless told otherwise. */
   async remove(
     path: PathUri,
     options: PathOptions & { readonly recursive?: boolean; readonly force?: boolean } = {},
@@ -223,7 +223,7 @@ export class FileCalls {
     await this.requests.request('fs/copy', { sourcePath, destinationPath, recursive, sandbox }, signal);
   }
 
-  /** At once or not at all: never across filesystems, and over what is there only with `overwrite`. */
+  /** Atomic: fails across filesystems (EXDEV), and where the destination exists unless `overwrite` is set. */
   async rename(
     sourcePath: PathUri,
     destinationPath: PathUri,

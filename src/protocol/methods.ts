@@ -37,7 +37,7 @@ export type MethodName = keyof typeof methods;
 export type Params<M extends MethodName> = z.output<(typeof methods)[M]['params']>;
 export type Result<M extends MethodName> = z.output<(typeof methods)[M]['result']>;
 
-/** The capabilities that methods name, each of which a server without it does not answer. */
+/** The capabilities of the methods beyond the reference's. */
 export const methodCapabilities: readonly string[] = Object.values<Method>(methods).flatMap(
   ({ capability }) => capability ?? [],
 );

@@ -10,7 +10,7 @@ const OPAQUE = '/%00/bad/path/';
 
 const SCHEME = 'file://';
 
-/** What the rules leave as it is: several times faster than having them applied. */
+/** URIs that the rules of WHATWG leave as they are: this test is several times faster than the parser. */
 const PLAIN = /^file:\/\/(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9_.~+=@,-]+)+$/;
 const LONGEST_PLAIN = 4096;
 const DOT_SEGMENT = /\/\.{1,2}(?:\/|$)/;

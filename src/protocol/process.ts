@@ -53,7 +53,7 @@ const startOptions = {
   networkProxy: optional(networkProxy),
   /** Makes the start repeatable: the same id and request again get the first answer. */
   startId: optional(z.string()),
-  /** Ours: what `cwd` must lead to, as told by `fs/getMetadata`; a process that would start in another directory does not. */
+  /** Ours: device and inode of the directory that `cwd` must lead to, as `fs/getMetadata` tells them; otherwise the start is refused. */
   cwdIdentity: optional(identity),
 };
 
@@ -78,13 +78,13 @@ const prepared = z.object({
   }),
 });
 
-/** `tty` may only be left out by those who say `io`. */
+/** `tty` may only be left out where `io` is given. */
 const wired = z.refine<{ tty?: boolean | undefined; io?: ProcessIo | null | undefined }>(
   ({ tty, io }) => tty !== undefined || Boolean(io),
   'missing field `tty`',
 );
 
-/** Ours: something the sandbox of a process has refused it, or a process it started. */
+/** Ours: a refusal of the sandbox, to a process or one of its descendants. */
 export const denial = z.object({
   kind: z.enum(['write', 'network', 'syscall', 'read']),
   /** The path that was to be changed. */
@@ -227,10 +227,10 @@ export const processMethods = {
       pid: unsigned,
       /** Where it works now; null when it has ended, or the directory is gone. */
       cwd: z.nullable(pathUri),
-      /** Processor time of the command and everything it has started, as far as that lives or was waited for. */
+      /** Processor time of the command, its living descendants and those that were waited for. */
       cpuMs: unsigned,
       rssBytes: unsigned,
-      /** How many processes that it has started live. */
+      /** How many of its descendants live. */
       descendants: unsigned,
     }),
   }),

@@ -27,7 +27,7 @@ describe('sandboxes of older clients', () => {
     });
   });
 
-  it('may leave everything open, or to somebody else', () => {
+  it('may leave everything open, or to a sandbox that is there already', () => {
     expect(wire({ sandboxPolicy: { type: 'danger-full-access' } }).permissions).toEqual({ type: 'disabled' });
     expect(wire({ sandboxPolicy: { type: 'external-sandbox', network_access: 'enabled' } }).permissions).toEqual({
       type: 'external',

@@ -5,7 +5,7 @@ import { decode, optional } from './schema.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The sandbox as it is sent today; a value that is none is left for the schema to refuse. */
+/** The sandbox as it is sent today; other values are left for the schema to refuse. */
 export function fromOlderDialect(value: unknown): unknown {
   if (!isObject(value)) return value;
   const { sandboxPolicy, ...rest } = value;
@@ -53,7 +53,7 @@ const access = optional(
   ]),
 );
 
-/** A member that is not known may be a restriction: there is no later dialect, in which it would be harmless. */
+/** Refuses unknown members: in these dialects, which have ended, each may be a restriction. */
 const olderPolicy = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('read-only'), access, network_access }),
   z.strictObject({

@@ -7,12 +7,12 @@ import { ExecError } from './errors.ts';
  * restriction is ignored runs with more rights than its client meant.
  */
 export function refuseUnknownSandboxMembers(schema: z.ZodMiniType, value: unknown): void {
-  let known = knownBySchema.get(schema);
-  if (known === undefined) {
-    known = new Known([schema]);
-    knownBySchema.set(schema, known);
+  let expected = expectedBySchema.get(schema);
+  if (expected === undefined) {
+    expected = new ExpectedMembers([schema]);
+    expectedBySchema.set(schema, expected);
   }
-  check(known, value);
+  check(expected, value);
 }
 
 const isSandboxMember = (name: string): boolean =>
@@ -22,14 +22,14 @@ const WORD = 'sandbox';
 const FIRST_LETTER = WORD.charCodeAt(0);
 const LOWER_CASE = 0x20;
 
-function check(known: Known, value: unknown): void {
+function check(expected: ExpectedMembers, value: unknown): void {
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return;
   if (Array.isArray(value)) {
-    const { element } = known;
+    const { element } = expected;
     if (element) for (const item of value) check(element, item);
     return;
   }
-  const { members } = known;
+  const { members } = expected;
   if (!members) return; // a map, whose names are the client's
   for (const name of Object.keys(value)) {
     const member = members.get(name);
@@ -55,41 +55,41 @@ interface Inside {
   readonly in?: z.ZodMiniType;
 }
 
-/** What is known to be inside a value of some schemas, of which it has one. Found out when it is first asked for. */
-class Known {
+/** The members that a value of one of several schemas may have, found when they are first asked for. */
+class ExpectedMembers {
   readonly #shapes: readonly Inside[];
-  #members: ReadonlyMap<string, Known> | undefined | null = null;
-  #element: Known | undefined | null = null;
+  #members: ReadonlyMap<string, ExpectedMembers> | undefined | null = null;
+  #element: ExpectedMembers | undefined | null = null;
 
   constructor(schemas: readonly z.ZodMiniType[]) {
     this.#shapes = schemas.flatMap(unwrapped);
   }
 
   /** The members of an object by name; undefined where no schema names any. */
-  get members(): ReadonlyMap<string, Known> | undefined {
+  get members(): ReadonlyMap<string, ExpectedMembers> | undefined {
     if (this.#members !== null) return this.#members;
     const schemas = new Map<string, z.ZodMiniType[]>();
     const objects = this.#shapes.flatMap(({ shape }) => (shape ? [shape] : []));
     for (const [name, schema] of objects.flatMap(Object.entries<z.ZodMiniType>)) {
       schemas.set(name, [...(schemas.get(name) ?? []), schema]);
     }
-    const known = new Map([...schemas].map(([name, list]) => [name, new Known(list)]));
-    this.#members = objects.length === 0 ? undefined : known;
+    const expected = new Map([...schemas].map(([name, list]) => [name, new ExpectedMembers(list)]));
+    this.#members = objects.length === 0 ? undefined : expected;
     return this.#members;
   }
 
-  /** What is in an array; undefined where no schema says. */
-  get element(): Known | undefined {
+  /** The elements of an array; undefined where no schema describes them. */
+  get element(): ExpectedMembers | undefined {
     if (this.#element !== null) return this.#element;
     const elements = this.#shapes.flatMap(({ element }) => (element ? [element] : []));
-    this.#element = elements.length === 0 ? undefined : new Known(elements);
+    this.#element = elements.length === 0 ? undefined : new ExpectedMembers(elements);
     return this.#element;
   }
 }
 
-const knownBySchema = new WeakMap<z.ZodMiniType, Known>();
+const expectedBySchema = new WeakMap<z.ZodMiniType, ExpectedMembers>();
 
-/** What a value may look like on the wire: alternatives and optional values without their wrapping. */
+/** The shapes a value may have on the wire: alternatives and optional values without their wrapping. */
 function unwrapped(schema: z.ZodMiniType): Inside[] {
   const inside = schema._zod.def as unknown as Inside;
   const within = [inside.innerType, inside.in, ...(inside.options ?? [])].filter((inner) => inner !== undefined);

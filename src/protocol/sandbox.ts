@@ -46,7 +46,7 @@ const fileSystem = z.discriminatedUnion('type', [
   z.object({ type: z.literal('unrestricted') }),
 ]);
 
-/** What a command may touch. */
+/** The files and the network that a command may use. */
 export const permissionProfile = z.discriminatedUnion('type', [
   z.object({ type: z.literal('managed'), file_system: fileSystem, network }),
   z.object({ type: z.literal('disabled') }),

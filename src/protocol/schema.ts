@@ -5,11 +5,11 @@ import { PathUri } from './path-uri.ts';
 
 /** One request: what it takes and what it gives. */
 export interface Method<P extends z.ZodMiniType = z.ZodMiniType, R extends z.ZodMiniType = z.ZodMiniType> {
-  /** What errors call it and its like when it comes too early. */
+  /** Names this kind of request in the error for one that comes before `initialized`. */
   readonly family: string;
-  /** The capability of servers that know it; every server knows a method without one. */
+  /** The capability that servers with this method announce; a method without one is the reference's. */
   readonly capability?: string;
-  /** Whether it does no harm when it is carried out twice, as it may be when a connection was lost before its answer. */
+  /** Whether the client may send it again when the connection was lost before the answer. */
   readonly repeatable?: boolean;
   readonly params: P;
   readonly result: R;
@@ -73,7 +73,7 @@ export const pathUri = z.codec(
 
 type Issues = { code: 'custom'; message: string; input: unknown; params: { kind: ErrorKind | undefined } }[];
 
-/** Makes what a decoder throws an issue of the schema. */
+/** Turns an error of a decoder into an issue of the schema. */
 export function refusing<T>(issues: unknown[], input: unknown, decode: () => T): T {
   try {
     return decode();
@@ -97,7 +97,7 @@ const kindOf = (issue: z.core.$ZodIssue): ErrorKind | undefined =>
 
 /**
  * Of several mistakes the one that comes first in the text, as a reader of the text meets them: a member that is missing is
- * noticed at the end of its object, and what is no matter of the shape after all others.
+ * noticed at the end of its object, and a fault that does not concern the shape comes after all others.
  */
 function firstInText(issues: readonly z.core.$ZodIssue[], value: unknown): z.core.$ZodIssue {
   const places = new Map(issues.map((issue) => [issue, placeOf(issue, value)]));
@@ -131,7 +131,7 @@ export function encode<S extends z.ZodMiniType>(schema: S, value: z.output<S>): 
   }
 }
 
-/** What is wrong with a value, and where in it; of the shapes that it could have, in the one it comes closest to. */
+/** Path and reason of the first fault in a value; for a union, in the alternative that fits best. */
 function located(issue: z.core.$ZodIssue, path: readonly PropertyKey[] = issue.path): string {
   const closest =
     issue.code === 'invalid_union' ? issue.errors.toSorted((a, b) => a.length - b.length)[0]?.[0] : undefined;

@@ -11,7 +11,7 @@ const answeredByProcess: Handlers = Object.fromEntries(
   Object.entries(processRequests).map(([method, answer]) => [
     method,
     (params: { readonly processId: string }, { session, signal }: RequestContext) =>
-      answer(known(session, params.processId), params as never, signal),
+      answer(requireProcess(session, params.processId), params as never, signal),
   ]),
 );
 
@@ -24,7 +24,7 @@ export const processHandlers: Handlers = {
       : start(params, context),
 
   'process/read': async (params, { session, signal }) => {
-    const process = known(session, params.processId);
+    const process = requireProcess(session, params.processId);
     await process.readable(params, signal);
     return new DeferredResult(() => {
       const { parts, delivered } = process.read(params);
@@ -72,7 +72,7 @@ function start(
     throw error;
   }
   if (!started) void network?.[Symbol.asyncDispose]();
-  const { pid, startedAtMs } = known(session, processId);
+  const { pid, startedAtMs } = requireProcess(session, processId);
   log.debug('process.started', { processId, pid });
   session.notifyIfWanted('process/started', { processId, startedAtMs });
   return { processId, sandboxType: params.sandbox ? 'linuxSeccomp' : 'none' };
@@ -102,7 +102,7 @@ function deniesByPattern({ sandbox }: StartParams): boolean {
   return files?.type === 'restricted' && files.entries.some(({ path }) => path.type === 'glob_pattern');
 }
 
-function known(session: Session, processId: string): ManagedProcess {
+function requireProcess(session: Session, processId: string): ManagedProcess {
   const process = session.processes.get(processId);
   if (!process) throw new ExecError('invalidRequest', `unknown process id ${processId}`);
   return process;

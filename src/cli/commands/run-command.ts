@@ -71,7 +71,7 @@ async function openBackend(values: Values<typeof options>): Promise<ExecBackend>
   return connector ? remoteBackend(connector, { clientName: 'exec-server run' }) : localBackend({ host });
 }
 
-/** The server says why a command cannot be started, but not which; what it leaves out is found out here. */
+/** Names the command and the directory in the error of a start. Servers without `errorDetails` are asked whether the directory exists. */
 async function started(backend: ExecBackend, options: StartOptions): Promise<ExecProcess> {
   try {
     return await backend.start(options);
@@ -137,7 +137,7 @@ async function follow(remote: ExecProcess, tty: boolean): Promise<number> {
   return exitCode ?? CONNECTION_FAILED;
 }
 
-/** What a shell reports for a program that SIGPIPE ended. */
+/** The exit code of a program that SIGPIPE ended. */
 const READER_GONE = 141;
 
 /** Output that could not be written here. */
@@ -182,7 +182,7 @@ async function feedStdin(remote: ExecProcess, tty: boolean): Promise<void> {
     for await (const bytes of process.stdin as AsyncIterable<Uint8Array>) await remote.write(bytes);
     if (!tty) await remote.closeStdin();
   } catch {
-    process.stdin.destroy(); // nobody reads any more
+    process.stdin.destroy(); // the command does not read its input any more
   }
 }
 

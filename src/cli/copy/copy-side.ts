@@ -1,9 +1,9 @@
-/** What is at a path. Sizes are in bytes, modes are permission bits. */
+/** A file, a directory or a link. Sizes are in bytes, modes are permission bits. */
 export type Entry =
   | { readonly kind: 'file'; readonly size: number; readonly mode: number }
   | { readonly kind: 'directory'; readonly mode: number }
   | { readonly kind: 'link'; readonly target: string }
-  /** Nothing that can be copied, and what it is. */
+  /** Cannot be copied, such as a device; with its kind in words. */
   | { readonly kind: 'special'; readonly description: string };
 
 /** An entry below the directory that was listed, or a reason why it cannot be told. */

@@ -5,7 +5,7 @@ import { messageOf } from '../reason.ts';
 import type { CopySide, DestinationTree, Entry, ListedEntry } from './copy-side.ts';
 import { ListedPaths } from './listed-path.ts';
 
-/** A path on one side, and what the user calls it. */
+/** A path on one side, and the name the user gave it. */
 export interface Place {
   readonly side: CopySide;
   readonly path: string;
@@ -201,7 +201,7 @@ export class Transfer {
     }
   }
 
-  /** What a side gives, until the transfer is aborted: a server that is silent holds nothing up. */
+  /** The answer of a side, unless the transfer is aborted first: a silent server does not block it. */
   async *#taken<T>(place: Place, items: AsyncIterable<T>): AsyncGenerator<T> {
     const iterator = items[Symbol.asyncIterator]();
     try {

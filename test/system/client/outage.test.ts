@@ -57,7 +57,7 @@ describe('a client of our server', () => {
     expect(proxy.accepted).toBe(2);
   });
 
-  it('finds all output of a process that went on printing while nobody was connected', async () => {
+  it('finds all output of a process that went on printing while no client was connected', async () => {
     await using server = await startServer();
     await using proxy = await CuttableProxy.start(server.url);
     await using client = await connect(proxy.url, { resumeIntervalMs: 20 });
