@@ -1,4 +1,4 @@
-import { isIP, type Socket } from 'node:net';
+import { isIP } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { WebSocket } from 'ws';
 import { Deadline } from '../../base/index.ts';
@@ -24,13 +24,13 @@ export class UpgradeRefused extends Error {
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
- * Opens a websocket and has it taken, with the socket below it, before anything is read from it: messages may come along
- * with the answer. The address can be a secret, so no error shows it.
+ * Opens a websocket and has it taken before anything is read from it: messages may come along with the answer. The
+ * address can be a secret, so no error shows it.
  */
 export async function openWebSocket<T>(
   url: string,
   options: OpenWebSocketOptions,
-  take: (ws: WebSocket, socket: Socket) => T,
+  take: (ws: WebSocket) => T,
   signal: AbortSignal,
 ): Promise<T> {
   const { outgoing } = options;
@@ -48,10 +48,8 @@ export async function openWebSocket<T>(
     const stop = (): void => ws.terminate();
     const settled = (): void => signal.removeEventListener('abort', stop);
     signal.addEventListener('abort', stop);
-    let socket: Socket;
     ws.once('upgrade', (response) => {
-      socket = response.socket;
-      socket.setNoDelay(true);
+      response.socket.setNoDelay(true);
     });
     ws.once('unexpected-response', (request, response) => {
       settled();
@@ -60,7 +58,7 @@ export async function openWebSocket<T>(
     });
     ws.once('open', () => {
       settled();
-      resolve(take(ws, socket));
+      resolve(take(ws));
     });
     ws.on('error', (error) => {
       settled();

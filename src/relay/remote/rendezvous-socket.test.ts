@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { deferred } from '../../base/index.ts';
@@ -128,6 +128,28 @@ describe('a socket to a rendezvous', () => {
     expect(received.map((data) => data.length)).toEqual([...sent.map(({ length }) => length), 8]);
     expect(Buffer.concat(received).equals(Buffer.concat([...sent, Buffer.from('the last')]))).toBe(true);
     expect([...isBinary]).toEqual([true]);
+  });
+
+  it('masks every frame with a key of its own, whole frames and those in parts', async () => {
+    const { socket, peer } = await connect();
+    const { _socket: tcp } = peer as unknown as { _socket: Socket };
+    const bytes: Buffer[] = [];
+    tcp.on('data', (piece) => void bytes.push(piece));
+    const frames = Array.from({ length: 50 }, () => [new Uint8Array(1), new Uint8Array(1)]);
+    const delivered = deferred();
+    socket.open(() => {});
+
+    for (const parts of frames) void socket.send(parts);
+    for (const [whole] of frames) void socket.send(whole!);
+    void socket.send(new Uint8Array(1), delivered.resolve);
+    socket.probe();
+    await delivered.promise;
+
+    // Two bytes of header, four of the key, and the content: two bytes of those in parts, one of the others.
+    const all = Buffer.concat(bytes);
+    const inParts = frames.map((_, at) => all.readUInt32BE(8 * at + 2));
+    const whole = frames.map((_, at) => all.readUInt32BE(8 * 50 + 7 * at + 2));
+    expect(new Set([...inParts, ...whole]).size).toBeGreaterThan(98);
   });
 
   it('does not believe a pong to a question it never asked', async () => {

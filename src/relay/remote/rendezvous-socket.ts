@@ -1,12 +1,10 @@
-import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
-import { Changes, deferred } from '../../base/index.ts';
+import { Changes, concatBytes, deferred } from '../../base/index.ts';
 import type { Outgoing } from '../../host/http/index.ts';
 import { Delivery } from '../../link/index.ts';
-import { type FrameReceiver, type FrameTransport, frameLength, type SealedFrame } from '../index.ts';
+import type { FrameReceiver, FrameTransport, SealedFrame } from '../index.ts';
 import { KeepAlive } from './keep-alive.ts';
 import { openWebSocket } from './open-websocket.ts';
-import { writeSealedFrame } from './sealed-frame-writer.ts';
 
 export interface RendezvousSocketOptions {
   readonly headers?: Readonly<Record<string, string>>;
@@ -27,7 +25,7 @@ export function openRendezvousSocket(
   options: RendezvousSocketOptions,
   signal: AbortSignal,
 ): Promise<RendezvousSocket> {
-  const take = (ws: WebSocket, socket: Socket): RendezvousSocket => new RendezvousSocket(ws, socket, options);
+  const take = (ws: WebSocket): RendezvousSocket => new RendezvousSocket(ws, options);
   return openWebSocket(url, { maxPayload: MESSAGE_BYTES, ...options }, take, signal);
 }
 
@@ -36,16 +34,14 @@ export class RendezvousSocket implements FrameTransport {
   readonly #closed = deferred();
   readonly closed = this.#closed.promise;
   readonly #ws: WebSocket;
-  readonly #socket: Socket;
   readonly #room = new Changes();
   readonly #onText: RendezvousSocketOptions['onText'];
   readonly #delivery: Delivery;
   readonly #alive: KeepAlive;
   #closeCode: number | undefined;
 
-  constructor(ws: WebSocket, socket: Socket, { onText }: RendezvousSocketOptions) {
+  constructor(ws: WebSocket, { onText }: RendezvousSocketOptions) {
     this.#ws = ws;
-    this.#socket = socket;
     this.#onText = onText;
     ws.pause(); // until there is somebody to take the frames
     this.#delivery = new Delivery((text) => ws.ping(text));
@@ -101,10 +97,9 @@ export class RendezvousSocket implements FrameTransport {
   send(frame: Uint8Array | SealedFrame, onDelivered?: () => void): void | Promise<void> {
     const ws = this.#ws;
     if (ws.readyState !== ws.OPEN) return;
-    const length = frameLength(frame);
-    if (frame instanceof Uint8Array) ws.send(frame, AS_BINARY, this.#written);
-    else writeSealedFrame(this.#socket, frame, length, this.#written);
-    this.#delivery.sent(length, onDelivered);
+    const bytes = frame instanceof Uint8Array ? frame : concatBytes(frame);
+    ws.send(bytes, AS_BINARY, this.#written);
+    this.#delivery.sent(bytes.length, onDelivered);
     if (ws.bufferedAmount > OUTBOX_BYTES) return this.#roomAgain();
   }
 
