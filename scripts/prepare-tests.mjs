@@ -1,5 +1,7 @@
-// What the tests run besides us: Python in recorded conversations, nats-server between nodes of a rendezvous, and zsh.
+// What the tests run besides us: Python in recorded conversations, nats-server between nodes of a rendezvous, zsh, and other
+// releases of Node.
 import { existsSync } from 'node:fs';
+import { fetchOtherNodes } from './other-nodes.mjs';
 import { ensureInstalled } from './system-packages.mjs';
 
 const ready = ensureInstalled({
@@ -7,4 +9,5 @@ const ready = ensureInstalled({
   packages: ['python3', 'nats-server', 'zsh'],
   isThere: () => ['/usr/bin/python3', '/usr/sbin/nats-server', '/usr/bin/zsh'].every(existsSync),
 });
+fetchOtherNodes();
 process.exitCode = ready ? 0 : 1;

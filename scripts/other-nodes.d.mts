@@ -1,0 +1,2 @@
+export const otherNodes: readonly string[];
+export function nodeProgram(version: string): string;
