@@ -12,6 +12,7 @@ export { Changes } from './changes.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { Deadline } from './deadline.ts';
 export { type Deferred, deferred } from './deferred.ts';
+export { faultFields } from './fault-fields.ts';
 export { HeadTail } from './head-tail.ts';
 export { Holdings } from './holdings.ts';
 export { type LogFields, type Logger, silentLogger } from './logger.ts';

@@ -1,4 +1,4 @@
-import type { Logger } from '../base/index.ts';
+import { faultFields, type Logger } from '../base/index.ts';
 
 export interface FaultHandling extends Disposable {
   /** Whether a fault was the reason to stop, so that the exit code can say so. */
@@ -15,13 +15,13 @@ export interface FaultHandling extends Disposable {
  */
 export function handleFaults(log: Logger, stop: AbortController): FaultHandling {
   let isFatal = false;
-  const onRejection = (reason: unknown): void => log.error('fault.confined', describeFault(reason));
+  const onRejection = (reason: unknown): void => log.error('fault.confined', faultFields(reason));
   const onException = (error: unknown): void => {
     if (isSystemError(error)) {
-      log.error('fault.confined', describeFault(error));
+      log.error('fault.confined', faultFields(error));
       return;
     }
-    log.error('fault.fatal', describeFault(error));
+    log.error('fault.fatal', faultFields(error));
     isFatal = true;
     stop.abort();
     setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref();
@@ -48,19 +48,6 @@ export function handleFaults(log: Logger, stop: AbortController): FaultHandling 
 /** An error that the system gave for one descriptor, such as ECONNRESET. */
 function isSystemError(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && 'code' in error;
-}
-
-function describeFault(fault: unknown): Readonly<Record<string, unknown>> {
-  if (!(fault instanceof Error)) return { error: String(fault) };
-  return {
-    error: fault.message,
-    stack: fault.stack,
-    ...(fault.cause !== undefined && { cause: describeCause(fault.cause) }),
-  };
-}
-
-function describeCause(cause: unknown): string {
-  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
 }
 
 /** Longer than the grace of processes that an operator would choose, and not for ever. */

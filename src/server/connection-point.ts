@@ -1,4 +1,4 @@
-import type { Logger } from '../base/index.ts';
+import { faultFields, type Logger } from '../base/index.ts';
 import { environmentInfo } from '../host/environment/index.ts';
 import type { Host } from '../host/index.ts';
 import { HelperLaunchers, inheritPidNamespace, reportJournalFaults } from '../host/sandbox/index.ts';
@@ -34,7 +34,7 @@ export class ConnectionPoint implements AsyncDisposable {
     this.#config = { ...defaultConfig, ...options.config };
     this.#log = options.log;
     if (options.sandboxPidNamespace === 'inherit') inheritPidNamespace();
-    reportJournalFaults((error) => this.#log.warn('mount_points.journal_kept', { error: String(error) }));
+    reportJournalFaults((error) => this.#log.warn('mount_points.journal_kept', faultFields(error)));
     this.#rehearsal = new Rehearsal(this.#launchers, options.log);
     this.#sessions = new Sessions({ host, config: () => this.#config, log: options.log });
   }

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Logger } from '../base/index.ts';
+import { faultFields, type Logger } from '../base/index.ts';
 import { FileService } from '../host/files/index.ts';
 import type { Host } from '../host/index.ts';
 import { HttpClient, isUnsendable } from '../host/network/index.ts';
@@ -147,8 +147,17 @@ export class Connection implements Service {
   }
 
   request(method: string, wireParams: unknown, signal: AbortSignal): unknown {
+    try {
+      const result = this.#carryOut(method, wireParams, signal);
+      return result instanceof Promise ? result.catch((error) => this.#failed(method, error)) : result;
+    } catch (error) {
+      return this.#failed(method, error);
+    }
+  }
+
+  #carryOut(method: string, wireParams: unknown, signal: AbortSignal): unknown {
     if (this.#handshake.phase === 'resuming') {
-      return this.#handshake.done.then(() => this.request(method, wireParams, signal));
+      return this.#handshake.done.then(() => this.#carryOut(method, wireParams, signal));
     }
     if (!isMethodName(method)) throw notImplemented(method);
     const params = decodeParams(method, wireParams ?? null);
@@ -157,14 +166,11 @@ export class Connection implements Service {
     const handler = this.#handlers[method] as ((params: unknown, context: RequestContext) => unknown) | undefined;
     if (!handler) throw notImplemented(method);
     this.#options.rehearsal.begin();
-    try {
-      const { host, log } = this.#options;
-      const result = handler(params, { session, signal, host, log });
-      if (!(result instanceof Promise)) return wireResult(method, result);
-      return result.then((settled) => wireResult(method, settled)).catch((error) => this.#failed(method, error));
-    } catch (error) {
-      return this.#failed(method, error);
-    }
+    const { host, log } = this.#options;
+    const result = handler(params, { session, signal, host, log });
+    return result instanceof Promise
+      ? result.then((settled) => wireResult(method, settled))
+      : wireResult(method, result);
   }
 
   notification(method: string): void | Promise<void> {
@@ -182,7 +188,7 @@ export class Connection implements Service {
   }
 
   fault(error: unknown): void {
-    this.#options.log.error('connection.failed', { error: String(error), stack: (error as Error)?.stack });
+    this.#options.log.error('connection.failed', faultFields(error));
   }
 
   #initialize({ clientName, resumeSessionId, ...asked }: Params<'initialize'>, signal: AbortSignal): unknown {
@@ -223,9 +229,10 @@ export class Connection implements Service {
     throw new ExecError('invalidRequest', `client must ${missing} before using ${family} methods`);
   }
 
-  #failed(method: MethodName, thrown: unknown): never {
+  /** The client is told the message; what it was thrown for, and where, is for the log. */
+  #failed(method: string, thrown: unknown): never {
     const error = ExecError.from(thrown);
-    if (error !== thrown) this.#options.log.warn('request.failed', { method, error: String(thrown) });
+    if (error !== thrown) this.#options.log.error('request.failed', { method, ...faultFields(thrown) });
     throw error;
   }
 

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Logger } from '../base/index.ts';
+import { faultFields, type Logger } from '../base/index.ts';
 import type { Host } from '../host/index.ts';
 import { claimServerNumber, ownSessions, processMarks, sessionNumbers, startGuardian } from '../host/os/index.ts';
 import { CommandLaunchers } from '../host/sandbox/index.ts';
@@ -34,7 +34,7 @@ export class Sessions implements AsyncDisposable {
     this.#host = host;
     this.#config = config;
     this.#log = log;
-    this.#guardian = startGuardian(this.#server, (error) => log.error('guardian.failed', { error: String(error) }));
+    this.#guardian = startGuardian(this.#server, (error) => log.error('guardian.failed', faultFields(error)));
   }
 
   /** The mark of the next helper, which the guardian will know as ours. */
@@ -159,7 +159,7 @@ export class Sessions implements AsyncDisposable {
         this.#living.delete(session);
         this.#log.debug('session.ended', { sessionId: session.id });
       })
-      .catch((error) => this.#log.error('session.not_ended', { sessionId: session.id, error: String(error) }))
+      .catch((error) => this.#log.error('session.not_ended', { sessionId: session.id, ...faultFields(error) }))
       .finally(() => this.#ending.delete(ended));
     this.#ending.add(ended);
   }

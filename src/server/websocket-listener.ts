@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Logger } from '../base/index.ts';
+import { faultFields, type Logger } from '../base/index.ts';
 import { HttpPort, refuseUpgrade } from '../host/http/index.ts';
 import { refusePeer } from '../host/peers/index.ts';
 import type { Link } from '../rpc/index.ts';
@@ -101,7 +101,7 @@ export class WebSocketListener implements AsyncDisposable {
   }
 
   #failed(error: unknown): void {
-    this.#options.log.error('connection.failed', { error: String(error), stack: (error as Error)?.stack });
+    this.#options.log.error('connection.failed', faultFields(error));
   }
 
   /** After authentication, so that a search for the peer cannot be had for free. */

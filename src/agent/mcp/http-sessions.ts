@@ -54,7 +54,7 @@ export class HttpSessions implements AsyncDisposable {
 
   async #begin(): Promise<HttpSession> {
     const id = randomUUID();
-    const session = await McpSession.open(this.#openToolSet);
+    const session = await McpSession.open(this.#openToolSet, this.#log);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
       onsessionclosed: () => this.#end(id),

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { deferred } from '../../base/index.ts';
+import { deferred, silentLogger } from '../../base/index.ts';
 import type { ApprovalRequest } from '../approval/index.ts';
 import { McpSession } from './mcp-session.ts';
 import type { AskUser, Tool } from './tool.ts';
@@ -15,7 +15,7 @@ async function openSession(call: (ask: AskUser, ...rest: Parameters<Tool['call']
     ask = given;
     const tool: Tool = { definition, call: (...args) => call(ask, ...args) };
     return { instructions: '', tools: [tool], [Symbol.asyncDispose]: async () => {} };
-  });
+  }, silentLogger);
   return { session, ask };
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { faultFields, type Logger } from '../../base/index.ts';
 import { ExecError } from '../../protocol/index.ts';
 import { type ApprovalAnswer, type ApprovalRequest, Rejected } from '../approval/index.ts';
 import { type CallEvent, RunningCall } from './running-call.ts';
@@ -12,10 +13,15 @@ const QUESTION_LIMIT_MS = 10 * 60_000;
 /** One client's tools and the calls it has under way. */
 export class McpSession implements AsyncDisposable {
   readonly #calls = new Map<string, RunningCall>();
+  readonly #log: Logger;
   #toolSet!: ToolSet;
 
-  static async open(openToolSet: OpenToolSet): Promise<McpSession> {
-    const session = new McpSession();
+  private constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  static async open(openToolSet: OpenToolSet, log: Logger): Promise<McpSession> {
+    const session = new McpSession(log);
     session.#toolSet = await openToolSet((request, signal) => session.#ask(request, signal));
     return session;
   }
@@ -55,6 +61,7 @@ export class McpSession implements AsyncDisposable {
       return event;
     } catch (error) {
       this.#calls.delete(callId);
+      if (!(error instanceof ExecError)) this.#log.error('call.failed', faultFields(error));
       return { kind: 'result', result: { text: ExecError.from(error).message, success: false } };
     }
   }

@@ -35,7 +35,7 @@ export async function serveHttp(options: HttpOptions, signal: AbortSignal): Prom
   const { token, openToolSet, log, announce } = options;
   await using scope = new Scope();
   const sessions = scope.own(new HttpSessions(openToolSet, log));
-  const shared = scope.own(await McpSession.open(openToolSet));
+  const shared = scope.own(await McpSession.open(openToolSet, log));
   const onerror = ({ message }: Error) => log.warn('mcp.failed', { message });
   const modern = createMcpHandler(() => createMcpServer(shared, log), { legacy: 'reject', onerror });
   scope.defer(() => modern.close());

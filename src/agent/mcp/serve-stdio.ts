@@ -17,7 +17,7 @@ export async function serveStdio(
   { input, output, openToolSet, log }: StdioOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  await using session = await McpSession.open(openToolSet);
+  await using session = await McpSession.open(openToolSet, log);
   const over = deferred();
   const transport = new StdioServerTransport(input, output);
   const connection = serveOnStreams(() => createMcpServer(session, log), {

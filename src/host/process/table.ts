@@ -1,4 +1,4 @@
-import type { Logger } from '../../base/index.ts';
+import { faultFields, type Logger } from '../../base/index.ts';
 import {
   type ErrorDetails,
   ExecError,
@@ -132,7 +132,7 @@ export class ProcessTable implements AsyncDisposable {
         void network?.[Symbol.asyncDispose]();
         this.#onClosed(process);
       },
-      onFault: (error) => options.log.error('process.lost', { processId, error: String(error) }),
+      onFault: (error) => options.log.error('process.lost', { processId, ...faultFields(error) }),
       ...(confined?.record && {
         onDenialsLost: () => options.log.warn('denials.lost', { processId, reason: 'their supervisor was killed' }),
       }),

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Logger } from '../../../base/index.ts';
+import { faultFields, type Logger } from '../../../base/index.ts';
 import { HttpPort, refuseUpgrade } from '../../../host/http/index.ts';
 import { refusePeer } from '../../../host/peers/index.ts';
 import { httpLimits } from '../limits.ts';
@@ -51,7 +51,7 @@ export class HttpListener implements AsyncDisposable {
 
   async #request(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const answer = await this.#answer(request).catch((error: Error) => {
-      this.#options.log.error('request.failed', { error: error.message });
+      this.#options.log.error('request.failed', faultFields(error));
       return { status: 500 };
     });
     const { status, body, text, headers } = answer as HttpAnswer;
@@ -80,8 +80,7 @@ export class HttpListener implements AsyncDisposable {
       if (refusal !== undefined) throw new HttpRefusal(403, 'forbidden', refusal);
       await this.#options.upgrade(request, socket as Socket, head, this.#urlOf(request));
     } catch (error) {
-      if (!(error instanceof HttpRefusal))
-        this.#options.log.warn('upgrade.failed', { error: (error as Error).message });
+      if (!(error instanceof HttpRefusal)) this.#options.log.warn('upgrade.failed', faultFields(error));
       const refusal =
         error instanceof HttpRefusal ? error : new HttpRefusal(503, 'unavailable', 'the service cannot answer now');
       const { status, code, message } = refusal;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { bearerToken, type Logger } from '../../../base/index.ts';
+import { bearerToken, faultFields, type Logger } from '../../../base/index.ts';
 import type { Directory, Registration } from '../cluster/directory.ts';
 import { httpLimits, type RendezvousLimits } from '../limits.ts';
 import type { Identity, Scope, TokenVerifier } from '../trust/access-tokens.ts';
@@ -105,7 +105,7 @@ export class HttpRoutes {
   /** An error that is no refusal is a fault of the service, most likely of its directory. */
   #refusalFor(error: unknown): HttpRefusal {
     if (error instanceof HttpRefusal) return error;
-    this.#options.log.warn('request.failed', { error: (error as Error).message });
+    this.#options.log.warn('request.failed', faultFields(error));
     return new HttpRefusal(503, 'unavailable', 'the service cannot answer now', 1);
   }
 
