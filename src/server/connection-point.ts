@@ -2,10 +2,10 @@ import { faultFields, type Logger } from '../base/index.ts';
 import { environmentInfo } from '../host/environment/index.ts';
 import type { Host } from '../host/index.ts';
 import { HelperLaunchers, inheritPidNamespace, reportJournalFaults } from '../host/sandbox/index.ts';
-import type { EnvironmentInfo } from '../protocol/index.ts';
+import { type EnvironmentInfo, encode, methods } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
-import { Connection } from './connection.ts';
+import { Connection, type OwnInfo } from './connection.ts';
 import { Rehearsal } from './rehearsal.ts';
 import { Sessions } from './sessions.ts';
 
@@ -23,15 +23,17 @@ export class ConnectionPoint implements AsyncDisposable {
   #config: ExecServerConfig;
   readonly #log: Logger;
   readonly #sessions: Sessions;
-  readonly #info: EnvironmentInfo;
+  readonly #machine: EnvironmentInfo;
+  #info: OwnInfo;
   readonly #launchers = new HelperLaunchers(() => this.#sessions.helperMark());
   readonly #rehearsal: Rehearsal;
 
   constructor(options: ConnectionPointOptions) {
     const { host } = options;
     this.#host = host;
-    this.#info = environmentInfo(host.environment);
+    this.#machine = environmentInfo(host.environment);
     this.#config = { ...defaultConfig, ...options.config };
+    this.#info = ownInfo(this.#machine, this.#config);
     this.#log = options.log;
     if (options.sandboxPidNamespace === 'inherit') inheritPidNamespace();
     reportJournalFaults((error) => this.#log.warn('mount_points.journal_kept', faultFields(error)));
@@ -46,6 +48,7 @@ export class ConnectionPoint implements AsyncDisposable {
   /** Changes the settings, for connections and processes to come. */
   configure(config: Partial<ExecServerConfig> = {}): void {
     this.#config = { ...defaultConfig, ...config };
+    this.#info = ownInfo(this.#machine, this.#config);
   }
 
   /** Has every process end and clients hear of it; from now on nothing is started. */
@@ -58,7 +61,7 @@ export class ConnectionPoint implements AsyncDisposable {
       host: this.#host,
       config: this.config,
       sessions: this.#sessions,
-      info: withForms(this.#info, this.config),
+      info: this.#info,
       log: this.#log,
       launchers: this.#launchers,
       rehearsal: this.#rehearsal,
@@ -72,8 +75,9 @@ export class ConnectionPoint implements AsyncDisposable {
   }
 }
 
-/** Tells as well in which forms a start may come. */
-function withForms(info: EnvironmentInfo, { allowDirectExec, allowPreparedExec }: ExecServerConfig): EnvironmentInfo {
+/** What clients are told about this machine, and in which forms they may send a start; encoded once for all of them. */
+function ownInfo(machine: EnvironmentInfo, { allowDirectExec, allowPreparedExec }: ExecServerConfig): OwnInfo {
   const forms = { processStartDirect: allowDirectExec, processStartPrepared: allowPreparedExec };
-  return { ...info, capabilities: { ...info.capabilities, ...forms } };
+  const value = { ...machine, capabilities: { ...machine.capabilities, ...forms } };
+  return { value, encoded: encode(methods['environment/info'].result, value) };
 }

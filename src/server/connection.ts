@@ -49,11 +49,17 @@ type Handshake =
   | { readonly phase: 'initialized'; readonly session: Session }
   | { readonly phase: 'ready'; readonly session: Session };
 
+export interface OwnInfo {
+  readonly value: EnvironmentInfo;
+  /** As it goes over the wire. */
+  readonly encoded: unknown;
+}
+
 export interface ConnectionOptions {
   readonly host: Host;
   readonly config: ExecServerConfig;
   readonly sessions: Sessions;
-  readonly info: EnvironmentInfo;
+  readonly info: OwnInfo;
   readonly log: Logger;
   readonly launchers: HelperLaunchers;
   readonly rehearsal: Rehearsal;
@@ -81,10 +87,19 @@ const lengthyMethods = new Set([
   'capabilities/discoverV2',
 ]);
 
+const handlers: Handlers = {
+  ...environmentHandlers,
+  ...processHandlers,
+  ...fileHandlers,
+  ...discoveryHandlers,
+  ...httpHandlers,
+};
+
 /** One client: takes it through the handshake and passes its requests to the handlers. */
 export class Connection implements Service {
   readonly #options: ConnectionOptions;
-  readonly #handlers: Handlers;
+  readonly #files: FileService;
+  readonly #http: HttpClient;
   readonly #link: Link;
   readonly #attachment: Attachment;
   #handshake: Handshake = { phase: 'new' };
@@ -102,28 +117,21 @@ export class Connection implements Service {
       },
     };
     const { host } = options;
-    const files = new FileService({
+    this.#files = new FileService({
       onMissingChanged: (watchId) => void peer.notify('fs/missingChanged', { watchId }),
       env: host.environment,
       launchers: options.launchers,
       sendsAnswers: true,
     });
-    const http = new HttpClient({
+    this.#http = new HttpClient({
       onDelta: (delta) => peer.notify('http/request/bodyDelta', encode(notifications['http/request/bodyDelta'], delta)),
       outgoing: host.outgoing,
       isUnsendable,
       room: () => peer.room,
     });
-    this.#handlers = {
-      ...environmentHandlers(options.info),
-      ...processHandlers,
-      ...fileHandlers(files),
-      ...discoveryHandlers(files, host.environment),
-      ...httpHandlers(http),
-    };
     void link.closed
       .then(() => this.#release())
-      .then(() => Promise.all([files[Symbol.asyncDispose](), http[Symbol.asyncDispose]()]))
+      .then(() => Promise.all([this.#files[Symbol.asyncDispose](), this.#http[Symbol.asyncDispose]()]))
       .catch((error) => this.fault(error));
     const peer = new Peer(link, this, {
       concurrentRequests: options.config.concurrentRequests,
@@ -163,11 +171,19 @@ export class Connection implements Service {
     const params = decodeParams(method, wireParams ?? null);
     if (method === 'initialize') return this.#initialize(params as Params<'initialize'>, signal);
     const session = this.#session(methods[method].family);
-    const handler = this.#handlers[method] as ((params: unknown, context: RequestContext) => unknown) | undefined;
+    const handler = handlers[method] as ((params: unknown, context: RequestContext) => unknown) | undefined;
     if (!handler) throw notImplemented(method);
     this.#options.rehearsal.begin();
-    const { host, log } = this.#options;
-    const result = handler(params, { session, signal, host, log });
+    const { host, info, log } = this.#options;
+    const result = handler(params, {
+      session,
+      signal,
+      host,
+      info: info.value,
+      log,
+      files: this.#files,
+      http: this.#http,
+    });
     return result instanceof Promise
       ? result.then((settled) => wireResult(method, settled))
       : wireResult(method, result);
@@ -214,11 +230,12 @@ export class Connection implements Service {
     return answer;
   }
 
+  /** The answer to `initialize`, as it goes over the wire. */
   #greet(session: Session, clientName: string, resumed: boolean): unknown {
     const { info, log } = this.#options;
     this.#handshake = { phase: 'initialized', session };
     log.debug('session.attached', { sessionId: session.id, clientName, resumed });
-    return encode(methods.initialize.result, { sessionId: session.id, environmentInfo: info });
+    return { sessionId: session.id, environmentInfo: info.encoded };
   }
 
   #session(family: string): Session {

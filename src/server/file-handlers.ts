@@ -1,21 +1,25 @@
 import { isLarge, type ResultText, releaseResult } from '../host/engine/index.ts';
-import type { FileService } from '../host/files/index.ts';
 import { type FileMethod, fileMethods, type Params } from '../protocol/index.ts';
 import { EncodedResult } from '../rpc/index.ts';
-import type { Handlers } from './handlers.ts';
+import type { Handlers, RequestContext } from './handlers.ts';
 import { releaseAfter } from './payload.ts';
 
+const answer = <M extends FileMethod>(method: M, params: Params<M>, { files }: RequestContext) =>
+  encoded(files.answer(method, params));
+
+const names = Object.keys(fileMethods) as FileMethod[];
+
 /** Every method of the filesystem; the payload of a write is released when it has been carried out. */
-export function fileHandlers(files: FileService): Handlers {
-  const answer = <M extends FileMethod>(method: M, params: Params<M>) => encoded(files.answer(method, params));
-  const names = Object.keys(fileMethods) as FileMethod[];
-  const all = names.map((method) => [method, (params: Params<typeof method>) => answer(method, params)]);
-  return {
-    ...Object.fromEntries(all),
-    'fs/writeFile': (params) => releaseAfter(params.dataBase64, answer('fs/writeFile', params)),
-    'fs/writeBlock': (params) => releaseAfter(params.chunk, answer('fs/writeBlock', params)),
-  };
-}
+export const fileHandlers: Handlers = {
+  ...Object.fromEntries(
+    names.map((method) => [
+      method,
+      (params: Params<typeof method>, context: RequestContext) => answer(method, params, context),
+    ]),
+  ),
+  'fs/writeFile': (params, context) => releaseAfter(params.dataBase64, answer('fs/writeFile', params, context)),
+  'fs/writeBlock': (params, context) => releaseAfter(params.chunk, answer('fs/writeBlock', params, context)),
+};
 
 function encoded(result: ResultText | Promise<ResultText>): EncodedResult | Promise<EncodedResult> {
   return result instanceof Promise ? result.then(asResult) : asResult(result);

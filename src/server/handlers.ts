@@ -1,6 +1,8 @@
 import type { Logger } from '../base/index.ts';
+import type { FileService } from '../host/files/index.ts';
 import type { Host } from '../host/index.ts';
-import type { MethodName, Params, Result } from '../protocol/index.ts';
+import type { HttpClient } from '../host/network/index.ts';
+import type { EnvironmentInfo, MethodName, Params, Result } from '../protocol/index.ts';
 import type { DeferredResult, EncodedResult } from '../rpc/index.ts';
 import type { Session } from './session.ts';
 
@@ -8,6 +10,10 @@ import type { Session } from './session.ts';
 export interface RequestContext {
   readonly session: Session;
   readonly host: Host;
+  readonly info: EnvironmentInfo;
+  /** What the connection has opened, and what it has asked of servers elsewhere. */
+  readonly files: FileService;
+  readonly http: HttpClient;
   /** Aborts when the connection is gone. */
   readonly signal: AbortSignal;
   readonly log: Logger;

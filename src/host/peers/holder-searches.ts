@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import { once } from '../../base/index.ts';
 import { peerSockets } from '../os/index.ts';
 
@@ -30,7 +30,8 @@ export class HolderSearches {
 
   #plan(): Search {
     const inodes: bigint[] = [];
-    const holders = this.#last.then(() => {
+    const holders = this.#last.then(async () => {
+      await nextTurn(); // connections that were accepted together ask together
       this.#next = undefined;
       return peerSockets.holders(inodes, search.everyone);
     });
