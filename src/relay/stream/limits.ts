@@ -14,6 +14,19 @@ export const limits = {
   /** The most that may be sent and not acknowledged; fits the window above. */
   windowFrames: 64,
   windowBytes: 4 * 1024 * 1024,
+  /** An acknowledgement in a frame of its own is due after so many records or bytes, or so long. */
+  ackFrames: 32,
+  ackBytes: 512 * 1024,
+  ackMs: 20,
+  /** When frames are sent again: twice the round trip, within these bounds; `first` until a round trip was measured. */
+  firstResendMs: 500,
+  shortestResendMs: 100,
+  longestResendMs: 2000,
+  /** A frame that was sent again for so long will never arrive; a slow line can take a minute. */
+  stuckMs: 120_000,
+  /** After so long without a frame to send, a heartbeat; after so long without one from the peer, it is lost. */
+  heartbeatMs: 10_000,
+  silenceMs: 30_000,
   /** The authorization of a harness, inside the first handshake message. */
   authorizationBytes: 4096,
   /** Messages and bytes decrypted but not yet taken by the application. */

@@ -3,15 +3,9 @@ import type { RelayBody, RelayFrame } from '../wire/frame.ts';
 import type { OutgoingFrame } from '../wire/frame-transport.ts';
 import type { RelayError } from '../wire/relay-error.ts';
 import type { Arrival } from './incoming-records.ts';
+import { limits } from './limits.ts';
 import type { ReorderWindow } from './reorder-window.ts';
 import type { SendWindow } from './send-window.ts';
-
-/** An acknowledgement of its own is due after so much, or so long. */
-const ACK_FRAMES = 32;
-const ACK_BYTES = 512 * 1024;
-const ACK_MS = 20;
-const HEARTBEAT_MS = 10_000;
-const MISSED_HEARTBEATS = 3;
 
 export interface ReliabilityOptions {
   readonly clock: Clock;
@@ -43,7 +37,7 @@ export class Reliability {
   constructor(options: ReliabilityOptions) {
     this.#options = options;
     this.#lastSent = this.#lastReceived = options.clock.now();
-    this.#heartbeat(HEARTBEAT_MS);
+    this.#heartbeat(limits.heartbeatMs);
     this.#schedule();
   }
 
@@ -67,9 +61,9 @@ export class Reliability {
     this.#unackedFrames++;
     this.#unackedBytes += bytes;
     // Of a repeated frame the acknowledgement was lost, and a gap should be known soon.
-    if (arrival !== 'expected' || this.#unackedFrames >= ACK_FRAMES || this.#unackedBytes >= ACK_BYTES)
+    if (arrival !== 'expected' || this.#unackedFrames >= limits.ackFrames || this.#unackedBytes >= limits.ackBytes)
       this.acknowledge();
-    else if (!this.#timers.has('ack')) this.#timer('ack', ACK_MS, () => this.acknowledge());
+    else if (!this.#timers.has('ack')) this.#timer('ack', limits.ackMs, () => this.acknowledge());
   }
 
   acknowledge(): void {
@@ -99,7 +93,7 @@ export class Reliability {
     this.#send({ type: 'resume', nextSeq: arrived.next });
     sent.unacknowledged(this.#lastReceived);
     this.#schedule();
-    this.#heartbeat(HEARTBEAT_MS);
+    this.#heartbeat(limits.heartbeatMs);
   }
 
   /** Asks for any frame: the peer answers a `resume` at once. */
@@ -163,9 +157,9 @@ export class Reliability {
     this.#cancel('heartbeat');
     this.#timer('heartbeat', afterMs, () => {
       const now = this.#options.clock.now();
-      if (now - this.#lastReceived >= HEARTBEAT_MS * MISSED_HEARTBEATS) return this.#options.onSilence();
-      if (now - this.#lastSent >= HEARTBEAT_MS) this.#send({ type: 'heartbeat' });
-      this.#heartbeat(this.#lastSent + HEARTBEAT_MS - now);
+      if (now - this.#lastReceived >= limits.silenceMs) return this.#options.onSilence();
+      if (now - this.#lastSent >= limits.heartbeatMs) this.#send({ type: 'heartbeat' });
+      this.#heartbeat(this.#lastSent + limits.heartbeatMs - now);
     });
   }
 

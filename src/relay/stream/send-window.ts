@@ -15,16 +15,10 @@ interface SentFrame {
   sentEarly: boolean;
 }
 
-const SHORTEST_WAIT_MS = 100;
-const LONGEST_WAIT_MS = 2000;
-/** Before the first round trip was measured. */
-const FIRST_WAIT_MS = 500;
 /** Frames sent again when the time is up for the first time; after that, one at a time. */
 const BURST = 8;
 /** A frame is missing when so many later ones have arrived. */
 const LATER_FRAMES = 3;
-/** A frame that was sent again for so long will never arrive; a slow line can take a minute. */
-const STUCK_MS = 120_000;
 
 /** Frames that were sent and not acknowledged: bounded, and sent again, byte for byte, when they seem lost. */
 export class SendWindow {
@@ -84,7 +78,7 @@ export class SendWindow {
   overdue(now: number): OutgoingFrame[] {
     const [oldest] = this.#frames;
     if (!oldest || now < this.dueAt!) return [];
-    const isStuck = !oldest.held && now - this.#stuckSince >= STUCK_MS;
+    const isStuck = !oldest.held && now - this.#stuckSince >= limits.stuckMs;
     if (isStuck) throw new RelayError('the peer acknowledges nothing any more');
     const missing = this.#frames.filter(({ held }) => !held).slice(0, this.#repeats === 0 ? BURST : 1);
     this.#repeats++;
@@ -131,7 +125,8 @@ export class SendWindow {
   }
 
   get #waitMs(): number {
-    const wait = this.#roundTripMs === undefined ? FIRST_WAIT_MS : Math.max(SHORTEST_WAIT_MS, 2 * this.#roundTripMs);
-    return Math.min(wait * 2 ** this.#repeats, Math.max(wait, LONGEST_WAIT_MS));
+    const wait =
+      this.#roundTripMs === undefined ? limits.firstResendMs : Math.max(limits.shortestResendMs, 2 * this.#roundTripMs);
+    return Math.min(wait * 2 ** this.#repeats, Math.max(wait, limits.longestResendMs));
   }
 }
