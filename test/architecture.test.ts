@@ -24,8 +24,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'host/files': ['base', 'protocol', 'host/os', 'host/engine', 'host/sandbox'],
   'host/network': ['base', 'protocol', 'host/os', 'host/own', 'host/peers', 'host/http', 'host/sandbox'],
   'host/environment': ['base', 'protocol', 'host/os', 'host/files'],
-  // What one program has of this machine, made of the parts above.
-  host: ['base', 'host/own', 'host/http', 'host/sandbox'],
+  // What a program says once about this machine; light, for it is loaded before a server can be reached.
+  host: ['base', 'host/http'],
   server: [
     ...[
       'base',

@@ -10,7 +10,7 @@ import {
   PROCESS_MASK,
   spawn,
 } from '../host/os/index.ts';
-import { confine, installedBubblewrap, type Policy } from '../host/sandbox/index.ts';
+import { confine, type Policy, type SandboxHost } from '../host/sandbox/index.ts';
 import { BASH, builtBash } from './shell-tool-programs.ts';
 
 export interface Check {
@@ -22,13 +22,13 @@ export interface Check {
 }
 
 /** Looks at this machine by trying things, not by reading version numbers. */
-export async function examine(): Promise<Check[]> {
+export async function examine(sandboxes: SandboxHost): Promise<Check[]> {
   const native = nativeAddon();
   return [
     nodeVersion(),
     native,
     ...(native.verdict === 'ok' ? [await processes(), await terminals(), await families()] : []),
-    ...(native.verdict === 'ok' ? [await sandboxes(), await interceptions()] : []),
+    ...(native.verdict === 'ok' ? [await sandboxedCommands(sandboxes), await interceptions()] : []),
     account(),
     cgroups(),
   ];
@@ -100,17 +100,17 @@ async function families(): Promise<Check> {
   };
 }
 
-/** Runs a command in a sandbox, which needs installedBubblewrap, user namespaces and seccomp filters at once. */
-async function sandboxes(): Promise<Check> {
+/** Runs a command in a sandbox, which needs bubblewrap, user namespaces and seccomp filters at once. */
+async function sandboxedCommands(host: SandboxHost): Promise<Check> {
   const name = 'sandboxed commands';
-  const launcher = installedBubblewrap.tried();
+  const launcher = host.bubblewrap.tried();
   if (!launcher.usable) {
     const finding = `${launcher.reason}: sandboxed commands are refused`;
     return { name, verdict: 'warning', finding, remedy: launcher.remedy };
   }
   const remedy = 'use a kernel built with CONFIG_SECCOMP_FILTER, on x86-64 or arm64';
   try {
-    const status = await tryConfined();
+    const status = await tryConfined(host);
     if ('code' in status && status.code === 7) {
       const finding = launcher.proc
         ? `${launcher.path} works`
@@ -123,9 +123,9 @@ async function sandboxes(): Promise<Check> {
   }
 }
 
-async function tryConfined(): Promise<ExitStatus> {
+async function tryConfined(host: SandboxHost): Promise<ExitStatus> {
   const io = { type: 'pipe', stdin: 'closed' } as const;
-  const confined = confine({ argv: ['/bin/sh', '-c', 'exit 7'], cwd: '/', env: {}, io }, READ_ONLY);
+  const confined = confine(host, { argv: ['/bin/sh', '-c', 'exit 7'], cwd: '/', env: {}, io }, READ_ONLY);
   using _ = confined.claim;
   await using child = spawn({ ...confined.command, mark: 0n });
   return await child.exited;

@@ -1,7 +1,7 @@
 import { faultFields, type Logger } from '../base/index.ts';
 import { environmentInfo } from '../host/environment/index.ts';
 import type { Host } from '../host/index.ts';
-import { HelperLaunchers, inheritPidNamespace, reportJournalFaults } from '../host/sandbox/index.ts';
+import { HelperLaunchers, SandboxHost } from '../host/sandbox/index.ts';
 import { type EnvironmentInfo, encode, methods } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
@@ -22,10 +22,11 @@ export class ConnectionPoint implements AsyncDisposable {
   readonly #host: Host;
   #config: ExecServerConfig;
   readonly #log: Logger;
+  readonly #sandboxes: SandboxHost;
   readonly #sessions: Sessions;
   readonly #machine: EnvironmentInfo;
   #info: OwnInfo;
-  readonly #launchers = new HelperLaunchers(() => this.#sessions.helperMark());
+  readonly #launchers: HelperLaunchers;
   readonly #rehearsal: Rehearsal;
 
   constructor(options: ConnectionPointOptions) {
@@ -35,10 +36,14 @@ export class ConnectionPoint implements AsyncDisposable {
     this.#config = { ...defaultConfig, ...options.config };
     this.#info = ownInfo(this.#machine, this.#config);
     this.#log = options.log;
-    if (options.sandboxPidNamespace === 'inherit') inheritPidNamespace();
-    reportJournalFaults((error) => this.#log.warn('mount_points.journal_kept', faultFields(error)));
-    this.#rehearsal = new Rehearsal(this.#launchers, options.log);
-    this.#sessions = new Sessions({ host, config: () => this.#config, log: options.log });
+    this.#sandboxes = new SandboxHost({
+      environment: host.environment,
+      commandPids: options.sandboxPidNamespace === 'inherit' ? 'host' : 'own',
+      onJournalFault: (error) => this.#log.warn('mount_points.journal_kept', faultFields(error)),
+    });
+    this.#launchers = new HelperLaunchers(this.#sandboxes, () => this.#sessions.helperMark());
+    this.#rehearsal = new Rehearsal(this.#sandboxes, this.#launchers, options.log);
+    this.#sessions = new Sessions({ host, sandboxes: this.#sandboxes, config: () => this.#config, log: options.log });
   }
 
   get config(): ExecServerConfig {
@@ -59,6 +64,7 @@ export class ConnectionPoint implements AsyncDisposable {
   connect(link: Link, { resumable }: { resumable: boolean }): void {
     new Connection(link, {
       host: this.#host,
+      sandboxes: this.#sandboxes,
       config: this.config,
       sessions: this.#sessions,
       info: this.#info,

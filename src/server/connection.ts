@@ -4,7 +4,7 @@ import { FileService } from '../host/files/index.ts';
 import type { Host } from '../host/index.ts';
 import { HttpClient, isUnsendable } from '../host/network/index.ts';
 import { decodeBase64Part, release } from '../host/os/index.ts';
-import type { HelperLaunchers } from '../host/sandbox/index.ts';
+import type { HelperLaunchers, SandboxHost } from '../host/sandbox/index.ts';
 import {
   decodeParams,
   type EnvironmentInfo,
@@ -57,6 +57,7 @@ export interface OwnInfo {
 
 export interface ConnectionOptions {
   readonly host: Host;
+  readonly sandboxes: SandboxHost;
   readonly config: ExecServerConfig;
   readonly sessions: Sessions;
   readonly info: OwnInfo;
@@ -119,7 +120,7 @@ export class Connection implements Service {
     const { host } = options;
     this.#files = new FileService({
       onMissingChanged: (watchId) => void peer.notify('fs/missingChanged', { watchId }),
-      env: host.environment,
+      sandboxes: options.sandboxes,
       launchers: options.launchers,
       sendsAnswers: true,
     });

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from '../base/index.ts';
 import { FileService } from '../host/files/index.ts';
 import { nativeFile } from '../host/os/index.ts';
-import { type HelperLaunchers, installedBubblewrap, resolveFilePolicy } from '../host/sandbox/index.ts';
+import { type HelperLaunchers, resolveFilePolicy, type SandboxHost } from '../host/sandbox/index.ts';
 import { decodeParams } from '../protocol/index.ts';
 
 /**
@@ -10,11 +10,13 @@ import { decodeParams } from '../protocol/index.ts';
  * runs for the first time takes as long as the sandbox itself. A server that nobody uses spends nothing on it.
  */
 export class Rehearsal {
+  readonly #sandboxes: SandboxHost;
   readonly #launchers: HelperLaunchers;
   readonly #log: Logger;
   #begun = false;
 
-  constructor(launchers: HelperLaunchers, log: Logger) {
+  constructor(sandboxes: SandboxHost, launchers: HelperLaunchers, log: Logger) {
+    this.#sandboxes = sandboxes;
     this.#launchers = launchers;
     this.#log = log;
   }
@@ -32,15 +34,19 @@ export class Rehearsal {
     await nextTurn();
     const writing = decodeParams('fs/writeFile', { ...example('write'), dataBase64: '' });
     await nextTurn();
-    resolveFilePolicy(writing.sandbox!, { mode: 'write', paths: [], env: {} });
+    resolveFilePolicy(writing.sandbox!, { mode: 'write', paths: [], env: this.#sandboxes.environment });
     await nextTurn();
     this.#launchers.keepOneWaiting(nativeFile('fs-helper'));
     await nextTurn();
     // Only what reads is carried out: a rehearsal changes nothing.
     const reading = decodeParams('fs/getMetadata', example('read'));
-    await using files = new FileService({ onMissingChanged: () => {}, env: {}, launchers: this.#launchers.apart() });
+    await using files = new FileService({
+      onMissingChanged: () => {},
+      sandboxes: this.#sandboxes,
+      launchers: this.#launchers.apart(),
+    });
     await files.answer('fs/getMetadata', reading);
-    installedBubblewrap.confirm();
+    this.#sandboxes.bubblewrap.confirm();
   }
 }
 

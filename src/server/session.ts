@@ -3,7 +3,7 @@ import type { Logger } from '../base/index.ts';
 import type { Host } from '../host/index.ts';
 import { familyMark, killFamily, processMarks, SESSION_MASK } from '../host/os/index.ts';
 import { type ProcessAudience, ProcessTable } from '../host/process/index.ts';
-import type { CommandLaunchers } from '../host/sandbox/index.ts';
+import type { CommandLaunchers, SandboxHost } from '../host/sandbox/index.ts';
 import { limits } from '../protocol/index.ts';
 import { ConnectionLost, type Link } from '../rpc/index.ts';
 import type { ExecServerConfig } from './config.ts';
@@ -25,6 +25,7 @@ export interface ClientWishes {
 
 export interface SessionOptions {
   readonly host: Host;
+  readonly sandboxes: SandboxHost;
   readonly config: () => ExecServerConfig;
   readonly log: Logger;
   readonly launchers: CommandLaunchers;
@@ -46,7 +47,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
   #unanswered = 0;
   #unsent = 0;
 
-  constructor({ host, config, log, launchers, server, number }: SessionOptions) {
+  constructor({ host, sandboxes, config, log, launchers, server, number }: SessionOptions) {
     this.number = number;
     this.#config = config;
     this.#familyMark = familyMark(server, number, 0);
@@ -55,6 +56,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
       ownEnvironment: host.environment,
       settings: config,
       closedProcessMs: limits.closedProcessMs,
+      sandboxes,
       launchers,
       log,
       nextMark: processMarks(server, number, () => this.processes.marks()),

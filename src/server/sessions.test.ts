@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { testHost, testSandboxes } from '../../test/support/host.ts';
 import { deferred, silentLogger } from '../base/index.ts';
-import { Host } from '../host/index.ts';
 import type { Link } from '../rpc/index.ts';
 import { defaultConfig } from './config.ts';
 import type { Attachment } from './session.ts';
@@ -27,7 +27,8 @@ function client(): Attachment & { asked: number } {
 describe('sessions of a server that stops', () => {
   it('wait until a client has the last events, also one that came back meanwhile', async () => {
     await using sessions = new Sessions({
-      host: new Host({ environment: {} }),
+      host: testHost({}),
+      sandboxes: testSandboxes(),
       config: () => defaultConfig,
       log: silentLogger,
     });

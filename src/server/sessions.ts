@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { faultFields, type Logger } from '../base/index.ts';
 import type { Host } from '../host/index.ts';
 import { claimServerNumber, ownSessions, processMarks, sessionNumbers, startGuardian } from '../host/os/index.ts';
-import { CommandLaunchers } from '../host/sandbox/index.ts';
+import { CommandLaunchers, type SandboxHost } from '../host/sandbox/index.ts';
 import { ExecError, limits, SERVER_STOPPING } from '../protocol/index.ts';
 import type { ExecServerConfig } from './config.ts';
 import { type Attachment, type ClientWishes, Session } from './session.ts';
@@ -10,6 +10,7 @@ import { stopTimes } from './stop-times.ts';
 
 export interface SessionsOptions {
   readonly host: Host;
+  readonly sandboxes: SandboxHost;
   readonly config: () => ExecServerConfig;
   readonly log: Logger;
 }
@@ -17,6 +18,7 @@ export interface SessionsOptions {
 /** All sessions of a server, attached or waiting to be resumed. */
 export class Sessions implements AsyncDisposable {
   readonly #host: Host;
+  readonly #sandboxes: SandboxHost;
   readonly #config: () => ExecServerConfig;
   readonly #log: Logger;
   readonly #server = claimServerNumber();
@@ -30,8 +32,9 @@ export class Sessions implements AsyncDisposable {
   readonly #ending = new Set<Promise<void>>();
   #finished: Promise<void> | undefined;
 
-  constructor({ host, config, log }: SessionsOptions) {
+  constructor({ host, sandboxes, config, log }: SessionsOptions) {
     this.#host = host;
+    this.#sandboxes = sandboxes;
     this.#config = config;
     this.#log = log;
     this.#guardian = startGuardian(this.#server, (error) => log.error('guardian.failed', faultFields(error)));
@@ -44,6 +47,7 @@ export class Sessions implements AsyncDisposable {
     if (this.#finished) throw new ExecError('invalidRequest', SERVER_STOPPING);
     const session = new Session({
       host: this.#host,
+      sandboxes: this.#sandboxes,
       config: this.#config,
       log: this.#log,
       launchers: this.#launchers,

@@ -1,6 +1,6 @@
 import { Deadline, type Logger, Scope } from '../../base/index.ts';
 import { nextOwnMark, ownServerNumber, startGuardian } from '../../host/os/index.ts';
-import { hasFullRead, isNarrower, type Policy } from '../../host/sandbox/index.ts';
+import { hasFullRead, isNarrower, type Policy, type SandboxHost } from '../../host/sandbox/index.ts';
 import { ExecError, type Sandbox } from '../../protocol/index.ts';
 import type { Policy as Judge, Rules } from '../rules/index.ts';
 import type { Gate } from './gatekeeper.ts';
@@ -11,6 +11,7 @@ import { launchShell, policyOf, type ShellPrograms } from './shell-launch.ts';
 import { PlaceMemory } from './writable-places.ts';
 
 export interface ExecShellOptions {
+  readonly sandboxes: SandboxHost;
   readonly programs: ShellPrograms;
   readonly rules: Rules;
   /** Files and folders the rules come from, absolute. */
@@ -86,10 +87,18 @@ export class ExecShell implements AsyncDisposable {
   }
 
   async #run({ sandbox, timeoutMs, ask, signal, denials = false, ...script }: ShellRequest): Promise<ShellOutcome> {
-    const { programs, environment, rulesFrom = [], log } = this.#options;
+    const { sandboxes, programs, environment, rulesFrom = [], log } = this.#options;
     const policy = policyOf(sandbox, script.workdir, environment.TMPDIR);
     const gate = await this.#gate(policy);
-    const launch = launchShell({ ...programs, ...script, ownFiles: rulesFrom, policy, environment, watch: denials });
+    const launch = launchShell({
+      ...programs,
+      ...script,
+      sandboxes,
+      ownFiles: rulesFrom,
+      policy,
+      environment,
+      watch: denials,
+    });
     using _ = launch.claim;
     const mark = nextOwnMark('shellCalls');
     using stop = new Deadline(undefined, signal, this.#stop.signal);

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { testSandboxes } from '../../../test/support/host.ts';
 import { attempt, openDescriptors, Scarcity } from '../../../test/support/scarcity.ts';
 import type { Policy } from '../../host/sandbox/index.ts';
 import { launchShell } from './shell-launch.ts';
@@ -12,11 +13,13 @@ const policy: Policy = {
   minimal: false,
 };
 
+const sandboxes = testSandboxes();
+
 it('a shell for which descriptors are missing leaves none open', () => {
   const launch = () =>
     launchShell({
       ...{ intercept: 'all', bash: '/bin/bash', wrapper: '/bin/true', environment: {}, watch: true },
-      ...{ command: 'true', workdir: '/', login: false, policy },
+      ...{ sandboxes, command: 'true', workdir: '/', login: false, policy },
     });
   launch().claim[Symbol.dispose](); // what is opened once is open
   const outcomes = [0, 2, 4, 20].map((free) => {

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { Holdings } from '../../base/index.ts';
 import { nativeFile } from '../../host/os/index.ts';
-import { type Confined, confine, type Policy, resolvePolicy } from '../../host/sandbox/index.ts';
+import { type Confined, confine, type Policy, resolvePolicy, type SandboxHost } from '../../host/sandbox/index.ts';
 import { ExecError, type PathUri, type Sandbox } from '../../protocol/index.ts';
 import type { ShellStart } from './broker-protocol.ts';
 
@@ -17,6 +17,7 @@ export interface ShellPrograms {
 }
 
 export interface LaunchOptions extends ShellPrograms {
+  readonly sandboxes: SandboxHost;
   readonly command: string;
   readonly workdir: string;
   readonly login: boolean;
@@ -43,10 +44,11 @@ export const SOCKET = 250;
 const BEGINNING = '--exec-server-begins';
 
 export function launchShell(options: LaunchOptions): ShellLaunch {
-  const { intercept, bash, command, workdir, login, policy, watch = false } = options;
+  const { sandboxes, intercept, bash, command, workdir, login, policy, watch = false } = options;
   const script = login ? `${beginningOf(bash)}${command}` : command;
   const io = { type: 'pipe', stdin: 'closed' } as const;
   const confined = confine(
+    sandboxes,
     { argv: [bash, login ? '-lc' : '-c', script], cwd: workdir, env: shellEnvironment(options), io },
     withPrograms(policy, options),
     { watch, ...(intercept === 'bash' ? { kept: SOCKET } : { supervisor: SOCKET }) },

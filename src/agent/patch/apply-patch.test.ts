@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { testSandboxes } from '../../../test/support/host.ts';
 import { Turnstile } from '../../base/index.ts';
 import { LocalFileSystem } from '../../host/files/index.ts';
 import { applyPatch } from './apply-patch.ts';
@@ -22,7 +23,7 @@ describe('applying a patch', () => {
   let files: LocalFileSystem;
   beforeEach(() => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), 'exec-server-patch-')));
-    files = new LocalFileSystem();
+    files = new LocalFileSystem({ sandboxes: testSandboxes() });
     writeFileSync(join(folder, 'a.txt'), 'one\ntwo\n');
     writeFileSync(join(folder, 'b.txt'), 'bye\n');
   });
@@ -119,7 +120,7 @@ describe('applying a patch', () => {
   });
 
   it('puts back what it wrote when a later write fails', async () => {
-    const failing = new LocalFileSystem();
+    const failing = new LocalFileSystem({ sandboxes: testSandboxes() });
     failing.remove = async (path, options) => {
       if (path.href.endsWith('/b.txt')) throw new Error('disk on fire');
       await LocalFileSystem.prototype.remove.call(failing, path, options);
@@ -136,7 +137,7 @@ describe('applying a patch', () => {
   });
 
   it('leaves alone what others have put into the directories it made, and says so', async () => {
-    const failing = new LocalFileSystem();
+    const failing = new LocalFileSystem({ sandboxes: testSandboxes() });
     failing.remove = async (path, options) => {
       if (!path.href.endsWith('/b.txt')) return LocalFileSystem.prototype.remove.call(failing, path, options);
       writeFileSync(join(folder, 'd/theirs'), 'precious');

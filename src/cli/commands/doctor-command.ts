@@ -1,3 +1,4 @@
+import { SandboxHost } from '../../host/sandbox/index.ts';
 import { describeOptions, parseOptions } from '../arguments.ts';
 import { type Check, examine } from '../checks.ts';
 import { UsageError } from '../usage-error.ts';
@@ -24,7 +25,7 @@ export async function doctorCommand(argv: readonly string[]): Promise<number> {
     return 0;
   }
   if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
-  const checks = await examine();
+  const checks = await examine(new SandboxHost({ environment: process.env as Record<string, string> }));
   process.stdout.write(values.json ? `${JSON.stringify({ checks }, null, 2)}\n` : `${checks.map(line).join('\n')}\n`);
   return checks.some(({ verdict }) => verdict === 'missing') ? 1 : 0;
 }

@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { FileService } from '../../host/files/index.ts';
+import { SandboxHost } from '../../host/sandbox/index.ts';
 import { decodeParams, ExecError, isMethodName } from '../../protocol/index.ts';
 
 interface Order {
@@ -22,7 +23,7 @@ export async function fsHelperCommand(): Promise<number> {
 
 async function carryOut(line: string): Promise<unknown> {
   const { operation, params } = JSON.parse(line) as Order;
-  await using files = new FileService({ env: {}, onMissingChanged: () => {} });
+  await using files = new FileService({ sandboxes: new SandboxHost({ environment: {} }), onMissingChanged: () => {} });
   if (typeof operation !== 'string' || !isMethodName(operation) || !files.answers(operation)) {
     throw new ExecError('invalidRequest', `unknown operation ${JSON.stringify(operation)}`);
   }

@@ -7,6 +7,7 @@ import { Scope, version } from '../../base/index.ts';
 import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
 import { secretPaths } from '../../host/own/index.ts';
 import { inheritable } from '../../host/process/index.ts';
+import { SandboxHost } from '../../host/sandbox/index.ts';
 import { describeOptions, parseOptions } from '../arguments.ts';
 import { handleFaults } from '../faults.ts';
 import { secretFiles } from '../secret-files.ts';
@@ -94,6 +95,10 @@ export async function shellToolCommand(argv: readonly string[]): Promise<number>
   await using scope = new Scope();
   const shell = scope.own(
     await ExecShell.open({
+      sandboxes: new SandboxHost({
+        environment: process.env as Record<string, string>,
+        onJournalFault: (error) => log.warn('mount_points.journal_kept', { error: String(error) }),
+      }),
       programs: await chooseShellPrograms(values, process.env),
       rules: await RulesStore.open({
         folders,

@@ -1,23 +1,22 @@
 import type { PathUri, Sandbox } from '../../protocol/index.ts';
 import { directEngine, type Engine, guardedEngine } from '../engine/index.ts';
-import { HelperLaunchers, installedBubblewrap, resolveFilePolicy } from '../sandbox/index.ts';
+import { HelperLaunchers, resolveFilePolicy, type SandboxHost } from '../sandbox/index.ts';
 import { SandboxedEngine } from './sandboxed-engine.ts';
 import { SandboxedEngines } from './sandboxed-engines.ts';
 
 export interface FileAccessOptions {
-  /** The environment the server was started with. */
-  readonly env: Readonly<Record<string, string>>;
+  readonly sandboxes: SandboxHost;
   /** Those of the whole server, where one may be waiting. */
   readonly launchers?: HelperLaunchers;
 }
 
 /** Chooses the engine for a request: in this process, or inside the sandbox, where the kernel enforces the policy. */
 export class FileAccess implements AsyncDisposable {
-  readonly #env: Readonly<Record<string, string>>;
+  readonly #sandboxes: SandboxHost;
   readonly #sandboxed: SandboxedEngines;
 
-  constructor({ env, launchers = new HelperLaunchers() }: FileAccessOptions) {
-    this.#env = env;
+  constructor({ sandboxes, launchers = new HelperLaunchers(sandboxes) }: FileAccessOptions) {
+    this.#sandboxes = sandboxes;
     this.#sandboxed = new SandboxedEngines(launchers);
   }
 
@@ -25,11 +24,11 @@ export class FileAccess implements AsyncDisposable {
     if (!sandbox) return directEngine;
     const engine = this.#engine(sandbox, mode, paths);
     if (!(engine instanceof SandboxedEngine) || engine.started) return engine;
-    return tryingOut(engine, () => this.#engine(sandbox, mode, paths));
+    return tryingOut(this.#sandboxes, engine, () => this.#engine(sandbox, mode, paths));
   }
 
   #engine(sandbox: Sandbox, mode: 'read' | 'write', paths: readonly PathUri[]): Engine {
-    const policy = resolveFilePolicy(sandbox, { mode, paths, env: this.#env });
+    const policy = resolveFilePolicy(sandbox, { mode, paths, env: this.#sandboxes.environment });
     if (policy.kind === 'direct') return directEngine;
     if (policy.kind === 'directButNotProcfs') return guardedEngine;
     return this.#sandboxed.get(policy);
@@ -41,7 +40,7 @@ export class FileAccess implements AsyncDisposable {
 }
 
 /** The first helper finds out whether sandboxes can be made the usual way; if not, another way is looked for. */
-function tryingOut(first: SandboxedEngine, another: () => Engine): Engine {
+function tryingOut({ bubblewrap }: SandboxHost, first: SandboxedEngine, another: () => Engine): Engine {
   let engine: Engine = first;
   return {
     execute: async (request) => {
@@ -49,7 +48,7 @@ function tryingOut(first: SandboxedEngine, another: () => Engine): Engine {
         return await engine.execute(request);
       } catch (error) {
         if (engine !== first || !first.unbuilt) throw error;
-        await installedBubblewrap.triedLater();
+        await bubblewrap.triedLater();
         engine = another();
         return await engine.execute(request);
       }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { testSandboxes } from '../../../test/support/host.ts';
 import { PathUri } from '../../protocol/index.ts';
 import { LocalFileSystem } from './local-file-system.ts';
 
@@ -10,7 +11,7 @@ let folder: string;
 let files: LocalFileSystem;
 beforeAll(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'exec-server-local-')));
-  files = new LocalFileSystem();
+  files = new LocalFileSystem({ sandboxes: testSandboxes() });
 });
 afterAll(async () => {
   await files[Symbol.asyncDispose]();

@@ -7,11 +7,11 @@ import {
   type Result,
 } from '../../protocol/index.ts';
 import { parseResult } from '../engine/index.ts';
+import type { SandboxHost } from '../sandbox/index.ts';
 import { FileService } from './service.ts';
 
 export interface LocalFileSystemOptions {
-  /** The environment of the server, of which sandboxed helpers see a few variables. */
-  readonly env?: Readonly<Record<string, string>>;
+  readonly sandboxes: SandboxHost;
   /** Called when a watch of `fs/watchMissing` has fired. */
   readonly onMissingChanged?: (watchId: number) => void;
 }
@@ -20,9 +20,8 @@ export interface LocalFileSystemOptions {
 export class LocalFileSystem extends ExecutorFileSystem implements AsyncDisposable {
   readonly #service: FileService;
 
-  constructor(options: LocalFileSystemOptions = {}) {
-    const env = options.env ?? (process.env as Record<string, string>);
-    const service = new FileService({ env, onMissingChanged: options.onMissingChanged ?? (() => {}) });
+  constructor({ sandboxes, onMissingChanged = () => {} }: LocalFileSystemOptions) {
+    const service = new FileService({ sandboxes, onMissingChanged });
     super({ request: (method, params) => request(service, method, params) });
     this.#service = service;
   }

@@ -2,6 +2,7 @@ import { constants } from 'node:os';
 import { decodeBase64, decodeLatin1, decodeUtf8 } from '../../base/index.ts';
 import type { Params } from '../../protocol/index.ts';
 import { type Child, type SpawnOptions, spawn } from '../os/index.ts';
+import type { SandboxHost } from '../sandbox/index.ts';
 import { BEGIN, CAPTURE_VARIABLE, END, NEXT, type ShellDialect } from './shell-state.ts';
 import { confineStart, findDenied } from './start-request.ts';
 
@@ -23,6 +24,7 @@ export interface CaptureOptions {
   readonly params: Params<'process/start'>;
   readonly dialect: ShellDialect;
   readonly mark: () => bigint;
+  readonly sandboxes: SandboxHost;
 }
 
 const CAPTURE_MS = 10_000;
@@ -42,12 +44,15 @@ export async function captureShell(options: CaptureOptions): Promise<ShellState>
 }
 
 /** Start-up files are commands too: the sandbox holds for them. */
-async function captureBy(script: string, { command, params, dialect, mark }: CaptureOptions): Promise<Captured> {
+async function captureBy(
+  script: string,
+  { sandboxes, command, params, dialect, mark }: CaptureOptions,
+): Promise<Captured> {
   const argv = [command.argv[0]!, '-lc', script];
   const plain = { ...command, argv, io: { type: 'pipe', stdin: 'closed' } } as const;
   const { sandbox } = params;
   const deniedMatches = sandbox ? await findDenied(plain, sandbox) : undefined;
-  const confined = sandbox && confineStart(plain, sandbox, params, { deniedMatches, watch: false });
+  const confined = sandbox && confineStart(sandboxes, plain, sandbox, params, { deniedMatches, watch: false });
   using _claim = confined?.claim;
   const child = spawn({ ...(confined?.command ?? plain), mark: mark() });
   confined?.started();

@@ -1,6 +1,7 @@
 import type { Logger } from '../../base/index.ts';
 import type { Params } from '../../protocol/index.ts';
 import type { SpawnOptions } from '../os/index.ts';
+import type { SandboxHost } from '../sandbox/index.ts';
 import { childEnvironment, excludesAny, inheritable } from './child-environment.ts';
 import { captureShell, type ShellState } from './shell-capture.ts';
 import type { ShellDialect } from './shell-state.ts';
@@ -11,6 +12,7 @@ type Command = Omit<SpawnOptions, 'mark'>;
 type Environment = Readonly<Record<string, string>>;
 
 export interface ShellSnapshotsOptions {
+  readonly sandboxes: SandboxHost;
   readonly mark: () => bigint;
   readonly log: Logger;
 }
@@ -66,12 +68,12 @@ export class ShellSnapshots {
   }
 
   #capture(params: StartParams, command: Command, dialect: ShellDialect, attempts: number): Snapshot {
-    const { mark, log } = this.#options;
+    const { sandboxes, mark, log } = this.#options;
     const failed = (event: string, error: unknown) => {
       snapshot.failed = true;
       log.warn(event, { shell: params.shellSnapshot?.shell.name, attempts, error: String(error) });
     };
-    const captured = captureShell({ command, params, dialect, mark }).then(
+    const captured = captureShell({ sandboxes, command, params, dialect, mark }).then(
       (state) => {
         if (!state.whole) failed('shell_snapshot.login_only', state.cause);
         return state;

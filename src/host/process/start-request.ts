@@ -8,6 +8,7 @@ import {
   type Policy,
   Refusal,
   resolvePolicy,
+  type SandboxHost,
   workspaceRootsOf,
 } from '../sandbox/index.ts';
 import { childEnvironment } from './child-environment.ts';
@@ -68,6 +69,7 @@ export function resolveStart(
 
 /** The command held by the sandbox its client asks for. */
 export function confineStart(
+  host: SandboxHost,
   command: Omit<SpawnOptions, 'mark'>,
   sandbox: Sandbox,
   params: StartParams,
@@ -81,7 +83,7 @@ export function confineStart(
   },
 ): Confined {
   const managedNetwork = params.enforceManagedNetwork ? proxyVariables(params, network) : undefined;
-  return confine(command, policyOf(command, sandbox), { managedNetwork, ...options });
+  return confine(host, command, policyOf(command, sandbox), { managedNetwork, ...options });
 }
 
 /** Variables that name managed proxies: those of a network made for the process, else those that the client sends. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Deferred, deferred, silentLogger } from '../../base/index.ts';
 import { PathUri } from '../../protocol/index.ts';
 import { claimServerNumber, familyMark } from '../os/index.ts';
-import { CommandLaunchers } from '../sandbox/index.ts';
+import { CommandLaunchers, SandboxHost } from '../sandbox/index.ts';
 import { ProcessTable, type ProcessTableOptions } from './table.ts';
 
 /** A client that is asked for signs of life. */
@@ -42,6 +42,7 @@ async function tableWithClosed(closedProcessMs: number, detachedMs?: number, ans
       allowPreparedExec: true,
     }),
     closedProcessMs,
+    sandboxes: new SandboxHost({ environment: {} }),
     launchers: new CommandLaunchers(),
     log: silentLogger,
     nextMark: () => familyMark(server, 1, ++marks),

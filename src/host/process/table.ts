@@ -8,7 +8,7 @@ import {
   SERVER_STOPPING,
 } from '../../protocol/index.ts';
 import { type Child, DEFAULT_PATH, osErrorText, SpawnError, type SpawnOptions, spawn } from '../os/index.ts';
-import type { CommandLaunchers, Confined } from '../sandbox/index.ts';
+import type { CommandLaunchers, Confined, SandboxHost } from '../sandbox/index.ts';
 import type { ProcessAudience } from './audience.ts';
 import { InputBudget } from './input-budget.ts';
 import { ManagedProcess } from './managed-process.ts';
@@ -27,6 +27,7 @@ export interface ProcessTableOptions {
   /** The environment that policies inherit from. */
   readonly ownEnvironment: Readonly<Record<string, string>>;
   readonly closedProcessMs: number;
+  readonly sandboxes: SandboxHost;
   readonly launchers: CommandLaunchers;
   readonly log: Logger;
   /** The family mark of the next process. */
@@ -86,7 +87,7 @@ export class ProcessTable implements AsyncDisposable {
 
   constructor(options: ProcessTableOptions) {
     this.#options = options;
-    this.#shells = new ShellSnapshots({ log: options.log, mark: () => this.#nextMark() });
+    this.#shells = new ShellSnapshots({ sandboxes: options.sandboxes, log: options.log, mark: () => this.#nextMark() });
   }
 
   /** What to spawn for a start that wants its shell as start-up files make it. */
@@ -115,7 +116,7 @@ export class ProcessTable implements AsyncDisposable {
     const command = restored ?? request;
     const watch = options.audience.wantsDenials;
     const confined = params.sandbox
-      ? confineStart(command, params.sandbox, params, { deniedMatches, watch, network })
+      ? confineStart(options.sandboxes, command, params.sandbox, params, { deniedMatches, watch, network })
       : undefined;
     const mark = this.#nextMark();
     const process = new ManagedProcess({

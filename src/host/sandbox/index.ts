@@ -1,12 +1,10 @@
 export { KILLED_BY_FILTER, looksDenied } from './denial.ts';
-export { installedBubblewrap } from './launch/bubblewrap.ts';
 export { CommandLaunchers } from './launch/command-launchers.ts';
 export { type Confined, confine } from './launch/confine.ts';
 export { HelperLaunchers, type LaunchedHelper } from './launch/helper-launchers.ts';
-export { inheritPidNamespace } from './launch/isolation.ts';
-export { reportJournalFaults } from './launch/launcher.ts';
 export { type KeyedView, requireCwd, resolveFilePolicy } from './policy/file-access.ts';
 export { expandGlobsLater } from './policy/glob-scan.ts';
 export { isNarrower } from './policy/narrower.ts';
 export { hasFullRead, type Policy, resolvePolicy, workspaceRootsOf } from './policy/resolution.ts';
 export { Refusal } from './refusal.ts';
+export { SandboxHost, type SandboxHostOptions } from './sandbox-host.ts';

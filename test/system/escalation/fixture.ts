@@ -7,6 +7,7 @@ import { ExecShell, type ExecShellOptions, type Interception } from '../../../sr
 import { serveShellTool } from '../../../src/agent/mcp/index.ts';
 import { RulesStore } from '../../../src/agent/rules/index.ts';
 import { type Logger, silentLogger } from '../../../src/base/index.ts';
+import { testSandboxes } from '../../support/host.ts';
 import { makeOutOfBounds } from '../../support/out-of-bounds.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -198,6 +199,7 @@ export class Site implements AsyncDisposable {
     const log: Logger = { ...silentLogger, warn, error: warn };
     const { PATH = '', HOME = '/' } = process.env;
     this.#shell = await ExecShell.open({
+      sandboxes: testSandboxes(),
       programs: { intercept, bash: intercept === 'bash' ? patchedBash : '/bin/bash', wrapper },
       rules: await RulesStore.open({
         files: [this.rulesFile],

@@ -12,6 +12,7 @@ import {
   type ShellStart,
 } from '../../../src/agent/escalation/index.ts';
 import { type Confined, confine, type Policy } from '../../../src/host/sandbox/index.ts';
+import { testSandboxes } from '../../support/host.ts';
 import { policyOf } from '../../support/policy.ts';
 import { freshMark } from '../native/fixture.ts';
 
@@ -76,7 +77,7 @@ export class Call implements AsyncDisposable {
       env,
       io: { type: 'pipe', stdin: 'closed' },
     } as const;
-    this.#confined = options.policy && confine(plain, options.policy, { kept: SOCKET });
+    this.#confined = options.policy && confine(testSandboxes(), plain, options.policy, { kept: SOCKET });
     const command = this.#confined?.command ?? plain;
     const { inherit = [] } = this.#confined?.command ?? {};
     this.broker = Broker.start({ mark: freshMark(), inherit, ...(options.passes && { passes: options.passes }) });

@@ -4,6 +4,7 @@ import { ExecServerClient, RemoteFileSystem } from '../../../src/client/index.ts
 import { LocalFileSystem } from '../../../src/host/files/index.ts';
 import { webSocket } from '../../../src/link/index.ts';
 import { type ExecutorFileSystem, PathUri, type Sandbox } from '../../../src/protocol/index.ts';
+import { testSandboxes } from '../../support/host.ts';
 import { Shelf } from './fixture.ts';
 
 let shelf: Shelf;
@@ -23,7 +24,7 @@ async function remote(): Promise<Opened> {
 }
 
 async function local(): Promise<Opened> {
-  const files = new LocalFileSystem();
+  const files = new LocalFileSystem({ sandboxes: testSandboxes() });
   return { files, [Symbol.asyncDispose]: () => files[Symbol.asyncDispose]() };
 }
 

@@ -15,7 +15,7 @@ import {
 import { CommandLaunchers } from '../../../src/host/sandbox/index.ts';
 import { defaultConfig } from '../../../src/server/config.ts';
 import { Session } from '../../../src/server/session.ts';
-import { testHost } from '../../support/host.ts';
+import { testHost, testSandboxes } from '../../support/host.ts';
 import { appeared, childrenOf, gone, isAlive, processesWith, uniqueSeconds } from '../../support/proc.ts';
 import { freshMark, outputMatching, start } from './fixture.ts';
 
@@ -96,6 +96,7 @@ it('a session that has started nothing kills no process', async () => {
   await using launchers = new CommandLaunchers();
   const session = new Session({
     host: testHost(),
+    sandboxes: testSandboxes(),
     config: () => defaultConfig,
     log: silentLogger,
     launchers,

@@ -5,10 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readOnlyPolicy } from '../../../../test/support/policy.ts';
 import { spawn } from '../../os/index.ts';
 import type { Policy } from '../policy/resolution.ts';
-import { InstalledBubblewrap, installedBubblewrap, requireUsable } from './bubblewrap.ts';
+import { SandboxHost } from '../sandbox-host.ts';
+import { InstalledBubblewrap, requireUsable } from './bubblewrap.ts';
 import { confine } from './confine.ts';
 import { launcherArgs } from './launcher.ts';
 
+const sandboxes = new SandboxHost({ environment: {} });
 const command = { argv: ['true'], cwd: '/', env: {}, io: { type: 'pipe', stdin: 'closed' } } as const;
 
 describe('bubblewrap', () => {
@@ -19,7 +21,7 @@ describe('bubblewrap', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   it('is found and works on this machine', () => {
-    expect(installedBubblewrap.tried()).toMatchObject({ usable: true, path: expect.stringMatching(/bwrap$/) });
+    expect(new InstalledBubblewrap().tried()).toMatchObject({ usable: true, path: expect.stringMatching(/bwrap$/) });
   });
 
   it('is not taken from where others than root can write', () => {
@@ -41,7 +43,7 @@ describe('bubblewrap', () => {
 
   it('is named, with the remedy, when it is missing; no command runs without it', () => {
     const launcher = new InstalledBubblewrap([]).tried();
-    expect(() => confine(command, readOnlyPolicy, { launcher })).toThrow(
+    expect(() => confine(sandboxes, command, readOnlyPolicy, { launcher })).toThrow(
       /bubblewrap is not installed.*apt-get install/,
     );
   });
@@ -73,17 +75,19 @@ describe('bubblewrap', () => {
 
   it('is not needed when only the network is restricted', () => {
     const policy: Policy = { ...readOnlyPolicy, unrestricted: true, rules: [] };
-    const { command: confined } = confine(command, policy, { launcher: new InstalledBubblewrap([]).tried() });
+    const { command: confined } = confine(sandboxes, command, policy, {
+      launcher: new InstalledBubblewrap([]).tried(),
+    });
     expect(confined.argv[0]).toMatch(/sandbox-stage$/);
-    expect(confine(command, { ...policy, network: 'enabled' }).command).toBe(command);
+    expect(confine(sandboxes, command, { ...policy, network: 'enabled' }).command).toBe(command);
   });
 
   it('works without a procfs of its own, where none may be mounted', async () => {
-    const launcher = { ...requireUsable(installedBubblewrap.tried()), proc: false };
+    const launcher = { ...requireUsable(new InstalledBubblewrap().tried()), proc: false };
     const script = { ...command, argv: ['/bin/sh', '-c', 'test ! -e /proc/self/fd/3 && exit 7'] };
     for (const policy of [readOnlyPolicy, { ...readOnlyPolicy, rules: [], minimal: true }]) {
       for (const _ of [1, 2]) {
-        const confined = confine(script, policy, { launcher });
+        const confined = confine(sandboxes, script, policy, { launcher });
         await using child = spawn({ ...confined.command, mark: 0n });
         expect(await child.exited).toEqual({ code: 7 });
       }
@@ -111,6 +115,7 @@ describe('bubblewrap', () => {
 
   it('gets no variable of the command, whose environment is in no argument', () => {
     const { command: confined } = confine(
+      sandboxes,
       { ...command, env: { LD_PRELOAD: '/x.so', TOKEN: 's3cret' } },
       readOnlyPolicy,
     );

@@ -24,12 +24,15 @@ export function requireUsable(bubblewrap: Bubblewrap): UsableBubblewrap {
   throw new ExecError('internal', `sandboxed commands cannot run: ${reason}; fix: ${remedy}`);
 }
 
+/** Never from a PATH: a program that a command could have put there would run outside every sandbox. */
+const PLACES: readonly string[] = ['/usr/bin/bwrap', '/bin/bwrap', '/usr/local/bin/bwrap'];
+
 /** The one value that knows whether bubblewrap works here: it is looked for and tried at most once. */
 export class InstalledBubblewrap {
   readonly #places: readonly string[];
   #found: Bubblewrap | undefined;
 
-  constructor(places: readonly string[]) {
+  constructor(places = PLACES) {
     this.#places = places;
   }
 
@@ -59,6 +62,3 @@ export class InstalledBubblewrap {
     this.#found ??= this.presumed();
   }
 }
-
-/** Never from a PATH: a program that a command could have put there would run outside every sandbox. */
-export const installedBubblewrap = new InstalledBubblewrap(['/usr/bin/bwrap', '/bin/bwrap', '/usr/local/bin/bwrap']);

@@ -6,10 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readOnlyPolicy } from '../../../../test/support/policy.ts';
 import { childrenOf, gone, processesWith } from '../../../../test/support/proc.ts';
 import { type Child, familyMark, killFamily, PROCESS_MASK } from '../../os/index.ts';
+import { SandboxHost } from '../sandbox-host.ts';
 import { CommandLaunchers } from './command-launchers.ts';
 import { confine } from './confine.ts';
 import type { Command } from './stage.ts';
 
+const sandboxes = new SandboxHost({ environment: {} });
 let folder: string;
 beforeAll(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'exec-server-launchers-')));
@@ -33,7 +35,7 @@ const script = (text: string, io: Command['io'] = wirings[0]!, more: Partial<Com
 });
 
 function start(launchers: CommandLaunchers, command: Command, mark = nextMark(), policy = readOnlyPolicy): Child {
-  return launchers.spawn(confine(command, policy), mark);
+  return launchers.spawn(confine(sandboxes, command, policy), mark);
 }
 
 async function outcomeOf(child: Child): Promise<{ text: string; status: unknown }> {

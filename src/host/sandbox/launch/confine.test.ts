@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest';
 import { attempt, openDescriptors, Scarcity } from '../../../../test/support/scarcity.ts';
 import type { Policy } from '../policy/resolution.ts';
+import { SandboxHost } from '../sandbox-host.ts';
 import { confine } from './confine.ts';
 
+const sandboxes = new SandboxHost({ environment: {} });
 const command = { argv: ['true'], cwd: '/', env: {}, io: { type: 'pipe', stdin: 'closed' } } as const;
 
 const reading = (path: string): Policy => ({
@@ -15,17 +17,17 @@ const reading = (path: string): Policy => ({
 });
 
 it('a path with a NUL is no way to slip the launcher an option', () => {
-  expect(confine(command, reading('/usr')).refused).toBe(false);
-  expect(confine(command, reading('/usr\0--share-net')).refused).toBe(true);
+  expect(confine(sandboxes, command, reading('/usr')).refused).toBe(false);
+  expect(confine(sandboxes, command, reading('/usr\0--share-net')).refused).toBe(true);
 });
 
 it('a command for which descriptors are missing leaves none open', () => {
   const options = { managedNetwork: { HTTP_PROXY: 'http://127.0.0.1:1' }, watch: true };
-  confine(command, reading('/usr'), options).claim[Symbol.dispose](); // what is opened once is open
+  confine(sandboxes, command, reading('/usr'), options).claim[Symbol.dispose](); // what is opened once is open
   const outcomes = [0, 2, 4, 6, 20].map((free) => {
     using _scarcity = new Scarcity(free);
     const before = openDescriptors();
-    const outcome = attempt(() => confine(command, reading('/usr'), options).claim[Symbol.dispose]());
+    const outcome = attempt(() => confine(sandboxes, command, reading('/usr'), options).claim[Symbol.dispose]());
     return [outcome, openDescriptors() - before];
   });
 

@@ -5,14 +5,13 @@ import { expandGlobs } from '../policy/glob-scan.ts';
 import { isHidden } from '../policy/hidden-path.ts';
 import { hasFullRead, type Policy } from '../policy/resolution.ts';
 import { Refusal } from '../refusal.ts';
+import type { SandboxHost } from '../sandbox-host.ts';
 import { canWatch } from '../seccomp/can-watch.ts';
 import type { FilterMode } from '../seccomp/program.ts';
-import { MountPlans } from '../view/kept-plans.ts';
 import type { MountPlan } from '../view/plan.ts';
-import { type Bubblewrap, installedBubblewrap, requireUsable, type UsableBubblewrap } from './bubblewrap.ts';
+import { type Bubblewrap, requireUsable, type UsableBubblewrap } from './bubblewrap.ts';
 import { InnerProxies, proxyPorts } from './inner-proxies.ts';
-import { commandPids } from './isolation.ts';
-import { filter, launcherArgs, mountPoints } from './launcher.ts';
+import { filter, launcherArgs } from './launcher.ts';
 import { Leash } from './leash.ts';
 import { type Command, nullDescriptor, stageProgram, stageRequest, strings } from './stage.ts';
 import { stagePlace, USUAL_PLACE } from './stage-place.ts';
@@ -64,21 +63,22 @@ export interface ConfineOptions {
 const REQUEST = PROGRAM_SOCKET;
 const FILTER = FIRST_FREE;
 const LEASH = FIRST_FREE + 1;
-const FIRST_EMPTY = FIRST_FREE + 2;
+export const FIRST_EMPTY = FIRST_FREE + 2;
 /** Where no launcher is needed. */
 const SECOND = REQUEST + 1;
 
 /** Wraps a command so that the policy holds for it and for everything it starts. */
-export function confine(command: Command, policy: Policy, options: ConfineOptions = {}): Confined {
+export function confine(host: SandboxHost, command: Command, policy: Policy, options: ConfineOptions = {}): Confined {
   if (policy.unrestricted && !options.managedNetwork) {
     return policy.network === 'enabled' ? unclaimed(command) : filtered(command, 'isolated', options);
   }
-  const launcher = requireUsable(options.launcher ?? installedBubblewrap.tried());
+  const launcher = requireUsable(options.launcher ?? host.bubblewrap.tried());
   return orRefused(command, () => {
     const { deniedMatches = expandGlobs(policy.deniedGlobs, policy.globDepth) } = options;
-    const plan = plans.plan(policy, deniedMatches);
+    const plan = host.plans.plan(policy, deniedMatches);
     const watch = options.watch === true && launcher.proc && canWatch();
     return launched(command, plan, {
+      host,
       policy,
       launcher,
       managedNetwork: options.managedNetwork,
@@ -98,9 +98,8 @@ function orRefused(command: Command, confined: () => Confined): Confined {
   }
 }
 
-const plans = new MountPlans(FIRST_EMPTY, stageProgram);
-
 interface Launch {
+  readonly host: SandboxHost;
   readonly policy: Policy;
   readonly launcher: UsableBubblewrap;
   readonly managedNetwork: ConfineOptions['managedNetwork'];
@@ -110,11 +109,11 @@ interface Launch {
 }
 
 function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
-  const { policy, launcher, managedNetwork, kept, watch, supervisor } = launch;
+  const { host, policy, launcher, managedNetwork, kept, watch, supervisor } = launch;
   using holdings = new Holdings(); // there may be no descriptor for the next of them
   const proxies = managedNetwork && holdings.hold(new InnerProxies(proxyPorts(managedNetwork)));
   const hostNetwork = policy.network === 'enabled' && !proxies;
-  const pids = commandPids();
+  const pids = host.commandPids;
   const place = stagePlace(plan, launcher.proc && pids === 'own');
   const args = strings([
     ...launcherArgs(plan, launcher, {
@@ -130,7 +129,7 @@ function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
   const waitable =
     launcher.proc && mode === 'isolated' && kept === undefined && !watch && !isPinned && place.path === USUAL_PLACE;
   const calls = filter(mode);
-  const points = holdings.hold(mountPoints().claim(plan.mountPoints));
+  const points = holdings.hold(host.mountPoints().claim(plan.mountPoints));
   const record = watch ? holdings.hold(new DenialRecord((path) => isHidden(policy, path))) : undefined;
   const leash = holdings.hold(new Leash());
   const request = stageRequest(command, {

@@ -4,9 +4,10 @@ import { ownFiles, secretPaths } from '../../own/index.ts';
 import { expandGlobs } from '../policy/glob-scan.ts';
 import type { Policy } from '../policy/resolution.ts';
 import { Refusal } from '../refusal.ts';
+import type { SandboxHost } from '../sandbox-host.ts';
 import type { DiskFacts } from '../view/disk-facts.ts';
 import { type MountPlan, planMounts } from '../view/plan.ts';
-import { installedBubblewrap, requireUsable } from './bubblewrap.ts';
+import { type InstalledBubblewrap, requireUsable } from './bubblewrap.ts';
 import { refused } from './confine.ts';
 import { filter, launcherArgs } from './launcher.ts';
 import { LauncherPool } from './launcher-pool.ts';
@@ -50,6 +51,7 @@ export function planHelper(policy: Policy, facts: DiskFacts): HelperView {
 
 /** Starts programs of ours in sandboxes, each with one end of a socket as its only argument. */
 export class HelperLaunchers implements AsyncDisposable {
+  readonly #host: SandboxHost;
   readonly #nextMark: () => bigint;
   /** One kind for each program. */
   readonly #pool = new LauncherPool<HelperLauncher>();
@@ -57,13 +59,14 @@ export class HelperLaunchers implements AsyncDisposable {
   readonly #kept = new Set<string>();
 
   /** A server gives marks by which its guardian finds what is left of a helper: a launcher that dies early leaves a child. */
-  constructor(nextMark = ownMark) {
+  constructor(host: SandboxHost, nextMark = ownMark) {
+    this.#host = host;
     this.#nextMark = nextMark;
   }
 
   /** A second pool with the same marks and no idle launcher. */
   apart(): HelperLaunchers {
-    return new HelperLaunchers(this.#nextMark);
+    return new HelperLaunchers(this.#host, this.#nextMark);
   }
 
   /** From now on one is idle for the next helper. */
@@ -73,12 +76,11 @@ export class HelperLaunchers implements AsyncDisposable {
   }
 
   launch(program: string, view: HelperView): LaunchedHelper {
-    const place = view instanceof Refusal ? view : placeIn(view, program);
+    const place = view instanceof Refusal ? view : this.#placeIn(view, program);
     if (view instanceof Refusal || place instanceof Refusal) {
       return refusing(program, place as Refusal, this.#nextMark());
     }
-    const launcher =
-      this.#take(program, place.path, view) ?? new HelperLauncher(place.path, view.emptyFiles, this.#nextMark());
+    const launcher = this.#take(program, place.path, view) ?? this.#load(place.path, view.emptyFiles);
     try {
       return launcher.build(view, place.args);
     } catch (error) {
@@ -99,9 +101,26 @@ export class HelperLaunchers implements AsyncDisposable {
     return launcher;
   }
 
-  #load(): HelperLauncher {
-    return new HelperLauncher(USUAL_HELPER_PLACE, EMPTY_FILES_WHILE_WAITING, this.#nextMark());
+  /** The path is that of the program in the view. */
+  #load(path = USUAL_HELPER_PLACE, emptyFiles = EMPTY_FILES_WHILE_WAITING): HelperLauncher {
+    return new HelperLauncher({ bubblewrap: this.#host.bubblewrap, path, emptyFiles, mark: this.#nextMark() });
   }
+
+  #placeIn(view: MountPlan, program: string): StagePlace | Refusal {
+    try {
+      return helperPlace(program, view, requireUsable(this.#host.bubblewrap.presumed()).proc);
+    } catch (error) {
+      if (error instanceof Refusal) return error;
+      throw error;
+    }
+  }
+}
+
+interface HelperLauncherOptions {
+  readonly bubblewrap: InstalledBubblewrap;
+  readonly path: string;
+  readonly emptyFiles: number;
+  readonly mark: bigint;
 }
 
 /**
@@ -110,15 +129,16 @@ export class HelperLaunchers implements AsyncDisposable {
  */
 class HelperLauncher {
   readonly waiting: WaitingLauncher;
+  readonly #bubblewrap: InstalledBubblewrap;
   readonly #mark: bigint;
   readonly #emptyFiles: number;
 
-  /** The path is that of the program in the view. */
-  constructor(path: string, emptyFiles: number, mark: bigint) {
+  constructor({ bubblewrap, path, emptyFiles, mark }: HelperLauncherOptions) {
+    this.#bubblewrap = bubblewrap;
     this.#mark = mark;
     this.#emptyFiles = emptyFiles;
     this.waiting = new WaitingLauncher({
-      launcher: requireUsable(installedBubblewrap.presumed()),
+      launcher: requireUsable(bubblewrap.presumed()),
       program: [path, String(PROGRAM_SOCKET)],
       io: { type: 'pipe', stdin: 'open' },
       mark,
@@ -128,7 +148,7 @@ class HelperLauncher {
 
   /** Has it make the sandbox and run the program there. */
   build(view: MountPlan, placing: readonly string[]): LaunchedHelper {
-    const args = launcherArgs(view, requireUsable(installedBubblewrap.presumed()), {
+    const args = launcherArgs(view, requireUsable(this.#bubblewrap.presumed()), {
       network: 'own',
       pids: 'own',
       filter: FILTER,
@@ -156,15 +176,6 @@ const inherited = (emptyFiles: number): (number | Uint8Array)[] => [
   filter('isolated'),
   ...Array.from({ length: emptyFiles }, nullDescriptor),
 ];
-
-function placeIn(view: MountPlan, program: string): StagePlace | Refusal {
-  try {
-    return helperPlace(program, view, requireUsable(installedBubblewrap.presumed()).proc);
-  } catch (error) {
-    if (error instanceof Refusal) return error;
-    throw error;
-  }
-}
 
 /** A process that says why there is no helper, and ends. */
 function refusing(program: string, { message }: Refusal, mark: bigint): LaunchedHelper {

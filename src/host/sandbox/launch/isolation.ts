@@ -26,13 +26,3 @@ export function isolationArgs({ proc, network, pids, procDirectories = [] }: Iso
     ...['--cap-drop', 'ALL'],
   ];
 }
-
-let pids: Isolation['pids'] = 'own';
-
-/** From now on commands are started in the pid namespace of this process; file helpers keep their own. */
-export function inheritPidNamespace(): void {
-  pids = 'host';
-}
-
-/** Whose processes commands see. */
-export const commandPids = (): Isolation['pids'] => pids;

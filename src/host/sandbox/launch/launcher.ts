@@ -1,7 +1,5 @@
 import { ExecError } from '../../../protocol/index.ts';
 import { type FilterMode, seccompProgram, type WatchedCalls } from '../seccomp/program.ts';
-import { journalFolder, MountJournal, sweepMountPoints } from '../view/mount-journal.ts';
-import { MountPoints } from '../view/mount-points.ts';
 import type { MountPlan } from '../view/plan.ts';
 import type { UsableBubblewrap } from './bubblewrap.ts';
 import { isolationArgs } from './isolation.ts';
@@ -32,21 +30,4 @@ export function filter(mode: FilterMode, watch?: WatchedCalls): Buffer {
     throw new ExecError('internal', `sandboxed commands cannot run: no seccomp table for ${process.arch} machines`);
   }
   return program;
-}
-
-let points: MountPoints | undefined;
-let journalFault: (error: unknown) => void = () => {};
-
-/** Chooses who is told why a journal of mount points stays on the disk; to be called before the first sandbox. */
-export function reportJournalFaults(report: (error: unknown) => void): void {
-  journalFault = report;
-}
-
-/** Those of this process; what dead servers left goes when the first are wanted. */
-export function mountPoints(): MountPoints {
-  if (points) return points;
-  const folder = journalFolder();
-  sweepMountPoints(folder, journalFault);
-  points = new MountPoints(new MountJournal(folder, journalFault));
-  return points;
 }

@@ -15,7 +15,7 @@ import { isRemoved } from './mount-point.ts';
 import { isProtectedName } from './protected-names.ts';
 
 /** Where a user's servers note what they have put on the disk. */
-export const journalFolder = (env: NodeJS.ProcessEnv = process.env): string => join(stateFolder(env), 'mount-points');
+export const journalFolder = (env: NodeJS.ProcessEnv): string => join(stateFolder(env), 'mount-points');
 
 /** Notes mount points on the disk, so that those of a server that died without a word can be taken away by the next. */
 export class MountJournal {
@@ -28,7 +28,8 @@ export class MountJournal {
   constructor(folder: string, onFault: (error: unknown) => void = () => {}) {
     this.#folder = folder;
     this.#onFault = onFault;
-    this.#file = join(folder, nameOf(currentProcess()));
+    // A process may have several, each for mount points of its own.
+    this.#file = join(folder, `${nameOf(currentProcess())}.${process.hrtime.bigint()}`);
   }
 
   /** To be called before the mount points are made. */
@@ -130,8 +131,8 @@ interface ProcessName {
   readonly started: string;
 }
 
-/** What `nameOf` gives. */
-const JOURNAL = /^[^.]+\.\d+\.\d+\.\d*$/;
+/** What `nameOf` gives, and the number of the journal. */
+const JOURNAL = /^[^.]+\.\d+\.\d+\.\d*(?:\.\d+)?$/;
 
 const nameOf = ({ boot, namespace, pid, started }: ProcessName): string => [boot, namespace, pid, started].join('.');
 
