@@ -21,9 +21,12 @@ describe('a path URI', () => {
     expect(inspect({ denials })).toBe("{ denials: [ { kind: 'write', path: PathUri(file:///etc/hosts) } ] }");
   });
 
-  it.each(['folder', './folder', '', Uint8Array.of(0x78, 0xff)])('is not made of the relative path %j', (path) => {
-    expect(() => PathUri.fromNative(path)).toThrow(/^expected an absolute path, not '/);
-  });
+  it.each(['etc/hostname', 'folder', './folder', '', Uint8Array.of(0x78, 0xff)])(
+    'is not made of the relative path %j',
+    (path) => {
+      expect(() => PathUri.fromNative(path)).toThrow(/^expected an absolute path, such as \/srv\/notes\.txt, not '/);
+    },
+  );
 
   it.each([
     ['file:///p', '/p'],

@@ -61,7 +61,7 @@ export class PathUri {
   /** Names an absolute native path. */
   static fromNative(path: NativePath): PathUri {
     if (asciiText(path).startsWith('/')) return PathUri.#ofNative(path);
-    throw invalid(`expected an absolute path, not '${asciiText(path)}'`);
+    throw invalid(`expected an absolute path, such as /srv/notes.txt, not '${asciiText(path)}'`);
   }
 
   static #ofNative(path: NativePath): PathUri {
