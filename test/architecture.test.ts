@@ -275,6 +275,20 @@ describe('the private parts of Node', () => {
   });
 });
 
+/** The handlers of a text that take no error: `catch {` with its block, and `.catch(() => …` with its line or block. */
+function handlersThatDrop(text: string): string[] {
+  const lines = text.split('\n');
+  const indent = (line: string): number => line.length - line.trimStart().length;
+  return lines.flatMap((line, at) => {
+    if (!/\bcatch(?: \{|\(\(\) =>)/.test(line)) return [];
+    if (!/\{(?: \/\/ .*)?$/.test(line)) return [line];
+    const end = lines.findIndex(
+      (each, index) => index > at && indent(each) <= indent(line) && each.trim().startsWith('}'),
+    );
+    return [lines.slice(at, end + 1).join('\n')];
+  });
+}
+
 describe('every source file', () => {
   it('has at most 400 lines', () => {
     const long = sources
@@ -282,6 +296,16 @@ describe('every source file', () => {
       .filter(([, lines]) => lines > 400);
 
     expect(long).toEqual([]);
+  });
+
+  it('says why where it drops an error', () => {
+    const silent = sources.flatMap((file) =>
+      handlersThatDrop(textOf(file))
+        .filter((handler) => !/\/\/ |throw |[eE]rror\(/.test(handler))
+        .map((handler) => [file, handler]),
+    );
+
+    expect(silent).toEqual([]);
   });
 
   it('is named after a thing, in kebab case', () => {

@@ -110,7 +110,7 @@ export function writerOf(descriptor: number): Writer {
     const own = openSync(`/proc/self/fd/${descriptor}`, flags);
     return tolerant((bytes) => writeSync(own, bytes));
   } catch {
-    return tolerant(plain);
+    return tolerant(plain); // no procfs, or no right to open it once more
   }
 }
 

@@ -69,6 +69,6 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    return false;
+    return false; // not there, or not executable
   }
 }

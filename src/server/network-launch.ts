@@ -51,7 +51,7 @@ async function ask(session: Session, processId: string, attempt: Attempt, signal
     if (decision.type === 'allow') return decision;
     return isPresentable(decision.reason) ? { ...decision, reason: decision.reason || 'policy_denied' } : noAnswer;
   } catch {
-    return noAnswer;
+    return noAnswer; // the caller refuses the connection
   }
 }
 

@@ -68,6 +68,6 @@ function isJson(line: Buffer): boolean {
     JSON.parse(line.toString());
     return true;
   } catch {
-    return false;
+    return false; // the caller complains to the client
   }
 }

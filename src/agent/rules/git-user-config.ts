@@ -48,6 +48,6 @@ function realPath(path: string): string {
   try {
     return realpathSync.native(path);
   } catch {
-    return path;
+    return path; // nothing is there
   }
 }

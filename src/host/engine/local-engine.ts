@@ -38,6 +38,7 @@ function withoutLinks(path: string): string {
   try {
     return realpathSync(path);
   } catch {
+    // nothing is there yet
     const parent = dirname(path);
     return parent === path ? path : join(withoutLinks(parent), basename(path));
   }

@@ -28,6 +28,7 @@ export class CapabilityBundle {
       this.#bytes += bytes.length;
       return { path, contents };
     } catch {
+      // the decoder says no more than this
       return this.#refuse(`capability file ${path} is not UTF-8`);
     }
   }

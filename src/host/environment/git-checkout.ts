@@ -23,7 +23,7 @@ export function ancestors(path: string): string[] {
 export async function isGitEntry(path: string): Promise<boolean> {
   const entry = await stat(path).catch(() => undefined); // missing is the usual case
   if (!entry) return false;
-  return entry.isDirectory() ? (await stat(join(path, 'HEAD')).catch(() => undefined)) !== undefined : true;
+  return entry.isDirectory() ? (await stat(join(path, 'HEAD')).catch(() => undefined)) !== undefined : true; // not there, or out of sight
 }
 
 export async function findCheckout(cwd: string): Promise<Checkout | undefined> {

@@ -108,6 +108,6 @@ async function isTrusted(trust: Map<string, unknown>, places: readonly (string |
 const isDirectory = async (path: string): Promise<boolean> =>
   (await stat(path).catch(() => undefined))?.isDirectory() ?? false; // missing counts as none
 
-const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined)) !== undefined;
+const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined)) !== undefined; // not there, or out of sight
 
 const resolved = (path: string): Promise<string> => realpath(path).catch(() => path); // a missing one has only its name

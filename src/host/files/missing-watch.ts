@@ -161,7 +161,7 @@ function nativeBuffer(uri: PathUri): Buffer | undefined {
       'latin1',
     );
   } catch {
-    return undefined;
+    return undefined; // no path: it cannot be watched
   }
 }
 
@@ -170,7 +170,7 @@ function isAbsent(path: Buffer): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) === undefined;
   } catch {
-    return false;
+    return false; // ENOTDIR, ENAMETOOLONG
   }
 }
 

@@ -82,7 +82,7 @@ export class SandboxedEngine implements Engine, AsyncDisposable {
   }
 
   async #await({ operation }: FileRequest, answer: Promise<Buffer>): Promise<ResultText> {
-    const bytes = await answer.catch(() => this.#explain());
+    const bytes = await answer.catch(() => this.#explain()); // throws what the helper died of
     this.#lastUsed = performance.now();
     this.#started = true;
     const result = resultOf(bytes);

@@ -103,7 +103,7 @@ function percentDecoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replace(/%(?![0-9a-f]{2})/gi, '%25'));
   } catch {
-    return undefined;
+    return undefined; // the escaped bytes are not UTF-8
   }
 }
 

@@ -18,11 +18,11 @@ export function createHttpProxy(gate: Gate): Server {
   const server = createServer({ requestTimeout: 0, requireHostHeader: false, noDelay: true });
   server.maxConnections = limits.proxyConnections;
   server.on('request', (incoming, outgoing) => {
-    forward(incoming, outgoing, gate).catch(() => fail(outgoing));
+    forward(incoming, outgoing, gate).catch(() => fail(outgoing)); // a command sees only that it failed
   });
   server.on('connect', (incoming, duplex: Duplex, head: Buffer) => {
     const socket = duplex as Socket;
-    tunnel(incoming, socket, head, gate).catch(() => answerTunnel(socket, 502, {}, 'upstream failure'));
+    tunnel(incoming, socket, head, gate).catch(() => answerTunnel(socket, 502, {}, 'upstream failure')); // likewise
   });
   return server;
 }

@@ -39,6 +39,6 @@ function isText(bytes: Uint8Array): boolean {
     strict.decode(bytes);
     return true;
   } catch {
-    return false;
+    return false; // not UTF-8
   }
 }

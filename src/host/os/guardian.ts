@@ -79,6 +79,7 @@ class Guardian implements AsyncDisposable {
       try {
         return await this.start();
       } catch {
+        // no process or descriptor for it: again a little later
         await this.#pause();
       }
     }

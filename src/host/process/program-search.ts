@@ -41,7 +41,7 @@ function faultOf(path: string, words: { readonly folder: string; readonly file: 
     accessSync(path, constants.X_OK);
     return 'none';
   } catch {
-    return words.file;
+    return words.file; // not executable
   }
 }
 

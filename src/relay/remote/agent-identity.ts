@@ -76,7 +76,7 @@ async function registerTask(
       redirect: 'manual',
       signal: deadline.signal,
     });
-    answer = Object(await response.json().catch(() => undefined)) as typeof answer;
+    answer = Object(await response.json().catch(() => undefined)) as typeof answer; // an answer that is no JSON has no members
   } catch (error) {
     if (error instanceof CertificateFileError) throw error;
     throw new RegistryError('failed to register agent task: no answer', {}, { cause: error });

@@ -51,7 +51,7 @@ function greetingId(message: Uint8Array): string | number | undefined {
     const { id, method, params } = JSON.parse(Buffer.from(message).toString());
     return method === 'initialize' && !params?.resumeSessionId ? id : undefined;
   } catch {
-    return undefined;
+    return undefined; // a message that is no JSON is no request
   }
 }
 

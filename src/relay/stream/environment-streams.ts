@@ -165,7 +165,7 @@ export class EnvironmentStreams implements AsyncDisposable {
     const cancel = this.#clock.after(this.#limits.validationMs, () => stop.abort());
     const stopped = new Promise<boolean>((resolve) => stop.signal.addEventListener('abort', () => resolve(false)));
     // The reason of a rejection is not logged: the answer of a registry may quote the authorization.
-    const valid = this.#options.validate(harnessKey, authorization, streamId, stop.signal).catch(() => false);
+    const valid = this.#options.validate(harnessKey, authorization, streamId, stop.signal).catch(() => false); // refused, like a harness that is not allowed
     const allowed = await Promise.race([valid, stopped]);
     cancel();
     const entry = this.#entries.get(streamId);

@@ -28,7 +28,7 @@ export async function findRulesFiles(folders: readonly string[]): Promise<Stampe
 
 /** The state of a file that was named; a link stands for what it leads to. Reading tells what is wrong with one that has none. */
 export async function stampOf(path: string): Promise<StampedFile> {
-  const status = await stat(path, { bigint: true }).catch(() => undefined);
+  const status = await stat(path, { bigint: true }).catch(() => undefined); // reading it tells why
   return { path, stamp: status ? stamp(status) : 'none' };
 }
 

@@ -84,6 +84,7 @@ function realPath(path: string): string {
   try {
     return realpathSync.native(path);
   } catch {
+    // nothing is there yet
     const above = posix.dirname(path);
     return above === path ? path : posix.join(realPath(above), posix.basename(path));
   }

@@ -126,7 +126,7 @@ export class FollowedBucket implements AsyncDisposable {
       await over;
       while (!signal.aborted && !this.isFollowing) {
         // The delay rejects when this is closed, which the next line notices.
-        await delay(directoryLimits.reopenPauseMs, undefined, { signal, ref: false }).catch(() => {});
+        await delay(directoryLimits.reopenPauseMs, undefined, { signal, ref: false }).catch(() => {}); // aborted: the loop ends
         if (signal.aborted) return;
         try {
           ({ over } = await this.#reopen());

@@ -81,7 +81,7 @@ export class NatsBus implements Bus {
   async [Symbol.asyncDispose](): Promise<void> {
     // A connection that has lost its server would look for another one instead of draining.
     const timeout = delay(natsLimits.drainMs, undefined, { ref: false });
-    if (this.#connected) await Promise.race([this.#connection.drain().catch(() => {}), timeout]);
+    if (this.#connected) await Promise.race([this.#connection.drain().catch(() => {}), timeout]); // it is closed next, drained or not
     await this.#connection.close();
   }
 }
