@@ -21,7 +21,7 @@ import { withNativePaths } from './native-spelling.ts';
 import { RemoteProcess } from './remote-process.ts';
 import { isRepeatable } from './repeatable.ts';
 import { RequestSlots } from './request-slots.ts';
-import { type CallOptions, Session } from './session.ts';
+import { type CallOptions, ClientSession } from './session.ts';
 import { type PreparedStartOptions, type StartOptions, startParams } from './start-options.ts';
 
 export interface ExecServerClientConnectOptions {
@@ -48,7 +48,7 @@ export interface ExecServerClientConnectOptions {
 
 /** A connection to an exec-server that survives interruptions, and the processes started over it. */
 export class ExecServerClient implements AsyncDisposable {
-  readonly #session: Session;
+  readonly #session: ClientSession;
   readonly #processes = new Map<string, RemoteProcess>();
   readonly #demand = new Demand();
   #slots = new RequestSlots(false);
@@ -63,7 +63,7 @@ export class ExecServerClient implements AsyncDisposable {
   private constructor(connector: Connector, options: ExecServerClientConnectOptions) {
     const logger = options.logger ?? silentLogger;
     const service = new ClientService(this.#processes, { ...options, logger });
-    this.#session = new Session(connector, service, {
+    this.#session = new ClientSession(connector, service, {
       clientName: options.clientName ?? 'exec-server-client',
       events: options.events,
       sandboxDenials: options.sandboxDenials ?? false,

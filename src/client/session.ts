@@ -26,7 +26,7 @@ export interface CallOptions {
 }
 
 /** A session on a server, resumed over a new connection whenever one is lost. */
-export class Session {
+export class ClientSession {
   readonly #connector: Connector;
   readonly #incoming: Incoming;
   readonly #options: SessionOptions;

@@ -5,7 +5,7 @@ import type { AdditionalPermissions, SandboxPermissions } from './command-reques
 /** `acceptWithRule` and `denyWithRule` also write the answer down for the next time. */
 export type ApprovalDecision = 'accept' | 'acceptForSession' | 'acceptWithRule' | 'denyWithRule' | 'decline' | 'cancel';
 
-export interface Question {
+export interface ApprovalQuestion {
   /** Unique to this question: one call can raise several. */
   readonly approvalId: string;
   /** The tool call the question is about. */
@@ -19,7 +19,7 @@ export interface Question {
 }
 
 /** May this command run? */
-export interface CommandApproval extends Question {
+export interface CommandApproval extends ApprovalQuestion {
   readonly kind: 'command';
   /** The command as one line that a shell would read back. */
   readonly command: string;
@@ -35,7 +35,7 @@ export interface CommandApproval extends Question {
 }
 
 /** May this text be typed into a terminal that no sandbox confines? */
-export interface InputApproval extends Question {
+export interface InputApproval extends ApprovalQuestion {
   readonly kind: 'writeStdin';
   /** The call as one line. */
   readonly command: string;
@@ -46,7 +46,7 @@ export interface InputApproval extends Question {
 }
 
 /** May a command reach this host? */
-export interface NetworkApproval extends Question {
+export interface NetworkApproval extends ApprovalQuestion {
   readonly kind: 'network';
   readonly host: string;
   readonly port: number;
@@ -67,7 +67,7 @@ export interface ChangedFile {
 }
 
 /** May these files be changed? */
-export interface ChangeApproval extends Question {
+export interface ChangeApproval extends ApprovalQuestion {
   readonly kind: 'fileChange';
   /** The tool and the paths as one line. */
   readonly command: string;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { loadPolicy } from '../rules/index.ts';
-import { parseApprovalPolicy } from './approval-policy.ts';
 import type { ChangedFile } from './approver.ts';
 import { type ChangeRequest, changeQuestion, reviewChanges } from './change-review.ts';
+import { parseApprovalPolicy } from './policy.ts';
 
 const change = (path: string, more: Partial<ChangedFile> = {}): ChangedFile => ({
   kind: 'update',

@@ -1,8 +1,8 @@
 import { joinWords, type Policy } from '../rules/index.ts';
-import { type ApprovalPolicy, mayAsk } from './approval-policy.ts';
 import type { ChangeApproval, ChangedFile } from './approver.ts';
+import { type ApprovalPolicy, mayAsk } from './policy.ts';
 import { questionHead } from './question-head.ts';
-import { blockedRefusal, forbiddenRefusal, promptReason, unaskableRefusal } from './refusal.ts';
+import { blockedRefusal, forbiddenRefusal, promptReason, unaskableRefusal } from './refusal-texts.ts';
 
 /** Files that a tool wants to change. */
 export interface ChangeRequest {

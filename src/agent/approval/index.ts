@@ -1,4 +1,3 @@
-export { type ApprovalPolicy, type GranularApprovals, parseApprovalPolicy } from './approval-policy.ts';
 export {
   type ApprovalAnswer,
   type ApprovalDecision,
@@ -25,7 +24,8 @@ export {
   type OrchestratorOptions,
   type RunHooks,
 } from './orchestrator.ts';
-export { blockedRefusal, escalationRefusal } from './refusal.ts';
+export { type ApprovalPolicy, type GranularApprovals, parseApprovalPolicy } from './policy.ts';
+export { blockedRefusal, escalationRefusal } from './refusal-texts.ts';
 export { Cancelled, Rejected, type RejectionKind } from './rejection.ts';
 export { type Requirement, requirementFor } from './requirement.ts';
 export { SessionApprovals } from './session-approvals.ts';

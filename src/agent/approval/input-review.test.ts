@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { readOnly } from '../../../test/support/script-request.ts';
 import { RulesStore } from '../rules/index.ts';
-import { type ApprovalPolicy, parseApprovalPolicy } from './approval-policy.ts';
 import { type ApprovalDecision, type ApprovalRequest, callbackApprover } from './approver.ts';
 import type { InputRequest } from './input-review.ts';
 import { Orchestrator } from './orchestrator.ts';
+import { type ApprovalPolicy, parseApprovalPolicy } from './policy.ts';
 import { Cancelled } from './rejection.ts';
 
 const request: InputRequest = {

@@ -1,8 +1,8 @@
 import { joinWords } from '../rules/index.ts';
-import { type ApprovalPolicy, mayAsk } from './approval-policy.ts';
 import type { InputApproval } from './approver.ts';
 import { type Confinement, isConfined } from './command-request.ts';
-import { unaskableRefusal } from './refusal.ts';
+import { type ApprovalPolicy, mayAsk } from './policy.ts';
+import { unaskableRefusal } from './refusal-texts.ts';
 
 /** Text for a running command. */
 export interface InputRequest {

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Deferred, deferred } from '../../base/index.ts';
 import { Policy, type Rules, RulesStore } from '../rules/index.ts';
-import type { ApprovalPolicy } from './approval-policy.ts';
 import { type ApprovalAnswer, type ApprovalDecision, type ApprovalRequest, callbackApprover } from './approver.ts';
 import { NetworkApprovals, type NetworkRequest } from './network-approvals.ts';
 import { Orchestrator } from './orchestrator.ts';
+import type { ApprovalPolicy } from './policy.ts';
 
 const request: NetworkRequest = {
   callId: 'call_1',
@@ -19,7 +19,7 @@ const request: NetworkRequest = {
   cwd: '/work',
 };
 
-interface Question {
+interface HostQuestion {
   readonly request: ApprovalRequest;
   readonly signal: AbortSignal | undefined;
   readonly answer: Deferred<ApprovalAnswer>;
@@ -31,7 +31,7 @@ async function arrange(policy: ApprovalPolicy = 'on-request', decision?: Approva
   onTestFinished(() => rm(home, { recursive: true }));
   const addTo = join(home, 'default.rules');
   const rules = await RulesStore.open({ addTo });
-  const questions: Question[] = [];
+  const questions: HostQuestion[] = [];
   let arrived = deferred();
   const approver = callbackApprover((asked, signal) => {
     const question = { request: asked, signal, answer: deferred<ApprovalAnswer>() };

@@ -1,7 +1,7 @@
 import type { NetworkProtocol } from '../../protocol/index.ts';
 import { compileHosts, joinWords, type Rules } from '../rules/index.ts';
-import { type ApprovalPolicy, mayAsk } from './approval-policy.ts';
 import type { ApprovalDecision, Approver, NetworkApproval } from './approver.ts';
+import { type ApprovalPolicy, mayAsk } from './policy.ts';
 import { questionHead } from './question-head.ts';
 import { untilAborted } from './until-aborted.ts';
 

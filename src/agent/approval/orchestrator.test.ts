@@ -6,11 +6,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { scriptRequest as command, escalated, readOnly } from '../../../test/support/script-request.ts';
 import { deferred } from '../../base/index.ts';
 import { RulesStore } from '../rules/index.ts';
-import { type ApprovalPolicy, parseApprovalPolicy } from './approval-policy.ts';
 import { type ApprovalAnswer, type ApprovalRequest, callbackApprover, denyAll } from './approver.ts';
 import type { ChangeRequest } from './change-review.ts';
 import type { CommandRequest } from './command-request.ts';
 import { type AttemptOptions, Orchestrator } from './orchestrator.ts';
+import { type ApprovalPolicy, parseApprovalPolicy } from './policy.ts';
 import { Cancelled, Rejected } from './rejection.ts';
 
 const granular = parseApprovalPolicy('granular:sandbox_approval,rules');

@@ -1,5 +1,4 @@
 import type { Rules } from '../rules/index.ts';
-import { type ApprovalPolicy, mayAsk } from './approval-policy.ts';
 import type { ApprovalAnswer, ApprovalRequest, Approver } from './approver.ts';
 import { type ChangeRequest, changedPaths, changeQuestion, reviewChanges } from './change-review.ts';
 import { commandQuestion } from './command-question.ts';
@@ -9,8 +8,9 @@ import { gitCaution } from './git-caution.ts';
 import { homeCaution } from './home-caution.ts';
 import { type InputRequest, inputQuestion, inputRefusal, needsReview } from './input-review.ts';
 import { NetworkApprovals, type NetworkRequest } from './network-approvals.ts';
+import { type ApprovalPolicy, mayAsk } from './policy.ts';
 import { programCaution } from './program-caution.ts';
-import { additionalRefusal, DECLINED, escalationRefusal, RETRY_QUESTION, replacedRefusal } from './refusal.ts';
+import { additionalRefusal, DECLINED, escalationRefusal, RETRY_QUESTION, replacedRefusal } from './refusal-texts.ts';
 import { Cancelled, Rejected } from './rejection.ts';
 import { type Requirement, requirementFor } from './requirement.ts';
 import { commandKey, fileKey, SessionApprovals } from './session-approvals.ts';

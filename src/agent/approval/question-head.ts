@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Question } from './approver.ts';
+import type { ApprovalQuestion } from './approver.ts';
 
 /** What a question is about. */
 interface Occasion {
@@ -12,7 +12,7 @@ interface Occasion {
 export function questionHead(
   { callId, turnId, environmentId }: Occasion,
   reason: string | undefined,
-): Omit<Question, 'availableDecisions'> {
+): Omit<ApprovalQuestion, 'availableDecisions'> {
   return {
     approvalId: randomUUID(),
     itemId: callId,

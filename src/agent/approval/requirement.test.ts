@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { escalated, readOnly, scriptRequest } from '../../../test/support/script-request.ts';
 import { loadPolicy } from '../rules/index.ts';
-import type { ApprovalPolicy } from './approval-policy.ts';
 import type { CommandRequest, Confinement, SandboxPermissions } from './command-request.ts';
+import type { ApprovalPolicy } from './policy.ts';
 import { requirementFor } from './requirement.ts';
 
 const free: Confinement = { ...readOnly, restrictsFiles: false };

@@ -1,7 +1,13 @@
 import { type Decision, isDangerous, isSystemProgram, type Policy, plainCommands } from '../rules/index.ts';
-import { type ApprovalPolicy, mayAsk } from './approval-policy.ts';
 import { type CommandRequest, isConfined } from './command-request.ts';
-import { escalationRefusal, forbiddenRefusal, OWN_NETWORK_POLICY, promptReason, unaskableRefusal } from './refusal.ts';
+import { type ApprovalPolicy, mayAsk } from './policy.ts';
+import {
+  escalationRefusal,
+  forbiddenRefusal,
+  OWN_NETWORK_POLICY,
+  promptReason,
+  unaskableRefusal,
+} from './refusal-texts.ts';
 import type { RejectionKind } from './rejection.ts';
 import { proposeRetryRule, proposeRule } from './rule-proposal.ts';
 

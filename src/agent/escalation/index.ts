@@ -5,6 +5,6 @@ export type { ExecRequest } from './exec-request.ts';
 export { ExecShell, type ExecShellOptions, type ShellRequest } from './exec-shell.ts';
 export type { FileIdentity } from './file-identity.ts';
 export { type InterceptionTrial, tryInterception } from './interception.ts';
-export type { Ask, Question, Reply } from './question.ts';
+export type { Ask, EscalationQuestion, Reply } from './question.ts';
 export type { ShellOutcome } from './shell-call.ts';
 export type { Interception, ShellPrograms } from './shell-launch.ts';

@@ -1,7 +1,7 @@
 import { type Shown, shownText, shownWord, shownWords } from '../rules/index.ts';
 
 /** What the user is asked, and may answer. */
-export interface Question {
+export interface EscalationQuestion {
   readonly message: string;
 }
 
@@ -12,7 +12,7 @@ export interface Reply {
 }
 
 /** Puts a question to the user; throws when that cannot be done. */
-export type Ask = (question: Question, signal: AbortSignal) => Promise<Reply>;
+export type Ask = (question: EscalationQuestion, signal: AbortSignal) => Promise<Reply>;
 
 export interface QuestionFacts {
   readonly path: Shown;
@@ -29,7 +29,7 @@ export interface QuestionFacts {
 }
 
 /** The first line is the one clients know; what else there is to say follows. */
-export function question(facts: QuestionFacts): Question {
+export function question(facts: QuestionFacts): EscalationQuestion {
   const { path, args, workdir, realWorkdir, real, justification, outside, changed } = facts;
   const folder = shownWord(workdir);
   const lines = [`Allow agent to run \`${shownWords([path, ...args])}\` in \`${folder}\`?`];

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import type { Logger } from '../../base/index.ts';
-import { createMcpServer } from './mcp-server.ts';
-import { McpSession } from './mcp-session.ts';
+import { createMcpServer } from './server.ts';
+import { McpSession } from './session.ts';
 import type { OpenToolSet } from './tool.ts';
 
 const MOST_SESSIONS = 32;

@@ -2,7 +2,7 @@ import { type Deferred, deferred } from '../../base/index.ts';
 import { type ApprovalAnswer, type ApprovalRequest, Rejected } from '../approval/index.ts';
 import type { CallContext, Tool, ToolResult } from './tool.ts';
 
-export interface Question {
+export interface PendingQuestion {
   readonly request: ApprovalRequest;
   readonly answer: Deferred<ApprovalAnswer>;
 }
@@ -10,7 +10,7 @@ export interface Question {
 /** What a call comes to next: its result, or something it has to know first. */
 export type CallEvent =
   | { readonly kind: 'result'; readonly result: ToolResult }
-  | { readonly kind: 'question'; readonly question: Question };
+  | { readonly kind: 'question'; readonly question: PendingQuestion };
 
 /**
  * A tool at work. It goes on while its questions travel to the user and back, which may take several requests of the
@@ -19,7 +19,7 @@ export type CallEvent =
 export class RunningCall {
   readonly #stop = new AbortController();
   readonly #result: Promise<ToolResult>;
-  readonly #questions: Question[] = [];
+  readonly #questions: PendingQuestion[] = [];
   #asked: Deferred<void> = deferred();
   #isOver = false;
 
@@ -34,13 +34,13 @@ export class RunningCall {
   }
 
   /** The question whose answer everything waits for. */
-  get question(): Question | undefined {
+  get question(): PendingQuestion | undefined {
     return this.#questions[0];
   }
 
   /** Resolves when the user has answered. */
   ask(request: ApprovalRequest, signal?: AbortSignal): Promise<ApprovalAnswer> {
-    const question: Question = { request, answer: deferred() };
+    const question: PendingQuestion = { request, answer: deferred() };
     if (this.#isOver) return Promise.reject(unreachable);
     const withdraw = () => this.#settle(question, (answer) => answer.reject(signal?.reason));
     signal?.addEventListener('abort', withdraw, { once: true });
@@ -50,12 +50,12 @@ export class RunningCall {
     return question.answer.promise;
   }
 
-  answer(question: Question, answer: ApprovalAnswer): void {
+  answer(question: PendingQuestion, answer: ApprovalAnswer): void {
     this.#settle(question, (waiting) => waiting.resolve(answer));
   }
 
   /** The user cannot be asked. */
-  refuse(question: Question, reason: string): void {
+  refuse(question: PendingQuestion, reason: string): void {
     this.#settle(question, (waiting) => waiting.reject(new Rejected('policy', reason)));
   }
 
@@ -82,7 +82,7 @@ export class RunningCall {
     }
   }
 
-  #settle(question: Question, settle: (answer: Deferred<ApprovalAnswer>) => void): void {
+  #settle(question: PendingQuestion, settle: (answer: Deferred<ApprovalAnswer>) => void): void {
     const at = this.#questions.indexOf(question);
     if (at < 0) return;
     this.#questions.splice(at, 1);

@@ -7,8 +7,8 @@ import { HttpPort } from '../../host/http/index.ts';
 import { refusePeer } from '../../host/peers/index.ts';
 import { BearerGuard, refuse } from './bearer-guard.ts';
 import { HttpSessions } from './http-sessions.ts';
-import { createMcpServer } from './mcp-server.ts';
-import { McpSession } from './mcp-session.ts';
+import { createMcpServer } from './server.ts';
+import { McpSession } from './session.ts';
 import type { OpenToolSet } from './tool.ts';
 
 export interface HttpOptions {

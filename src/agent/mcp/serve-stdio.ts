@@ -1,8 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
 import { StdioServerTransport, serveStdio as serveOnStreams } from '@modelcontextprotocol/server/stdio';
 import { deferred, type Logger } from '../../base/index.ts';
-import { createMcpServer } from './mcp-server.ts';
-import { McpSession } from './mcp-session.ts';
+import { createMcpServer } from './server.ts';
+import { McpSession } from './session.ts';
 import type { OpenToolSet } from './tool.ts';
 
 export interface StdioOptions {

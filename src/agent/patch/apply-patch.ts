@@ -1,8 +1,8 @@
 import type { ExecError, ExecutorFileSystem } from '../../protocol/index.ts';
 import { type ChangeOptions, changeFiles } from './change-files.ts';
+import { type FileChange, PatchError } from './changes.ts';
 import { CommitError } from './commit.ts';
 import { parsePatch } from './parser.ts';
-import { type FileChange, PatchError } from './patch.ts';
 
 export interface PatchOutcome {
   /** What the model is told. */

@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import type { Turnstile } from '../../base/index.ts';
 import { ExecError, type ExecutorFileSystem, type FileOptions } from '../../protocol/index.ts';
+import { type Edit, type FileChange, PatchError } from './changes.ts';
 import type { WriteAccess } from './commit.ts';
-import { type Edit, type FileChange, PatchError } from './patch.ts';
 import { StagedFiles } from './staged-files.ts';
 import { editText } from './text-edit.ts';
 

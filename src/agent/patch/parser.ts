@@ -1,4 +1,4 @@
-import { type Chunk, type Edit, type FileChange, type Patch, PatchError } from './patch.ts';
+import { type Chunk, type Edit, type FileChange, type Patch, PatchError } from './changes.ts';
 
 const BEGIN = '*** Begin Patch';
 const END = '*** End Patch';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type Edit, PatchError } from './changes.ts';
 import { parsePatch } from './parser.ts';
-import { type Edit, PatchError } from './patch.ts';
 import { editText } from './text-edit.ts';
 
 function edit(text: string, ...lines: string[]): string {

@@ -1,5 +1,5 @@
+import { type Chunk, type Edit, PatchError } from './changes.ts';
 import { LineSearch } from './line-search.ts';
-import { type Chunk, type Edit, PatchError } from './patch.ts';
 
 interface Replacement {
   readonly at: number;

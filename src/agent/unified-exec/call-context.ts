@@ -15,8 +15,8 @@ export interface CallContext {
   readonly signal?: AbortSignal;
 }
 
-/** What all calls of one conversation share. */
-export interface Conversation extends PlanOptions {
+/** State and settings that all calls of one conversation share. */
+export interface ToolContext extends PlanOptions {
   readonly sessions: Sessions;
   /** Patches are written one at a time. */
   readonly patches: Turnstile;

@@ -26,4 +26,4 @@ export {
 export type { StructuredResult } from './report/response.ts';
 export type { ToolResult } from './report/tool-result.ts';
 export type { NetworkAnswer, NetworkQuestion, NetworkRequestListener } from './run/network-questions.ts';
-export { type ChangeArguments, type SessionSummary, UnifiedExec, type UnifiedExecOptions } from './unified-exec.ts';
+export { type ChangeArguments, type SessionSummary, UnifiedExec, type UnifiedExecOptions } from './tools.ts';

@@ -1,7 +1,7 @@
 import { basename, isAbsolute, resolve } from 'node:path';
 import { NativeFunction } from '../language/native-function.ts';
 import { Failure, List, typeName, type Value } from '../language/value.ts';
-import { splitWords } from '../shell/shell-words.ts';
+import { splitWords } from '../shell/words.ts';
 import { type NetworkRule, parseHost, parseProtocol } from './network-rule.ts';
 import { type Decision, decisions, type PrefixRule } from './prefix-rule.ts';
 

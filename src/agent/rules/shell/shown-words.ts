@@ -1,4 +1,4 @@
-import { joinWords } from './shell-words.ts';
+import { joinWords } from './words.ts';
 
 /** Text, or bytes that need not be any. */
 export type Shown = string | Uint8Array;

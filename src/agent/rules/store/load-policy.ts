@@ -12,7 +12,7 @@ import type { NetworkRule } from '../policy/network-rule.ts';
 import type { PrefixRule } from '../policy/prefix-rule.ts';
 import { type PrefixRuleCall, ruleFunctions } from '../policy/rule-functions.ts';
 import { Policy } from '../policy/rule-set.ts';
-import { joinWords } from '../shell/shell-words.ts';
+import { joinWords } from '../shell/words.ts';
 
 /** One rules file, as read. */
 export interface RulesFile {

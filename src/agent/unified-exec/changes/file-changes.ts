@@ -9,12 +9,12 @@ import {
   PatchError,
   type PatchOutcome,
 } from '../../patch/index.ts';
-import type { CallContext, Conversation } from '../call-context.ts';
+import type { CallContext, ToolContext } from '../call-context.ts';
 import { sandboxFor } from '../plan/permissions.ts';
 import { type ChangeCall, permitChanges } from './change-permission.ts';
 
 /** What all calls that change files share. */
-type Terms = Pick<Conversation, 'orchestrator' | 'patches'>;
+type Terms = Pick<ToolContext, 'orchestrator' | 'patches'>;
 
 export interface PermittedOutcome extends PatchOutcome {
   /** Who refused it, if anybody did. */

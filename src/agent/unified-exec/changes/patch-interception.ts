@@ -1,5 +1,5 @@
 import { type PatchCommand, PatchError, parsePatch, parsePatchCommand } from '../../patch/index.ts';
-import type { CallContext, Conversation } from '../call-context.ts';
+import type { CallContext, ToolContext } from '../call-context.ts';
 import type { CommandPlan } from '../plan/command-plan.ts';
 import { responseText } from '../report/response.ts';
 import type { ToolResult } from '../report/tool-result.ts';
@@ -9,14 +9,14 @@ import { applyPermittedPatch } from './file-changes.ts';
 /** Applies the patch of a command that is nothing but one; undefined for every other command. */
 export async function interceptPatch(
   plan: CommandPlan,
-  conversation: Conversation,
+  toolContext: ToolContext,
   context: CallContext,
 ): Promise<ToolResult | undefined> {
   const command = parsePatchCommand(plan.argv);
   if (!command || !isPatch(command)) return undefined;
-  const { modelOutputTokens: modelTokens } = conversation;
+  const { modelOutputTokens: modelTokens } = toolContext;
   const call = { ...plan, tool: 'apply_patch', justification: plan.wishes.justification } as const;
-  const outcome = await applyPermittedPatch(command, call, conversation, context);
+  const outcome = await applyPermittedPatch(command, call, toolContext, context);
   const { success } = outcome;
   if (!success) return { text: outcome.text, success };
   const text = shortened(outcome.text, modelTokens);

@@ -3,43 +3,43 @@ import { ConnectionLost } from '../../../client/index.ts';
 import { type EnvironmentInfo, ExecError } from '../../../protocol/index.ts';
 import { type AttemptOptions, actionsOf, Cancelled, type CommandRequest, Rejected } from '../../approval/index.ts';
 import type { ExecCommandArguments } from '../arguments/tool-arguments.ts';
-import { type CallContext, type Conversation, callResult } from '../call-context.ts';
+import { type CallContext, callResult, type ToolContext } from '../call-context.ts';
 import { interceptPatch } from '../changes/patch-interception.ts';
 import { type CommandPlan, planCommand } from '../plan/command-plan.ts';
 import { canPin, directoryIdentity } from '../plan/directory-identity.ts';
 import { CommandItem } from '../report/command-item.ts';
 import { ToolError, type ToolResult } from '../report/tool-result.ts';
-import { Attempt } from './attempt.ts';
+import { CommandAttempt } from './command-attempt.ts';
 import type { NetworkQuestion } from './network-questions.ts';
 import { startYieldMs } from './yield-window.ts';
 
 /** Runs a command until it ends or its window closes. */
 export async function execCommand(
-  conversation: Conversation,
+  toolContext: ToolContext,
   args: ExecCommandArguments,
   context: CallContext,
 ): Promise<ToolResult> {
-  const plan = await planCommand(args, conversation);
-  const patched = await interceptPatch(plan, conversation, context);
+  const plan = await planCommand(args, toolContext);
+  const patched = await interceptPatch(plan, toolContext, context);
   if (patched) return patched;
-  const call = new ExecCommandCall(conversation, plan, context);
+  const call = new ExecCommandCall(toolContext, plan, context);
   return call.run(startYieldMs(args.yield_time_ms, plan.info?.platformOs), args.max_output_tokens);
 }
 
 class ExecCommandCall {
-  readonly #conversation: Conversation;
+  readonly #toolContext: ToolContext;
   readonly #plan: CommandPlan;
   readonly #context: CallContext;
   readonly #request: CommandRequest;
   readonly #item: CommandItem;
   readonly #sessionId: number;
-  #attempt: Attempt | undefined;
+  #attempt: CommandAttempt | undefined;
 
-  constructor(conversation: Conversation, plan: CommandPlan, context: CallContext) {
+  constructor(toolContext: ToolContext, plan: CommandPlan, context: CallContext) {
     const { callId = crypto.randomUUID(), turnId } = context;
     const { environmentId, argv, cwd, tty, wishes, info } = plan;
     const home = homeOf(info);
-    this.#conversation = conversation;
+    this.#toolContext = toolContext;
     this.#plan = plan;
     this.#context = context;
     const turn = turnId === undefined ? {} : { turnId };
@@ -61,9 +61,9 @@ class ExecCommandCall {
         cwd,
         parsed_cmd: actionsOf(argv, cwd),
       },
-      (event) => conversation.events.emit(event),
+      (event) => toolContext.events.emit(event),
     );
-    this.#sessionId = conversation.sessions.reserve();
+    this.#sessionId = toolContext.sessions.reserve();
   }
 
   async run(yieldMs: number, askedTokens: number | undefined): Promise<ToolResult> {
@@ -73,13 +73,13 @@ class ExecCommandCall {
     } catch (error) {
       throw this.#failure(error);
     } finally {
-      if (!this.#conversation.sessions.get(this.#sessionId)) this.#conversation.sessions.free(this.#sessionId);
+      if (!this.#toolContext.sessions.get(this.#sessionId)) this.#toolContext.sessions.free(this.#sessionId);
       this.#attempt?.[Symbol.dispose]();
     }
   }
 
-  async #orchestrate(attempt: (options: AttemptOptions) => Promise<Attempt>): Promise<Attempt> {
-    const { orchestrator } = this.#conversation;
+  async #orchestrate(attempt: (options: AttemptOptions) => Promise<CommandAttempt>): Promise<CommandAttempt> {
+    const { orchestrator } = this.#toolContext;
     if (!orchestrator) return attempt({ sandboxed: true, number: 1 });
     const { value } = await orchestrator.run(
       this.#request,
@@ -96,10 +96,10 @@ class ExecCommandCall {
     return value;
   }
 
-  async #try({ sandboxed, directory, byRule = false }: AttemptOptions, yieldMs: number): Promise<Attempt> {
+  async #try({ sandboxed, directory, byRule = false }: AttemptOptions, yieldMs: number): Promise<CommandAttempt> {
     this.#attempt?.giveUp();
     this.#attempt?.[Symbol.dispose]();
-    const attempt = new Attempt(this.#conversation, this.#plan, this.#item, {
+    const attempt = new CommandAttempt(this.#toolContext, this.#plan, this.#item, {
       sessionId: this.#sessionId,
       callId: this.#request.callId,
       sandboxed,
@@ -116,10 +116,10 @@ class ExecCommandCall {
   async #judge({ host, port, protocol }: NetworkQuestion, signal: AbortSignal): Promise<boolean> {
     const { callId, turnId, environmentId, argv, cwd } = this.#request;
     const request = { callId, ...(turnId !== undefined && { turnId }), environmentId, host, port, protocol, argv, cwd };
-    return (await this.#conversation.orchestrator?.approveNetwork(request, { signal })) === 'allow';
+    return (await this.#toolContext.orchestrator?.approveNetwork(request, { signal })) === 'allow';
   }
 
-  #report(attempt: Attempt, askedTokens: number | undefined): ToolResult {
+  #report(attempt: CommandAttempt, askedTokens: number | undefined): ToolResult {
     const { process, collected, wallTimeMs } = attempt;
     attempt.announce();
     const { isOver, facts } = process;
@@ -128,7 +128,7 @@ class ExecCommandCall {
       throw new ToolError(`exec_command failed: ProcessFailed { message: ${quoted(facts.failureMessage)} }`);
     }
     const end = isOver ? { exitCode: facts.exitCode } : { sessionId: this.#sessionId };
-    return callResult({ wallTimeMs, ...end }, collected, askedTokens, this.#conversation.modelOutputTokens);
+    return callResult({ wallTimeMs, ...end }, collected, askedTokens, this.#toolContext.modelOutputTokens);
   }
 
   /** What the model is told; the item ends with it if somebody has heard of the command. */

@@ -1,8 +1,8 @@
 import { limits } from '../limits.ts';
-import type { Session } from './session.ts';
+import type { CommandSession } from './command-session.ts';
 
 /** Tells of the end of a session when everything else about it has been told, which may be long after any call. */
-export async function endItem(session: Session): Promise<void> {
+export async function endItem(session: CommandSession): Promise<void> {
   const { process, item, scope, turnstile } = session;
   while (!process.isOver) await process.changes.next();
   const deadline = performance.now() + limits.trailingOutputMs;

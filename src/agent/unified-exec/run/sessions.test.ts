@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Session } from './session.ts';
+import type { CommandSession } from './command-session.ts';
 import { type EvictionCandidate, evictionVictim, Sessions } from './sessions.ts';
 
 /** Sessions in the order of their last use. */
@@ -51,7 +51,7 @@ describe('open sessions', () => {
           return isTaken();
         },
       };
-      sessions.open({ id, process, turnstile } as unknown as Session);
+      sessions.open({ id, process, turnstile } as unknown as CommandSession);
       return id;
     };
     return { open, ended };

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { limits } from '../limits.ts';
-import type { Session } from './session.ts';
+import type { CommandSession } from './command-session.ts';
 
 /** What decides who has to go. */
 export interface EvictionCandidate {
@@ -26,15 +26,15 @@ export function evictionVictim(candidates: readonly EvictionCandidate[]): Evicti
 /** The open sessions and the numbers in use, of which those of starting commands have no session yet. */
 export class Sessions {
   readonly #reserved = new Set<number>();
-  readonly #open = new Map<number, Session>();
+  readonly #open = new Map<number, CommandSession>();
   #uses = 0;
   #isShut = false;
 
-  get all(): Session[] {
+  get all(): CommandSession[] {
     return [...this.#open.values()];
   }
 
-  get(id: number): Session | undefined {
+  get(id: number): CommandSession | undefined {
     return this.#open.get(id);
   }
 
@@ -48,7 +48,7 @@ export class Sessions {
   }
 
   /** Opens a session under its reserved number; ends others where there are too many. */
-  open(session: Session): void {
+  open(session: CommandSession): void {
     if (this.#isShut) return void session.process.terminate();
     while (this.#open.size >= limits.sessions && this.#evict());
     this.touch(session);
@@ -60,7 +60,7 @@ export class Sessions {
     this.#isShut = true;
   }
 
-  touch(session: Session): void {
+  touch(session: CommandSession): void {
     session.lastUsed = ++this.#uses;
   }
 
@@ -70,7 +70,7 @@ export class Sessions {
   }
 
   /** Forgets the number and its session, unless another session than this one has it by now. */
-  free(id: number, session?: Session): void {
+  free(id: number, session?: CommandSession): void {
     if (session && this.#open.get(id) !== session) return;
     this.#open.delete(id);
     this.#reserved.delete(id);

@@ -1,26 +1,26 @@
 import { Rejected } from '../../approval/index.ts';
 import type { WriteStdinArguments } from '../arguments/tool-arguments.ts';
-import { type CallContext, type Conversation, callResult } from '../call-context.ts';
+import { type CallContext, callResult, type ToolContext } from '../call-context.ts';
 import { limits } from '../limits.ts';
 import { ToolError, type ToolResult } from '../report/tool-result.ts';
 import { collectOutput } from './collect-output.ts';
-import type { Session } from './session.ts';
+import type { CommandSession } from './command-session.ts';
 import { inputYieldMs } from './yield-window.ts';
 
 /** Types into a session, or only looks at it, and watches it for a while. */
 export async function writeStdin(
-  conversation: Conversation,
+  toolContext: ToolContext,
   args: WriteStdinArguments,
   context: CallContext,
 ): Promise<ToolResult> {
-  const { sessions, modelOutputTokens, longestPollMs } = conversation;
+  const { sessions, modelOutputTokens, longestPollMs } = toolContext;
   const { session_id, chars = '', yield_time_ms, max_output_tokens } = args;
-  const session = requireSession(conversation, session_id);
+  const session = requireSession(toolContext, session_id);
   using _turn = await session.turnstile.enter(context.signal);
   if (sessions.get(session_id) !== session) throw unknownSession(session_id); // ended while others were served
   sessions.touch(session);
   const { process } = session;
-  if (chars !== '') await send(conversation, session, chars, context);
+  if (chars !== '') await send(toolContext, session, chars, context);
   const window = process.openWindow(inputYieldMs(yield_time_ms, chars !== '', longestPollMs));
   const collected = await collectOutput(process, window, context.signal);
   const wallTimeMs = window.elapsedMs;
@@ -39,7 +39,7 @@ export async function writeStdin(
 }
 
 /** The session with this number, or the text for the model. */
-export function requireSession({ sessions }: Conversation, id: number): Session {
+export function requireSession({ sessions }: ToolContext, id: number): CommandSession {
   const session = sessions.get(id);
   if (!session) throw unknownSession(id);
   return session;
@@ -47,13 +47,18 @@ export function requireSession({ sessions }: Conversation, id: number): Session 
 
 const unknownSession = (id: number): ToolError => new ToolError(`write_stdin failed: Unknown process id ${id}`);
 
-async function send(conversation: Conversation, session: Session, chars: string, context: CallContext): Promise<void> {
+async function send(
+  toolContext: ToolContext,
+  session: CommandSession,
+  chars: string,
+  context: CallContext,
+): Promise<void> {
   const { process, tty } = session;
   if (process.facts.hasExited) return; // there is nobody to read it, though children may still print
   if (!tty && chars !== INTERRUPT) throw new ToolError(NO_STDIN);
   if (!tty) await process.interrupt();
   else {
-    await approve(conversation, session, chars, context);
+    await approve(toolContext, session, chars, context);
     if ((await process.write(chars)) === 'refused') throw new ToolError('write_stdin failed: failed to write to stdin');
   }
   await process.untilOver(limits.afterInputMs);
@@ -61,8 +66,8 @@ async function send(conversation: Conversation, session: Session, chars: string,
 
 /** Input to what runs outside the sandbox is as much as a command there. */
 async function approve(
-  { orchestrator }: Conversation,
-  session: Session,
+  { orchestrator }: ToolContext,
+  session: CommandSession,
   input: string,
   { callId = crypto.randomUUID(), turnId, signal }: CallContext,
 ): Promise<void> {

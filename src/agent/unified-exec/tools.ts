@@ -11,7 +11,7 @@ import {
   type WriteStdinArguments,
 } from './arguments/tool-arguments.ts';
 import { execCommandTool, type ToolDefinition, writeStdinTool } from './arguments/tool-schemas.ts';
-import type { CallContext, Conversation } from './call-context.ts';
+import type { CallContext, ToolContext } from './call-context.ts';
 import type { ChangeCall } from './changes/change-permission.ts';
 import { applyPermittedPatch, type PermittedOutcome, writePermittedFile } from './changes/file-changes.ts';
 import { limits } from './limits.ts';
@@ -67,10 +67,10 @@ export interface ChangeArguments {
 
 /** The two tools by which a model runs commands, and the commands that outlive their calls. */
 export class UnifiedExec implements AsyncDisposable {
-  readonly #conversation: Conversation;
+  readonly #toolContext: ToolContext;
 
   constructor(options: UnifiedExecOptions) {
-    this.#conversation = {
+    this.#toolContext = {
       environments: options.environments,
       settings: options.settings ?? {},
       orchestrator: options.orchestrator,
@@ -91,7 +91,7 @@ export class UnifiedExec implements AsyncDisposable {
 
   /** The tools for the model, as far as they are of use here. */
   tools(): ToolDefinition[] {
-    const { allowLoginShell, additionalPermissions, environments, longestPollMs } = this.#conversation;
+    const { allowLoginShell, additionalPermissions, environments, longestPollMs } = this.#toolContext;
     const severalEnvironments = environments.ids.length > 1;
     const features = { allowLoginShell, additionalPermissions, severalEnvironments, longestPollMs };
     return [execCommandTool(features), writeStdinTool(features)];
@@ -106,44 +106,44 @@ export class UnifiedExec implements AsyncDisposable {
     return this.#answered(async () => {
       if (name === 'exec_command') {
         const environment_id = parseEnvironmentId(argumentsText);
-        selectEnvironment(environment_id, this.#conversation.environments);
-        return execCommand(this.#conversation, { ...parseExecCommand(argumentsText), environment_id }, context);
+        selectEnvironment(environment_id, this.#toolContext.environments);
+        return execCommand(this.#toolContext, { ...parseExecCommand(argumentsText), environment_id }, context);
       }
       if (name === 'write_stdin') {
-        requireSession(this.#conversation, parseSessionId(argumentsText));
-        return writeStdin(this.#conversation, parseWriteStdin(argumentsText), context);
+        requireSession(this.#toolContext, parseSessionId(argumentsText));
+        return writeStdin(this.#toolContext, parseWriteStdin(argumentsText), context);
       }
       throw new ToolError(`unsupported call: ${name}`);
     });
   }
 
   execCommand(args: ExecCommandArguments, context: CallContext = {}): Promise<ToolResult> {
-    return this.#answered(() => execCommand(this.#conversation, args, context));
+    return this.#answered(() => execCommand(this.#toolContext, args, context));
   }
 
   writeStdin(args: WriteStdinArguments, context: CallContext = {}): Promise<ToolResult> {
-    return this.#answered(() => writeStdin(this.#conversation, args, context));
+    return this.#answered(() => writeStdin(this.#toolContext, args, context));
   }
 
   /** Applies a patch on the same terms as one that comes as a command. */
   async applyPatch(patch: string, args: ChangeArguments = {}, context: CallContext = {}): Promise<PermittedOutcome> {
     const call = await this.#changeCall('apply_patch', args);
     const command = { text: patch, directory: undefined, isExplicit: true };
-    return applyPermittedPatch(command, call, this.#conversation, context);
+    return applyPermittedPatch(command, call, this.#toolContext, context);
   }
 
   /** Writes a whole file on those terms. Rejects with an `ExecError`, `Rejected` or `Cancelled` if it could not. */
   async writeFile(path: string, content: string, args: ChangeArguments = {}, context: CallContext = {}): Promise<void> {
-    await writePermittedFile(path, content, await this.#changeCall('write_file', args), this.#conversation, context);
+    await writePermittedFile(path, content, await this.#changeCall('write_file', args), this.#toolContext, context);
   }
 
   /** What happens from now on. A subscriber that falls far behind misses output events and is told how many. */
   events(signal?: AbortSignal): AsyncIterable<ExecEvent> {
-    return this.#conversation.events.subscribe(signal);
+    return this.#toolContext.events.subscribe(signal);
   }
 
   get sessions(): SessionSummary[] {
-    return this.#conversation.sessions.all.map(({ id, environmentId, argv, cwd, tty, process }) => ({
+    return this.#toolContext.sessions.all.map(({ id, environmentId, argv, cwd, tty, process }) => ({
       sessionId: id,
       environmentId,
       argv,
@@ -155,7 +155,7 @@ export class UnifiedExec implements AsyncDisposable {
 
   /** Ends a session; false when there is none with this number. */
   async terminate(sessionId: number): Promise<boolean> {
-    const { sessions } = this.#conversation;
+    const { sessions } = this.#toolContext;
     const session = sessions.get(sessionId);
     if (!session) return false;
     sessions.free(sessionId);
@@ -171,20 +171,20 @@ export class UnifiedExec implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#conversation.sessions.shut();
+    this.#toolContext.sessions.shut();
     await this.clean();
-    await this.#conversation.endings.settle(limits.lastEventsMs);
-    this.#conversation.events.end();
+    await this.#toolContext.endings.settle(limits.lastEventsMs);
+    this.#toolContext.events.end();
   }
 
   async #changeCall(tool: ChangeCall['tool'], { environment_id, justification }: ChangeArguments): Promise<ChangeCall> {
-    const place = await selectPlace(environment_id, this.#conversation);
+    const place = await selectPlace(environment_id, this.#toolContext);
     return { ...place, cwd: place.settings.cwd, tool, justification };
   }
 
   async #answered(work: () => Promise<ToolResult>): Promise<ToolResult> {
     const result = await answered(work);
-    return { ...result, text: withinModel(result.text, this.#conversation.modelOutputTokens) };
+    return { ...result, text: withinModel(result.text, this.#toolContext.modelOutputTokens) };
   }
 }
 

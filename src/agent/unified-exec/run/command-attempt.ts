@@ -1,5 +1,5 @@
 import { HeadTail, Turnstile } from '../../../base/index.ts';
-import type { CallContext, Conversation } from '../call-context.ts';
+import type { CallContext, ToolContext } from '../call-context.ts';
 import { limits } from '../limits.ts';
 import { defaultEnvPolicy, environmentOverlay } from '../plan/command-environment.ts';
 import type { CommandPlan } from '../plan/command-plan.ts';
@@ -13,8 +13,8 @@ import { outputText } from '../report/output-text.ts';
 import { ToolError } from '../report/tool-result.ts';
 import { collectOutput } from './collect-output.ts';
 import { CommandProcess } from './command-process.ts';
+import type { CommandSession } from './command-session.ts';
 import { type NetworkJudge, NetworkScope } from './network-scope.ts';
-import type { Session } from './session.ts';
 import { endItem } from './session-end.ts';
 
 export interface AttemptRequest {
@@ -30,8 +30,8 @@ export interface AttemptRequest {
 }
 
 /** One start of a command, and the first window of watching it. */
-export class Attempt implements Disposable {
-  readonly #conversation: Conversation;
+export class CommandAttempt implements Disposable {
+  readonly #toolContext: ToolContext;
   readonly #plan: CommandPlan;
   readonly #item: CommandItem;
   readonly #request: AttemptRequest;
@@ -39,13 +39,13 @@ export class Attempt implements Disposable {
   collected = new HeadTail(limits.outputBytes);
   wallTimeMs = 0;
   #process: CommandProcess | undefined;
-  #session: Session | undefined;
+  #session: CommandSession | undefined;
   #turn: Disposable | undefined;
   #announced = false;
   #endedEarly = false;
 
-  constructor(conversation: Conversation, plan: CommandPlan, item: CommandItem, request: AttemptRequest) {
-    this.#conversation = conversation;
+  constructor(toolContext: ToolContext, plan: CommandPlan, item: CommandItem, request: AttemptRequest) {
+    this.#toolContext = toolContext;
     this.#plan = plan;
     this.#item = item;
     this.#request = request;
@@ -89,7 +89,7 @@ export class Attempt implements Disposable {
   giveUp(): void {
     this.#item.stops();
     if (this.#session) this.#session.isSuperseded = true;
-    this.#conversation.sessions.close(this.#request.sessionId);
+    this.#toolContext.sessions.close(this.#request.sessionId);
     void this.#process?.terminate();
   }
 
@@ -101,7 +101,7 @@ export class Attempt implements Disposable {
 
   /** Nobody will ask for this command any more. */
   forget(): void {
-    this.#conversation.sessions.free(this.#request.sessionId, this.#session);
+    this.#toolContext.sessions.free(this.#request.sessionId, this.#session);
     void this.#process?.terminate();
   }
 
@@ -115,7 +115,7 @@ export class Attempt implements Disposable {
     const path = this.#trustedPath();
     const settings = withAdditional(this.#plan.settings, wishes.additionalPermissions);
     const { callId, sandboxed, directory } = this.#request;
-    const { threadId, sessionId, version, envPolicy = defaultEnvPolicy } = this.#conversation;
+    const { threadId, sessionId, version, envPolicy = defaultEnvPolicy } = this.#toolContext;
     const sandbox = sandboxed ? sandboxFor(settings, cwd) : undefined;
     const started = await backend.start(
       {
@@ -146,7 +146,7 @@ export class Attempt implements Disposable {
   #trustedPath(): string | undefined {
     const { backend, settings } = this.#plan;
     if (!this.#request.byRule || !backend.isLocal) return undefined;
-    return trustedPath(this.#conversation.envPolicy?.set.PATH ?? process.env.PATH ?? '', settings);
+    return trustedPath(this.#toolContext.envPolicy?.set.PATH ?? process.env.PATH ?? '', settings);
   }
 
   #network(): object {
@@ -188,8 +188,8 @@ export class Attempt implements Disposable {
       isSuperseded: false,
       lastUsed: 0,
     };
-    this.#conversation.sessions.open(this.#session);
-    this.#conversation.endings.add(endItem(this.#session));
+    this.#toolContext.sessions.open(this.#session);
+    this.#toolContext.endings.add(endItem(this.#session));
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parsePatchCommand } from './patch-command.ts';
+import { parsePatchCommand } from './command.ts';
 
 const patch = '*** Begin Patch\n*** Add File: a\n+$HOME `id`\n*** End Patch';
 const shell = (script: string) => parsePatchCommand(['/bin/bash', '-lc', script]);

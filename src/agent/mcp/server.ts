@@ -12,9 +12,9 @@ import {
 import { type Logger, version } from '../../base/index.ts';
 import { ExecError } from '../../protocol/index.ts';
 import { approvalForm, readAnswer } from './elicitation.ts';
-import type { McpSession } from './mcp-session.ts';
 import { reportProgress } from './progress.ts';
-import type { Question, RunningCall } from './running-call.ts';
+import type { PendingQuestion, RunningCall } from './running-call.ts';
+import type { McpSession } from './session.ts';
 import type { ToolResult } from './tool.ts';
 
 /** The name of the one question a result may carry. */
@@ -84,7 +84,7 @@ function abandonOnAbort(session: McpSession, callId: string, { mcpReq }: ServerC
   return { [Symbol.dispose]: () => envelope && signal.removeEventListener('abort', abandon) };
 }
 
-function inputRequest(callId: string, { request }: Question): InputRequiredResult {
+function inputRequest(callId: string, { request }: PendingQuestion): InputRequiredResult {
   const { message, requestedSchema } = approvalForm(request);
   return inputRequired({
     inputRequests: { [APPROVAL]: inputRequired.elicit({ mode: 'form', message, requestedSchema }) },

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { deferred, silentLogger } from '../../base/index.ts';
 import type { ApprovalRequest } from '../approval/index.ts';
-import { McpSession } from './mcp-session.ts';
+import { McpSession } from './session.ts';
 import type { AskUser, Tool } from './tool.ts';
 
 const question = (itemId: string, approvalId = 'q1') =>

@@ -1,5 +1,5 @@
 import { type Evaluation, joinWords, type RuleMatch } from '../rules/index.ts';
-import type { ApprovalPolicy } from './approval-policy.ts';
+import type { ApprovalPolicy } from './policy.ts';
 
 /** The texts models know: they are answers of tools, word for word. */
 export const DECLINED = 'rejected by user';

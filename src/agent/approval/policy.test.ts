@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseApprovalPolicy } from './approval-policy.ts';
+import { parseApprovalPolicy } from './policy.ts';
 
 const off = {
   sandbox_approval: false,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { joinWords, splitWords } from './shell-words.ts';
+import { joinWords, splitWords } from './words.ts';
 
 describe('shell words', () => {
   it.each([

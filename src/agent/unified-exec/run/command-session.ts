@@ -5,7 +5,7 @@ import type { CommandProcess } from './command-process.ts';
 import type { NetworkScope } from './network-scope.ts';
 
 /** A command that outlived its start, and everything a later call needs to deal with it. */
-export interface Session {
+export interface CommandSession {
   readonly id: number;
   /** The call that started it. */
   readonly callId: string;
