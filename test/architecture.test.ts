@@ -268,10 +268,14 @@ describe('the private parts of Node', () => {
     expect(sources.filter((file) => privateParts.test(textOf(file)))).toEqual(['link/websocket/fast-path.ts']);
   });
 
-  it('are reached by one way: the parts of the fast path belong to it, and only links of a WebSocket have one', () => {
+  it('are reached by one way: the parts of the fast path belong to it, and only a message socket opens one', () => {
     expect(importersOf('link/websocket/frame-writer.ts')).toEqual(['link/websocket/fast-path.ts']);
     expect(importersOf('link/websocket/frame-gatherer.ts')).toEqual(['link/websocket/fast-path.ts']);
-    expect(importersOf('link/websocket/fast-path.ts')).toEqual(['link/index.ts', 'link/websocket/websocket-link.ts']);
+    expect(importersOf('link/websocket/fast-path.ts')).toEqual([
+      'link/index.ts',
+      'link/websocket/message-socket.ts',
+      'link/websocket/websocket-link.ts',
+    ]);
   });
 });
 

@@ -21,7 +21,7 @@ export const limits = {
    * network needs, and well below the 10 s that a client waits for its answer.
    */
   takeOverProbeMs: 2000,
-  /** Two unanswered pings in a row end a connection. */
+  /** A ping that is not answered two intervals later ends a connection. */
   pingIntervalMs: 30_000,
   /** The same for a client, which has lost a server within three of these. */
   clientPingIntervalMs: 15_000,

@@ -12,7 +12,7 @@ export interface WebSocketConnectOptions {
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly connectTimeoutMs?: number;
-  /** How often the server is asked for a sign of life; it is given up when it has left two in a row unanswered. */
+  /** How often the server is pinged; it is given up when it has not answered two intervals later. */
   readonly pingIntervalMs?: number;
   /** What certificates are trusted for a `wss:` URL, asked for each connection; otherwise those that Node trusts. */
   readonly roots?: () => SecureContext;

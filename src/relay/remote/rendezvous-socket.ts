@@ -1,9 +1,8 @@
 import type { WebSocket } from 'ws';
-import { Changes, concatBytes, deferred } from '../../base/index.ts';
+import { concatBytes } from '../../base/index.ts';
 import type { Outgoing } from '../../host/http/index.ts';
-import { Delivery } from '../../link/index.ts';
+import { MessageSocket } from '../../link/index.ts';
 import type { FrameReceiver, FrameTransport, SealedFrame } from '../index.ts';
-import { KeepAlive } from './keep-alive.ts';
 import { openWebSocket } from './open-websocket.ts';
 
 export interface RendezvousSocketOptions {
@@ -29,107 +28,52 @@ export function openRendezvousSocket(
   return openWebSocket(url, { maxPayload: MESSAGE_BYTES, ...options }, take, signal);
 }
 
-/** Frames as binary messages of one websocket; pongs tell what has arrived and whether the peer is there. */
+/** Frames as the binary messages of one websocket. */
 export class RendezvousSocket implements FrameTransport {
-  readonly #closed = deferred();
-  readonly closed = this.#closed.promise;
-  readonly #ws: WebSocket;
-  readonly #room = new Changes();
+  readonly closed: Promise<void>;
+  readonly #messages: MessageSocket;
   readonly #onText: RendezvousSocketOptions['onText'];
-  readonly #delivery: Delivery;
-  readonly #alive: KeepAlive;
-  #closeCode: number | undefined;
 
-  constructor(ws: WebSocket, { onText }: RendezvousSocketOptions) {
-    this.#ws = ws;
+  constructor(ws: WebSocket, { onText }: Pick<RendezvousSocketOptions, 'onText'>) {
+    ws.pause(); // until `open`: frames may come along with the answer to the upgrade
+    this.#messages = new MessageSocket(ws, { type: 'binary', outboxBytes: OUTBOX_BYTES, pingIntervalMs: PING_MS });
+    this.closed = this.#messages.closed;
     this.#onText = onText;
-    ws.pause(); // until there is somebody to take the frames
-    this.#delivery = new Delivery((text) => ws.ping(text));
-    this.#alive = new KeepAlive(
-      () => this.#delivery.keepAlive(),
-      () => ws.terminate(),
-    );
-    ws.on('pong', (data) => {
-      this.#alive.answered();
-      this.#delivery.answered(data.toString('latin1'));
-    });
-    ws.on('error', () => ws.terminate()); // reported by `close`, which follows
-    ws.on('close', (code) => {
-      this.#alive[Symbol.dispose]();
-      this.#closeCode = code;
-      this.#room.notify();
-      this.#closed.resolve();
-    });
   }
 
   /** How the connection ended, once it has. */
   get closeCode(): number | undefined {
-    return this.#closeCode;
+    return this.#messages.farewell?.code;
   }
 
   open(receive: FrameReceiver): void {
-    const ws = this.#ws;
-    const inbox: Uint8Array[] = []; // came in one piece with the frame the receiver is busy with
-    let busy = false;
-    const take = (frame: Uint8Array): void => {
-      const pending = receive(frame);
-      if (!pending) return;
-      busy = true;
-      ws.pause();
-      this.#alive.pause();
-      void pending.then(() => {
-        busy = false;
-        while (!busy && inbox.length > 0) take(inbox.shift()!);
-        if (busy) return;
-        this.#alive.resume();
-        ws.resume();
-      });
-    };
-    ws.on('message', (data, isBinary) => {
-      if (ws.readyState !== ws.OPEN) return; // what came in one piece with the reason to end
-      if (!isBinary) this.#text();
-      else if (busy) inbox.push(data as Buffer);
-      else take(data as Buffer);
+    this.#messages.open((message, isBinary) => {
+      if (!this.#messages.isOpen) return; // came in one chunk with the text that ended the connection
+      if (isBinary) return receive(message);
+      if (this.#onText === 'disconnect') this.#messages.destroy();
     });
-    ws.resume();
   }
 
   send(frame: Uint8Array | SealedFrame, onDelivered?: () => void): void | Promise<void> {
-    const ws = this.#ws;
-    if (ws.readyState !== ws.OPEN) return;
-    const bytes = frame instanceof Uint8Array ? frame : concatBytes(frame);
-    ws.send(bytes, AS_BINARY, this.#written);
-    this.#delivery.sent(bytes.length, onDelivered);
-    if (ws.bufferedAmount > OUTBOX_BYTES) return this.#roomAgain();
+    return this.#messages.send(frame instanceof Uint8Array ? frame : concatBytes(frame), onDelivered);
   }
 
   probe(): void {
-    if (this.#ws.readyState === this.#ws.OPEN) this.#delivery.probe();
+    this.#messages.probe();
   }
 
   close(): void {
-    this.#ws.close(1000);
-    const patience = setTimeout(() => this.#ws.terminate(), GOODBYE_MS);
+    this.#messages.close({ code: NORMAL_CLOSURE, reason: '' });
+    const patience = setTimeout(() => this.destroy(), GOODBYE_MS);
     void this.closed.then(() => clearTimeout(patience));
   }
 
   destroy(): void {
-    this.#ws.terminate();
-  }
-
-  #text(): void {
-    if (this.#onText === 'disconnect') this.#ws.terminate();
-  }
-
-  #written = (): void => {
-    if (this.#ws.bufferedAmount <= OUTBOX_BYTES) this.#room.notify();
-  };
-
-  async #roomAgain(): Promise<void> {
-    const ws = this.#ws;
-    while (ws.readyState === ws.OPEN && ws.bufferedAmount > OUTBOX_BYTES) await this.#room.next();
+    this.#messages.destroy();
   }
 }
 
-const AS_BINARY = { binary: true };
+const NORMAL_CLOSURE = 1000;
+const PING_MS = 30_000;
+/** How long the rendezvous may take to answer a close frame. */
 const GOODBYE_MS = 500;

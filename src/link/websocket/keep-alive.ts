@@ -1,4 +1,4 @@
-/** Pings a peer and gives up on one that does not answer. */
+/** Pings a peer and gives up on one that does not answer within two intervals. */
 export class KeepAlive implements Disposable {
   readonly #ping: () => void;
   readonly #giveUp: () => void;
@@ -6,10 +6,10 @@ export class KeepAlive implements Disposable {
   #patience: NodeJS.Timeout | undefined;
   #isPaused = false;
 
-  constructor(ping: () => void, giveUp: () => void, { intervalMs, patienceMs } = DEFAULT_TIMES) {
+  constructor(ping: () => void, giveUp: () => void, intervalMs: number) {
     this.#ping = ping;
     this.#giveUp = giveUp;
-    this.#interval = setInterval(() => this.#beat(patienceMs), intervalMs);
+    this.#interval = setInterval(() => this.#check(2 * intervalMs), intervalMs).unref();
   }
 
   answered(): void {
@@ -17,7 +17,7 @@ export class KeepAlive implements Disposable {
     this.#patience = undefined;
   }
 
-  /** Sends no ping while the socket is not read: the pong would wait in it. */
+  /** Expects no answer while the connection is not read: it would wait in the socket. */
   pause(): void {
     this.#isPaused = true;
     this.answered();
@@ -32,11 +32,9 @@ export class KeepAlive implements Disposable {
     this.answered();
   }
 
-  #beat(patienceMs: number): void {
+  #check(patienceMs: number): void {
     if (this.#isPaused || this.#patience !== undefined) return; // one ping at a time
-    this.#patience = setTimeout(this.#giveUp, patienceMs);
+    this.#patience = setTimeout(this.#giveUp, patienceMs).unref();
     this.#ping();
   }
 }
-
-const DEFAULT_TIMES = { intervalMs: 30_000, patienceMs: 60_000 };

@@ -8,11 +8,11 @@ function watch() {
   const seen: string[] = [];
   const start = Date.now();
   const note = (what: string) => () => void seen.push(`${what} at ${(Date.now() - start) / 1000} s`);
-  return { seen, alive: new KeepAlive(note('ping'), note('gave up')) };
+  return { seen, alive: new KeepAlive(note('ping'), note('gave up'), 30_000) };
 }
 
 describe('keeping a connection alive', () => {
-  it('asks every 30 s as long as there are answers', () => {
+  it('pings in every interval while there are answers', () => {
     const { seen, alive } = watch();
     for (let n = 0; n < 3; n++) {
       vi.advanceTimersByTime(30_000);
@@ -22,7 +22,7 @@ describe('keeping a connection alive', () => {
     expect(seen).toEqual(['ping at 30 s', 'ping at 60 s', 'ping at 90 s']);
   });
 
-  it('asks once and gives up 60 s later when there is no answer', () => {
+  it('pings once and gives up two intervals later when there is no answer', () => {
     const { seen } = watch();
     vi.advanceTimersByTime(90_000);
 
