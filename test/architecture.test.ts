@@ -111,6 +111,7 @@ const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
   .sort();
 
+const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
 const textOf = (file: string): string => readFileSync(join(root, 'src', file), 'utf8');
 /** The innermost room that a file lies in; a room is entered through its `index.ts`, whatever folders it has inside. */
 const roomOf = (file: string): string =>
@@ -310,6 +311,19 @@ describe('every source file', () => {
     );
 
     expect(silent).toEqual([]);
+  });
+
+  it('is passed its state: no variable of a module changes', () => {
+    expect(sources.filter((file) => /^(?:export )?(?:let|var) /m.test(textOf(file)))).toEqual([]);
+  });
+
+  it('is passed the environment variables, but for those of the command line', () => {
+    const reading = sources.filter((file) =>
+      /\bprocess\.env\b|\benv\b[^;\n]*\} = process\b|'node:process'/.test(withoutComments(textOf(file))),
+    );
+
+    expect(reading.filter((file) => roomOf(file) !== 'cli')).toEqual([]);
+    expect(reading).not.toEqual([]);
   });
 
   it('is named after a thing, in kebab case', () => {

@@ -48,6 +48,8 @@ export interface CommandRequest {
   readonly confinement: Confinement;
   /** The home directory there, where that is known. */
   readonly home?: string;
+  /** The variables of this program, where commands run on this machine. */
+  readonly variables?: Readonly<Record<string, string | undefined>>;
   /** Whether other commands, in their sandboxes, could change what is at a path of this machine meanwhile; none unless given. */
   readonly isWritable?: (path: string) => boolean;
 }

@@ -7,6 +7,7 @@ export async function gitCaution({
   argv,
   cwd,
   environmentId,
+  variables = {},
   isWritable = () => false,
 }: CommandRequest): Promise<string | undefined> {
   const commands = plainCommands(argv) ?? [argv];
@@ -16,7 +17,7 @@ export async function gitCaution({
     return 'git runs in another directory';
   }
   for (const words of commands) {
-    const hazard = await gitCallHazard(words, { cwd, isWritable });
+    const hazard = await gitCallHazard(words, { cwd, variables, isWritable });
     if (hazard !== undefined) return hazard;
   }
   return undefined;

@@ -6,15 +6,13 @@ describe('a command that rules let out of the sandbox', () => {
     'is not alone in what it runs where other commands can write %s',
     (name) => {
       const isWritable = (path: string) => path === `/home/user/${name}`;
-      expect(homeCaution({ environmentId: 'local', home: '/home/user', isWritable }, {})).toBe(
-        `commands can write /home/user/${name}`,
-      );
+      expect(homeCaution({ home: '/home/user', isWritable })).toBe(`commands can write /home/user/${name}`);
     },
   );
 
   it('is as the rules say where none of them can be written', () => {
     const isWritable = (path: string) => path.startsWith('/home/user/project/');
-    expect(homeCaution({ environmentId: 'local', home: '/home/user', isWritable }, {})).toBeUndefined();
+    expect(homeCaution({ home: '/home/user', isWritable })).toBeUndefined();
   });
 
   it.each([
@@ -23,8 +21,8 @@ describe('a command that rules let out of the sandbox', () => {
     ['ENV', '/work/env', '/work/env'],
   ])('is not alone where %s names a file that commands can write', (name, value, file) => {
     const isWritable = (path: string) => path === file;
-    const judged = ['local', 'elsewhere'].map((environmentId) =>
-      homeCaution({ environmentId, home: '/home/user', isWritable }, { [name]: value }),
+    const judged = [{ variables: { [name]: value } }, {}].map((known) =>
+      homeCaution({ home: '/home/user', isWritable, ...known }),
     );
     expect(judged).toEqual([`commands can write ${file}`, undefined]);
   });

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { type CommandRequest, LOCAL_ENVIRONMENT } from './command-request.ts';
+import type { CommandRequest } from './command-request.ts';
 
 /** What shells read in a home before they do what they are told, and what the first of them usually read in turn. */
 const START_UP_FILES = [
@@ -8,12 +8,12 @@ const START_UP_FILES = [
 ];
 
 /** Why a command should not leave the sandbox by rules alone: other commands can have more run with it. */
-export function homeCaution(
-  { environmentId, home, isWritable = () => false }: Pick<CommandRequest, 'environmentId' | 'home' | 'isWritable'>,
-  env: NodeJS.ProcessEnv = process.env,
-): string | undefined {
-  // Of another machine the variables are not known.
-  const { ZDOTDIR, BASH_ENV, ENV } = environmentId === LOCAL_ENVIRONMENT ? env : {};
+export function homeCaution({
+  home,
+  variables = {},
+  isWritable = () => false,
+}: Pick<CommandRequest, 'home' | 'variables' | 'isWritable'>): string | undefined {
+  const { ZDOTDIR, BASH_ENV, ENV } = variables;
   const inFolders = [home, ZDOTDIR].flatMap((folder) =>
     folder ? START_UP_FILES.map((name) => posix.join(folder, name)) : [],
   );

@@ -88,7 +88,11 @@ export class Gatekeeper {
     if (judgement.decision !== 'allow' || !judgement.byRule || !gate.confinement) return judgement;
     const { places } = gate.confinement;
     const words = [path, ...request.argv.slice(1)];
-    const hazard = await gitCallHazard(words, { cwd: request.workdir, isWritable: (at) => places.has(at) });
+    const hazard = await gitCallHazard(words, {
+      cwd: request.workdir,
+      variables: gate.environment,
+      isWritable: (at) => places.has(at),
+    });
     if (hazard === undefined) return judgement;
     if (ask) return { ...judgement, decision: 'prompt', justification: hazard };
     gate.log.warn('exec.kept_inside', { file: request.file, reason: hazard });

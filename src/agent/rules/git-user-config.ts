@@ -3,14 +3,15 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
 export interface UserConfigOptions {
+  readonly variables: Readonly<Record<string, string | undefined>>;
   readonly isWritable: (path: string) => boolean;
   /** The text of a file; undefined when there is none. */
   readonly read: (file: string) => string | undefined;
 }
 
 /** What commands can write of the user's own configuration: a file of it, one that it includes, or a program or directory it names. */
-export function writableUserConfig({ isWritable, read }: UserConfigOptions): string | undefined {
-  const known = new Set(userConfigs());
+export function writableUserConfig({ variables, isWritable, read }: UserConfigOptions): string | undefined {
+  const known = new Set(userConfigs(variables));
   for (const file of known) {
     if (isWritable(realPath(file))) return file;
     const { included, named } = pathsIn(read(file) ?? '', dirname(realPath(file)));
@@ -23,8 +24,7 @@ export function writableUserConfig({ isWritable, read }: UserConfigOptions): str
 }
 
 /** Where git looks for it. */
-function userConfigs(): string[] {
-  const { GIT_CONFIG_GLOBAL, XDG_CONFIG_HOME } = process.env;
+function userConfigs({ GIT_CONFIG_GLOBAL, XDG_CONFIG_HOME }: UserConfigOptions['variables']): string[] {
   const folder = XDG_CONFIG_HOME || join(homedir(), '.config');
   return [join(homedir(), '.gitconfig'), join(folder, 'git/config'), ...(GIT_CONFIG_GLOBAL ? [GIT_CONFIG_GLOBAL] : [])];
 }

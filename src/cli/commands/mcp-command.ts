@@ -165,7 +165,7 @@ async function unifiedExecTools(values: McpValues, log: Logger, scope: Scope): P
   if (!connector && !native.ready) throw new Error(native.reason);
   if (native.ready) hardenProcess();
   secretPaths.add(...secretFiles(values, process.env));
-  const folder = userRulesFolder();
+  const folder = userRulesFolder(process.env);
   const rules = await RulesStore.open({
     folders: [folder],
     files: values.rules ?? [],

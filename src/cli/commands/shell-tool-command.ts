@@ -90,7 +90,7 @@ export async function shellToolCommand(argv: readonly string[]): Promise<number>
   const stop = new AbortController();
   using faults = handleFaults(log, stop);
   stopWhenTold(stop, { exitCode: () => (faults.isFatal ? 1 : 0), log });
-  const folders = [userRulesFolder()];
+  const folders = [userRulesFolder(process.env)];
   const files = (values.rules ?? []).map((path) => resolve(path));
   await using scope = new Scope();
   const shell = scope.own(

@@ -39,7 +39,7 @@ export class Delivery {
   /** Probes in any case and gives the number: of several pings a peer may answer the newest alone. */
   keepAlive(): number {
     this.#unprobedBytes = 0;
-    const probe = { number: ++this.#probes, text: randomText() };
+    const probe = { number: ++this.#probes, text: randomTexts.next() };
     this.#asked.push(probe);
     if (this.#asked.length > MOST_ASKED) this.#asked.shift(); // a later answer confirms it as well
     this.#sendProbe(probe.text);
@@ -60,18 +60,23 @@ export class Delivery {
 }
 
 const RANDOM_BYTES = 8;
-const pool = Buffer.alloc(512 * RANDOM_BYTES);
-let used = pool.length;
 
-/** Filled for many probes at a time: one call costs as much for one as for all of them. */
-function randomText(): string {
-  if (used === pool.length) {
-    randomFillSync(pool);
-    used = 0;
+/** Random bytes are made for many texts at a time: one call costs as much for one text as for all of them. */
+class RandomTexts {
+  readonly #pool = Buffer.alloc(512 * RANDOM_BYTES);
+  #used = this.#pool.length;
+
+  next(): string {
+    if (this.#used === this.#pool.length) {
+      randomFillSync(this.#pool);
+      this.#used = 0;
+    }
+    this.#used += RANDOM_BYTES;
+    return this.#pool.toString('hex', this.#used - RANDOM_BYTES, this.#used);
   }
-  used += RANDOM_BYTES;
-  return pool.toString('hex', used - RANDOM_BYTES, used);
 }
+
+const randomTexts = new RandomTexts();
 
 /** Often enough to keep a window of 1 MiB open, seldom enough to cost nothing. */
 const PROBE_EVERY_BYTES = 128 * 1024;

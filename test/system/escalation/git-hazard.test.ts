@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gitCallHazard, gitHazard } from '../../../src/agent/rules/index.ts';
 import { type Answer, interceptions, Site } from './fixture.ts';
 
@@ -358,15 +358,16 @@ describe('a repository is a hazard', () => {
     const config = join(folder, 'user-config');
     writeFileSync(config, text.replace('PLACE', place));
     writeFileSync(join(folder, 'other'), `[include]\n\tpath = ${place}\n`);
-    vi.stubEnv('GIT_CONFIG_GLOBAL', config);
-    onTestFinished(() => void vi.unstubAllEnvs());
+    const variables = { GIT_CONFIG_GLOBAL: config };
 
-    expect(await gitHazard(['status'], { cwd: folder, isWritable: (path) => path === place })).toBe(
+    expect(await gitHazard(['status'], { cwd: folder, variables, isWritable: (path) => path === place })).toBe(
       `commands can write ${place}`,
     );
-    expect(await gitHazard(['status'], { cwd: folder, isWritable: () => false })).toBeUndefined();
+    expect(await gitHazard(['status'], { cwd: folder, variables, isWritable: () => false })).toBeUndefined();
     writeFileSync(config, `[safe]\n\tdirectory = ${place}\n`);
-    expect(await gitHazard(['status'], { cwd: folder, isWritable: (path) => path === place })).toBeUndefined();
+    expect(
+      await gitHazard(['status'], { cwd: folder, variables, isWritable: (path) => path === place }),
+    ).toBeUndefined();
   });
 
   it('not as git makes it, clones it and adds worktrees to it', async () => {

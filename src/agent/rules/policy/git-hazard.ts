@@ -41,6 +41,8 @@ const COUNTED = /^(?:--depth|--deepen|--jobs|-j)$/;
 const SHORT: Readonly<Record<string, RegExp>> = { rebase: /^-[a-z]*x/, grep: /^-[A-Za-z]*O/, clone: /^-[a-z]*[cu]/ };
 
 export interface GitHazardOptions {
+  /** Those of the process that starts git, which name configuration of the user. */
+  readonly variables?: Readonly<Record<string, string | undefined>>;
   /** Where the command runs, absolute. */
   readonly cwd: string;
   /** Whether commands of a sandbox could change what is at a path while git runs. */
@@ -78,7 +80,7 @@ const LARGEST_FILE = 1024 * 1024;
  */
 export async function gitHazard(
   args: readonly string[],
-  { cwd, isWritable }: GitHazardOptions,
+  { cwd, variables = {}, isWritable }: GitHazardOptions,
 ): Promise<string | undefined> {
   try {
     let folder = cwd;
@@ -98,7 +100,11 @@ export async function gitHazard(
     if (command === 'config' && !isReading(words)) return 'git config writes';
     const local = REACHING.has(command) ? words.find((word) => isLocal(word, folder)) : undefined;
     if (local !== undefined) return `git ${command} reaches the repository ${local}`;
-    const own = writableUserConfig({ isWritable, read: (file) => (exists(file) ? readSmall(file) : undefined) });
+    const own = writableUserConfig({
+      variables,
+      isWritable,
+      read: (file) => (exists(file) ? readSmall(file) : undefined),
+    });
     if (own !== undefined) return `commands can write ${own}`;
     const inspection = new Inspection(isWritable);
     await inspection.inspect(folder);

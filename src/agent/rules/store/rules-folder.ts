@@ -11,7 +11,7 @@ export const LARGEST_RULES_FILE = 1024 * 1024;
 const NULL_DEVICE = 0x103;
 
 /** Where a user's own rules are: `rules` in `EXEC_SERVER_HOME`, else in `CODEX_HOME`, else in `~/.codex`. */
-export function userRulesFolder(env: NodeJS.ProcessEnv = process.env): string {
+export function userRulesFolder(env: NodeJS.ProcessEnv): string {
   return join(env.EXEC_SERVER_HOME || env.CODEX_HOME || join(env.HOME || homedir(), '.codex'), 'rules');
 }
 

@@ -21,6 +21,8 @@ export interface BackendStartOptions extends StartOptions {
 export interface ExecBackend extends AsyncDisposable {
   /** This machine: any installed shell will do, and a command is over when it exits, whatever its children do. */
   readonly isLocal: boolean;
+  /** The variables of this program, where commands run on this machine. */
+  readonly variables?: Readonly<Record<string, string | undefined>>;
   /** Facts about the place; connects if necessary. */
   info(signal?: AbortSignal): Promise<EnvironmentInfo | undefined>;
   start(options: BackendStartOptions, signal?: AbortSignal): Promise<ExecProcess>;

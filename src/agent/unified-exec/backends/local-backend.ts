@@ -24,6 +24,7 @@ export function localBackend({ host, config = {}, log = silentLogger }: LocalBac
   );
   return {
     isLocal: true,
+    variables: host.environment,
     info: (signal) => backend.info(signal),
     start: (start, signal) => backend.start(start, signal),
     fileSystem: () => backend.fileSystem(),

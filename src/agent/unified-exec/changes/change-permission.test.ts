@@ -70,7 +70,7 @@ describe('what a profile lets be written', () => {
 
     const judged = (['link real', 'real link', 'link link', 'link .'] as const).map((names) => {
       const [root, path] = names.split(' ').map((name) => join(folder, name)) as [string, string];
-      return couldWrite(settings(root), join(path, 'new/file'));
+      return couldWrite(settings(root), join(path, 'new/file'), undefined);
     });
     expect(judged).toEqual([true, true, true, false]);
   });

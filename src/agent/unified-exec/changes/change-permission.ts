@@ -26,7 +26,7 @@ export async function permitChanges(
   { callId = crypto.randomUUID(), turnId, signal }: CallContext,
 ): Promise<WriteAccess> {
   const { environmentId, backend, settings, cwd, tool, justification } = call;
-  const tmpdir = backend.isLocal ? process.env.TMPDIR : undefined;
+  const tmpdir = backend.variables?.TMPDIR;
   const outside = changedPaths(changes).filter((path) => !mayWrite(settings, path, tmpdir));
   const obstacle = obstacleOf(settings);
   if (!orchestrator && outside.length > 0) throw new Rejected('policy', blockedRefusal(obstacle));
@@ -74,8 +74,7 @@ async function nearestDirectory(path: string, files: ExecutorFileSystem): Promis
 }
 
 /** Whether commands on this machine could write at a path, or where links lead from it. */
-export function couldWrite(settings: EnvironmentSettings, path: string): boolean {
-  const tmpdir = process.env.TMPDIR;
+export function couldWrite(settings: EnvironmentSettings, path: string, tmpdir: string | undefined): boolean {
   return mayWrite(settings, path, tmpdir) || mayWrite(settings, realPath(path), tmpdir, realPath);
 }
 

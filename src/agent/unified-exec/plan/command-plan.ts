@@ -44,7 +44,9 @@ export async function planCommand(args: ExecCommandArguments, options: PlanOptio
   const paths = info?.platformOs === 'windows' ? win32 : posix;
   const cwd = args.workdir ? paths.resolve(settings.cwd, args.workdir) : settings.cwd;
   const shell = chooseShell(place, args.shell);
-  const wishes = wishesOf(args, settings, options, (path) => paths.resolve(cwd, path));
+  const wishes = wishesOf(args, settings, { ...options, variables: place.backend.variables }, (path) =>
+    paths.resolve(cwd, path),
+  );
   return {
     ...place,
     argv: shellArgv(shell, args.cmd, wantsLogin(args.login, options.allowLoginShell)),
@@ -82,7 +84,8 @@ export function selectEnvironment(asked: string | undefined, environments: Envir
 function chooseShell({ backend, info, environmentId, settings }: Place, asked: string | undefined): Shell {
   const own = info?.shell ?? { name: 'sh', path: '/bin/sh' };
   // A shell that commands have put there would run what rules let out of the sandbox.
-  if (backend.isLocal) return localShell(own, asked, () => trustedDirectories(process.env.PATH ?? '', settings));
+  const { variables = {} } = backend;
+  if (backend.isLocal) return localShell(own, asked, () => trustedDirectories(variables, settings));
   const shell = remoteShell(own, asked);
   if (!shell) throw new ToolError(`environment \`${environmentId}\` only supports \`${own.name}\``);
   return shell;

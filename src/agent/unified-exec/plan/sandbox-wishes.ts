@@ -13,12 +13,20 @@ import { confinementOf, type EnvironmentSettings } from './permissions.ts';
 /** What a call wants of the sandbox and says about it, as the user is asked. */
 export type SandboxWishes = Pick<
   CommandRequest,
-  'sandboxPermissions' | 'additionalPermissions' | 'justification' | 'prefixRule' | 'confinement' | 'isWritable'
+  | 'sandboxPermissions'
+  | 'additionalPermissions'
+  | 'justification'
+  | 'prefixRule'
+  | 'confinement'
+  | 'variables'
+  | 'isWritable'
 >;
 
 interface WishOptions {
   readonly additionalPermissions: boolean;
   readonly orchestrator: Orchestrator | undefined;
+  /** The variables of this program, where the call is for this machine. */
+  readonly variables: CommandRequest['variables'] | undefined;
 }
 
 /** The wishes of a call, or the text for the model if they cannot even be asked about. */
@@ -40,7 +48,8 @@ export function wishesOf(
     ...(justification !== undefined && { justification }),
     ...(prefixRule && { prefixRule }),
     confinement: confinementOf(settings),
-    isWritable: (path) => couldWrite(settings, path),
+    ...(options.variables && { variables: options.variables }),
+    isWritable: (path) => couldWrite(settings, path, options.variables?.TMPDIR),
   };
 }
 

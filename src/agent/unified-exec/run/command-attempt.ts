@@ -145,8 +145,9 @@ export class CommandAttempt implements Disposable {
   /** A rule for a name speaks for no program that commands can put where the name is looked up. */
   #trustedPath(): string | undefined {
     const { backend, settings } = this.#plan;
-    if (!this.#request.byRule || !backend.isLocal) return undefined;
-    return trustedPath(this.#toolContext.envPolicy?.set.PATH ?? process.env.PATH ?? '', settings);
+    const { variables } = backend;
+    if (!this.#request.byRule || !variables) return undefined;
+    return trustedPath({ ...variables, PATH: this.#toolContext.envPolicy?.set.PATH ?? variables.PATH }, settings);
   }
 
   #network(): object {
