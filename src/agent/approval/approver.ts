@@ -56,13 +56,13 @@ export interface NetworkApproval extends ApprovalQuestion {
   readonly cwd?: string;
 }
 
-/** What is to become of a file. Paths are absolute. */
+/** The change of one file. Paths are absolute. */
 export interface ChangedFile {
   readonly kind: 'add' | 'update' | 'delete' | 'move';
   readonly path: string;
   /** Where a file goes that moves. */
   readonly movedTo?: string;
-  /** What is written, line by line, each behind `+`, `-` or a blank. */
+  /** The new text, line by line, each behind `+`, `-` or a blank. */
   readonly diff: readonly string[];
 }
 
@@ -84,7 +84,7 @@ export interface ApprovalAnswer {
   readonly reason?: string;
 }
 
-/** Whoever answers for the user. An aborted signal means nobody waits for the answer any more. */
+/** Answers questions for the user. An aborted signal withdraws the question. */
 export interface Approver {
   ask(request: ApprovalRequest, signal?: AbortSignal): Promise<ApprovalAnswer>;
 }

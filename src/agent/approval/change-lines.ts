@@ -1,7 +1,7 @@
 import { shownText, shownWord } from '../rules/index.ts';
 import type { ChangedFile } from './approver.ts';
 
-/** Enough to see what a change is about; nobody reads more before they decide. */
+/** Enough to see the point of a change: users decide without reading more. */
 const MOST_LINES = 60;
 const LONGEST_LINE = 200;
 

@@ -19,10 +19,10 @@ export interface ChangeRequest {
   readonly justification?: string;
 }
 
-/** What has to happen before files may be changed. */
+/** The requirement before files may be changed. */
 export type ChangeReview =
   | { readonly kind: 'skip' }
-  /** Somebody has to agree to these paths. */
+  /** The user has to agree to these paths. */
   | { readonly kind: 'ask'; readonly paths: readonly string[]; readonly reason?: string }
   | { readonly kind: 'forbid'; readonly reason: string };
 

@@ -1,7 +1,7 @@
 import { basename, posix } from 'node:path';
 import { joinWords, plainCommands } from '../rules/index.ts';
 
-/** What a command does, for people who would rather not read shell. */
+/** The actions of a command, for users who do not read shell. */
 export type CommandAction =
   | { readonly type: 'read'; readonly command: string; readonly name: string; readonly path: string }
   | { readonly type: 'listFiles'; readonly command: string; readonly path?: string }

@@ -1,16 +1,16 @@
 /** The environment whose files are those of this process. */
 export const LOCAL_ENVIRONMENT = 'local';
 
-/** What a call wishes of the sandbox. */
+/** The sandbox that a call asks for. */
 export type SandboxPermissions = 'use_default' | 'require_escalated' | 'with_additional_permissions';
 
-/** What a call wants on top of the permission profile, spelled as the tool's parameter. */
+/** The permissions that a call asks for on top of the profile, spelled as the tool's parameter. */
 export interface AdditionalPermissions {
   readonly network?: { readonly enabled?: boolean };
   readonly file_system?: { readonly read?: readonly string[]; readonly write?: readonly string[] };
 }
 
-/** What stands between a command and the machine when it runs with default permissions. */
+/** The confinement of a command with default permissions. */
 export interface Confinement {
   readonly restrictsFiles: boolean;
   /** Paths that may not be read: they are hidden inside the sandbox alone, so nothing may run outside it. */
@@ -27,12 +27,12 @@ export function isConfined({ restrictsFiles, hasDeniedReads, restrictsNetwork, m
   return restrictsFiles || hasDeniedReads || restrictsNetwork === true || managedNetwork;
 }
 
-/** Whether a command may leave the sandbox at all, whoever agrees. */
+/** Whether a command may leave the sandbox if the user agrees. */
 export function mayLeaveSandbox({ hasDeniedReads, ownNetworkPolicy }: Confinement): boolean {
   return !hasDeniedReads && !ownNetworkPolicy;
 }
 
-/** A command somebody wants to run. */
+/** A command to be judged. */
 export interface CommandRequest {
   readonly callId: string;
   readonly turnId?: string;

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { CommandRequest } from './command-request.ts';
 
-/** What shells read in a home before they do what they are told, and what the first of them usually read in turn. */
+/** The start-up files of shells in a home, and the files that those usually read in turn. */
 const START_UP_FILES = [
   ...['.profile', '.bash_profile', '.bash_login', '.bashrc'],
   ...['.zshenv', '.zprofile', '.zlogin', '.zshrc'],

@@ -19,7 +19,7 @@ export interface InputRequest {
   readonly input: string;
   /** Whether the command runs in a sandbox. */
   readonly sandboxed: boolean;
-  /** What a sandbox would confine it to now. */
+  /** The sandbox that would confine the command now. */
   readonly confinement: Confinement;
 }
 

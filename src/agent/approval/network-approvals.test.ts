@@ -49,7 +49,7 @@ async function arrange(policy: ApprovalPolicy = 'on-request', decision?: Approva
   return { decide, asked, questions, addTo, rules };
 }
 
-describe('a host nobody has decided about', () => {
+describe('a host that no rule or answer covers', () => {
   it('is asked about with all there is to know', async () => {
     const { decide, questions } = await arrange('on-request', 'accept');
 
@@ -158,7 +158,7 @@ describe('a host nobody has decided about', () => {
     expect(questions).toEqual([]);
   });
 
-  it('is denied to whoever goes away, while the others go on waiting', async () => {
+  it('is denied to a waiter that gives up, while the others go on waiting', async () => {
     const { decide, questions, rules } = await arrange();
     const stop = new AbortController();
     const leaving = decide({}, stop.signal);

@@ -7,7 +7,7 @@ import { untilAborted } from './until-aborted.ts';
 
 type Verdict = 'allow' | 'deny';
 
-/** A connection to a host nobody has decided about yet. */
+/** A connection to a host that no rule or answer covers yet. */
 export interface NetworkRequest {
   readonly callId: string;
   readonly turnId?: string;
@@ -57,7 +57,7 @@ export class NetworkApprovals {
     return this.#wait(this.#standing(key) ?? this.#ask(key, { ...request, host }), signal);
   }
 
-  /** Whoever goes away is denied; the question stands as long as somebody waits for it. */
+  /** A waiter that gives up is denied. The question stands as long as one waiter is left. */
   async #wait(pending: Pending | undefined, signal: AbortSignal | undefined): Promise<Verdict> {
     if (!pending) return 'deny';
     pending.waiting += 1;
@@ -68,7 +68,7 @@ export class NetworkApprovals {
     });
   }
 
-  /** The question somebody waits for; one that was just taken back answers nobody. */
+  /** The open question about a host. One that was just withdrawn is replaced. */
   #standing(key: string): Pending | undefined {
     const pending = this.#pending.get(key);
     return pending?.abandon.signal.aborted ? undefined : pending;
@@ -93,7 +93,7 @@ export class NetworkApprovals {
       ({ decision } = await approver.ask(question(request), signal));
     } catch (error) {
       onProblem(error as Error);
-      return 'deny'; // whoever cannot be asked has not agreed
+      return 'deny'; // a user who cannot be asked has not agreed
     }
     if (signal.aborted) return 'deny';
     if (decision === 'acceptWithRule') await this.#persist(request, 'allow');

@@ -45,7 +45,7 @@ const outside = { sandboxed: false, number: 1 };
 const byRule = { ...outside, byRule: true };
 const again = { sandboxed: false, number: 2 };
 
-describe('a command that nobody has to be asked about', () => {
+describe('a command that needs no approval', () => {
   it('runs inside the sandbox if there is anything to confine it to, and outside otherwise', async () => {
     const { run, questions, attempts } = await arrange('on-request');
     const free = { ...readOnly, restrictsFiles: false };
@@ -237,7 +237,7 @@ describe('a command that is asked about', () => {
     expect(events).toEqual(['asked', 'answered']);
   });
 
-  it('is cancelled when nobody waits any more, even if the approver does not listen', async () => {
+  it('is cancelled when its caller has given up, even if the approver does not listen', async () => {
     const rules = await RulesStore.open({});
     const asked = deferred();
     let count = 0;
@@ -409,7 +409,7 @@ describe('changes to files', () => {
     [{ decision: 'decline' }, new Rejected('user', 'rejected by user')],
     [{ decision: 'denyWithRule' }, new Rejected('user', 'rejected by user')],
     [{ decision: 'cancel' }, new Cancelled()],
-    [new Error('nobody there'), new Rejected('policy', 'approval could not be asked for: nobody there')],
+    [new Error('no terminal'), new Rejected('policy', 'approval could not be asked for: no terminal')],
   ] as [ApprovalAnswer | Error, Error][])('are refused after %j', async (answer, failure) => {
     const { orchestrator } = await arrange('on-request', answer);
 

@@ -31,7 +31,7 @@ export type AttemptOutcome<T> =
   | { readonly kind: 'denied'; readonly value: T };
 
 export interface RunHooks {
-  /** Somebody is being asked from now on; clocks of the caller should stand still. */
+  /** The user is being asked from now on. The caller suspends its time limits. */
   onQuestion?(): void;
   onAnswered?(): void;
   /** Tells which directory the command would run in, whatever path leads to it; asked before and after a question. */
@@ -43,7 +43,7 @@ export interface OrchestratorOptions {
   readonly policy: ApprovalPolicy;
   readonly approver: Approver;
   readonly rules: Rules;
-  /** What was accepted for the session; one of its own unless given. */
+  /** The answers accepted for the session; a store of its own unless given. */
   readonly cache?: SessionApprovals;
   /** Told when an accepted rule could not be written down. The answer counts all the same, this once. */
   readonly onProblem?: (error: Error) => void;
@@ -68,12 +68,12 @@ export class Orchestrator {
     this.#network = new NetworkApprovals({ policy, approver, rules, onProblem });
   }
 
-  /** The answer to whoever wants more than the sandbox gives where nobody may be asked for it; none where they may. */
+  /** The refusal of a call that asks to leave the sandbox under a policy that forbids asking; undefined under others. */
   get escalationRefusal(): string | undefined {
     return mayAsk(this.#policy, 'sandbox_approval') ? undefined : escalationRefusal(this.#policy);
   }
 
-  /** The same for more within the sandbox. */
+  /** The same for additional permissions within the sandbox. */
   get additionalRefusal(): string | undefined {
     return this.#policy === 'on-request' ? undefined : additionalRefusal(this.#policy);
   }
@@ -180,7 +180,7 @@ export class Orchestrator {
   }
 }
 
-/** What a command may do, and the directory the user was asked about, if they were. */
+/** The permissions of a command, and the directory that the user was asked about, if any. */
 interface Permit {
   readonly requirement: Requirement;
   readonly directory?: string | undefined;
@@ -192,7 +192,7 @@ function startsSandboxed({ sandboxPermissions, confinement }: CommandRequest, re
   return isConfined(confinement) && !(leaves && mayLeaveSandbox(confinement));
 }
 
-/** The answer, unless nobody waits for it any more. An approver that fails has not agreed. */
+/** The answer, unless the caller gives up first. An approver that fails has not agreed. */
 async function answerOf(approver: Approver, question: ApprovalRequest, signal?: AbortSignal): Promise<ApprovalAnswer> {
   try {
     return await untilAborted(approver.ask(question, signal), signal, () => ({ decision: 'cancel' }));

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { ApprovalQuestion } from './approver.ts';
 
-/** What a question is about. */
+/** The subject of a question. */
 interface Occasion {
   readonly callId: string;
   readonly turnId?: string | undefined;
   readonly environmentId: string;
 }
 
-/** What every question begins with. */
+/** The members that every question has. */
 export function questionHead(
   { callId, turnId, environmentId }: Occasion,
   reason: string | undefined,

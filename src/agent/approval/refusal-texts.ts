@@ -16,7 +16,7 @@ export const OWN_NETWORK_POLICY =
 export const replacedRefusal = (cwd: string): string =>
   `the working directory ${cwd} has been replaced since the question`;
 
-/** To a wish to leave the sandbox, under a policy that lets nobody be asked for it. */
+/** The refusal of a request to leave the sandbox, under a policy that forbids asking. */
 export function escalationRefusal(policy: ApprovalPolicy): string {
   const name = policyName(policy);
   return `approval policy is ${name}; reject command — you cannot ask for escalated permissions if the approval policy is ${name}`;
@@ -34,7 +34,7 @@ export function forbiddenRefusal(argv: readonly string[], { matchedRules }: Eval
   return `\`${joinWords(argv)}\` rejected: ${why}`;
 }
 
-/** To changes that the sandbox does not let through, where nobody may be asked about that. */
+/** The refusal of changes that the sandbox forbids, under a policy that forbids asking. */
 export const blockedRefusal = (obstacle: string): string => `${obstacle}; rejected by user approval settings`;
 
 /** To a command that needs a question the policy does not allow. */

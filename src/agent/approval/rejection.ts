@@ -1,10 +1,10 @@
 /**
- * Why something was not done: by policy or rule, or because the user declined. `escalation` is the wish to leave the
- * sandbox where nobody may have it: a mistake of the call, found before anything else was looked at.
+ * The reason of a rejection: a policy or rule, or the user's answer. `escalation` is a request to leave the
+ * sandbox under a policy that forbids it: a mistake of the call, found before its other arguments are checked.
  */
 export type RejectionKind = 'policy' | 'escalation' | 'user';
 
-/** A command that may not run. The message is meant for whoever asked for it. */
+/** A command that may not run. The message is for its caller. */
 export class Rejected extends Error {
   override readonly name = 'Rejected';
   readonly kind: RejectionKind;
@@ -15,7 +15,7 @@ export class Rejected extends Error {
   }
 }
 
-/** The user ended the whole undertaking, or whoever waited for the answer went away. */
+/** The user ended the turn, or the caller gave up. */
 export class Cancelled extends Error {
   override readonly name = 'Cancelled';
 

@@ -11,7 +11,7 @@ import {
 import type { RejectionKind } from './rejection.ts';
 import { proposeRetryRule, proposeRule } from './rule-proposal.ts';
 
-/** What has to happen before a command may run. */
+/** The requirement before a command may run. */
 export type Requirement =
   | {
       readonly kind: 'skip';
@@ -22,7 +22,7 @@ export type Requirement =
   | { readonly kind: 'ask'; readonly reason?: string; readonly proposedRule?: readonly string[] }
   | { readonly kind: 'forbid'; readonly cause: RejectionKind; readonly reason: string };
 
-/** Facts about a command that no rule knows. */
+/** Facts about a command that no rule matches. */
 interface UnknownCommand {
   readonly isDangerous: boolean;
   /** There is something a command could escape from. */
@@ -31,7 +31,7 @@ interface UnknownCommand {
   readonly wantsMore: boolean;
 }
 
-/** What to do with a command that no rule knows. */
+/** The requirement for a command that no rule matches. */
 function judgeUnknown(policy: ApprovalPolicy, command: UnknownCommand): Decision {
   if (command.isDangerous) return policy === 'never' ? 'forbidden' : 'prompt';
   if (policy === 'never') return 'allow';

@@ -18,7 +18,7 @@ export function proposeRule(facts: ProposalFacts): readonly string[] | undefined
   return firstUnknown(evaluation, 'prompt');
 }
 
-/** The rule to offer when the sandbox has denied something to a command that nobody had to be asked about. */
+/** The rule to offer when the sandbox has denied something to a command that needed no approval. */
 export function proposeRetryRule(evaluation: Evaluation): readonly string[] | undefined {
   return hasRule(evaluation) ? undefined : firstUnknown(evaluation, 'allow');
 }

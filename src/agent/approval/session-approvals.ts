@@ -4,7 +4,7 @@ import type { CommandRequest } from './command-request.ts';
 
 const MOST_REMEMBERED = 1_000;
 
-/** What the user accepted for as long as this session lasts. The oldest is forgotten when there is too much. */
+/** Answers that the user accepted for the session. The oldest are forgotten above a limit. */
 export class SessionApprovals {
   readonly #keys = new Set<string>();
 

@@ -19,7 +19,7 @@ export function terminalApprover(options: TerminalApproverOptions = {}): Approve
     ask(request, signal) {
       if (!input.isTTY || !output.isTTY) return Promise.resolve(unasked);
       const answer = last.then(() => askNow(request, { input, output }, signal));
-      last = answer.catch(() => undefined); // whoever asked hears of it
+      last = answer.catch(() => undefined); // thrown to its asker
       return answer;
     },
   };
@@ -62,7 +62,7 @@ interface Choice {
   readonly label: string;
 }
 
-/** Saying no is always possible, offered or not. */
+/** The user can always decline, offered or not. */
 function choicesFor(request: ApprovalRequest): Choice[] {
   const rule = request.kind === 'command' ? request.proposedRule : undefined;
   const same = request.kind === 'fileChange' ? 'these files' : 'exactly this';

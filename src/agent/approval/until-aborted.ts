@@ -1,4 +1,4 @@
-/** What the work gives, or what `gone` gives as soon as the signal aborts; the work then goes on unobserved. */
+/** The result of the work, or of `gone` as soon as the signal aborts. The work goes on then, and its result is ignored. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined, gone: () => T): Promise<T> {
   if (!signal) return work;
   let onAbort = (): void => {};

@@ -32,7 +32,7 @@ export class BrokerChannel {
     return new Promise((resolve) => this.#socket.write(bytes, () => resolve()));
   }
 
-  /** Writes a few bytes which nobody waits for. */
+  /** Writes a few bytes without waiting. */
   post(text: string): void {
     if (this.#socket.writable) this.#socket.write(text, 'latin1');
   }

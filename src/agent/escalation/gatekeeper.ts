@@ -10,7 +10,7 @@ import { type Judgement, judge, passage } from './judgement.ts';
 import { tracePath } from './path-trace.ts';
 import { type Ask, question, type Reply } from './question.ts';
 
-/** What holds for every exec of a call. */
+/** The settings for every exec of a call. */
 export interface Gate {
   readonly rules: Rules;
   readonly preserveProgramPaths: boolean;
@@ -25,7 +25,7 @@ export interface Gate {
 export interface GatekeeperOptions {
   readonly gate: Gate;
   readonly broker: Broker;
-  /** Undefined when there is nobody to ask. */
+  /** Undefined when no user can be asked. */
   readonly ask: Ask | undefined;
   /** Called when a question is put; disposed of when it is answered. */
   readonly onQuestion: () => Disposable;

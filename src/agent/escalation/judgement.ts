@@ -9,7 +9,7 @@ import {
 } from '../rules/index.ts';
 import type { Passage } from './broker.ts';
 
-/** What the rules say about a program that is to be executed. */
+/** The verdict of the rules about a program that is to be executed. */
 export interface Judgement {
   readonly decision: Decision;
   /** Whether a rule says so, and not only the look of the command: what a rule allows may leave the sandbox. */

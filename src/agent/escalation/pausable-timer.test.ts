@@ -5,7 +5,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 
 afterEach(() => void vi.useRealTimers());
 
 describe('a timer that can be held', () => {
-  it('counts only the time nobody holds it', () => {
+  it('counts only the time while it is not held', () => {
     const elapsed = vi.fn();
     const timer = new PausableTimer(100, elapsed);
     vi.advanceTimersByTime(60);

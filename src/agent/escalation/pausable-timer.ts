@@ -1,4 +1,4 @@
-/** Counts time down except while somebody holds it. */
+/** A timer that is suspended while it is held. */
 export class PausableTimer implements Disposable {
   readonly #onElapsed: () => void;
   #leftMs: number;

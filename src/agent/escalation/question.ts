@@ -1,6 +1,6 @@
 import { type Shown, shownText, shownWord, shownWords } from '../rules/index.ts';
 
-/** What the user is asked, and may answer. */
+/** A question to the user, and the possible answers. */
 export interface EscalationQuestion {
   readonly message: string;
 }

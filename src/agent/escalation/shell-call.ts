@@ -20,7 +20,7 @@ export interface ShellOutcome {
   readonly truncated: boolean;
   readonly timedOut: boolean;
   readonly sandboxDenied: boolean;
-  /** What the sandbox refused, where that was recorded. */
+  /** The refusals of the sandbox, where they were recorded. */
   readonly denials: readonly Denial[] | undefined;
   readonly durationMs: number;
 }
@@ -44,7 +44,7 @@ const GRACE_MS = 250;
 const PATIENCE_MS = 500;
 const TIMED_OUT = 124;
 
-/** Why a call comes to its end. */
+/** The reason why a call ends. */
 type End = 'finished' | 'timedOut' | 'cancelled' | 'lost';
 
 /** One script in a shell of its own, from its start until nothing of it is left. */
@@ -56,7 +56,7 @@ export class ShellCall {
   readonly #end = deferred<End>();
   readonly #over = new AbortController();
   readonly #timer: PausableTimer;
-  /** The shell has ended, and nobody holds its output. */
+  /** The shell has ended, and no process holds its output. */
   readonly #quiet = deferred();
   #openStreams = 2;
   #status: Ending | undefined;

@@ -88,7 +88,7 @@ function shellEnvironment(options: LaunchOptions): Record<string, string> {
   };
 }
 
-/** What makes a patched Bash ask, in older and newer words. */
+/** The variables that make a patched Bash ask, old and new names. */
 export function wrapperVariables({ intercept, bash, wrapper }: ShellPrograms): Record<string, string> {
   if (intercept === 'all') return {};
   return {
@@ -99,7 +99,7 @@ export function wrapperVariables({ intercept, bash, wrapper }: ShellPrograms): R
   };
 }
 
-/** What the server itself executes and goes by must be in sight, and out of reach. */
+/** The files that the server executes and reads must be visible in the sandbox, and read-only. */
 function withPrograms(policy: Policy, { bash, wrapper, intercept, ownFiles = [] }: LaunchOptions): Policy {
   if (policy.unrestricted) return policy;
   const programs = [bash, dirname(nativeFile('exec-broker')), ...(intercept === 'bash' ? [wrapper] : []), ...ownFiles];

@@ -40,7 +40,7 @@ const trust = (file: string, { pid = process.pid, namesPath = false, workdir = r
   trustIn({ file, workdir, pid, argv: [name] as readonly string[] } as ExecRequest, places, namesPath);
 
 describe('a program is trusted outside the sandbox', () => {
-  it('when nobody could have changed what would be executed', () => {
+  it('when no command could have changed the files that would be executed', () => {
     const { dev, ino } = statSync(at('safe/tool'), { bigint: true });
 
     for (const file of [at('safe/tool'), 'safe/tool', './safe/../safe/tool']) {

@@ -52,7 +52,7 @@ const isAsItLooks = (path: string, real: string): boolean =>
 /** Many a program is several, or looks for its parts, by the name it is called. */
 const hasOwnName = ({ file, argv }: ExecRequest): boolean => argv[0] === file || argv[0] === posix.basename(file);
 
-/** Why a program is not to be trusted for its name alone. */
+/** The reason why a program is not trusted by its name alone. */
 function doubtAbout(path: string, workdir: string, places: Places): string | undefined {
   let program: string | undefined = path;
   for (let depth = 0; program !== undefined; depth++) {

@@ -39,7 +39,7 @@ export function approvalForm(request: ApprovalRequest): ApprovalForm {
   };
 }
 
-/** What the user decided. Anything but a decision that was offered counts as a no. */
+/** The decision of the user. Any other value than an offered decision counts as a no. */
 export function readAnswer(response: unknown, request: ApprovalRequest): ApprovalAnswer {
   const { action, content } = (response ?? {}) as { action?: unknown; content?: { decision?: unknown } };
   if (action === 'cancel') return { decision: 'cancel' };

@@ -6,7 +6,7 @@ import { McpSession } from './session.ts';
 import type { OpenToolSet } from './tool.ts';
 
 const MOST_SESSIONS = 32;
-/** A client that has been silent for so long is gone; most of them never say goodbye. */
+/** A client that has been silent for so long is gone; most close no session. */
 const IDLE_LIMIT_MS = 30 * 60_000;
 const SWEEP_INTERVAL_MS = 60_000;
 

@@ -7,7 +7,7 @@ export interface PendingQuestion {
   readonly answer: Deferred<ApprovalAnswer>;
 }
 
-/** What a call comes to next: its result, or something it has to know first. */
+/** The next event of a call: its result, or a question that has to be answered first. */
 export type CallEvent =
   | { readonly kind: 'result'; readonly result: ToolResult }
   | { readonly kind: 'question'; readonly question: PendingQuestion };
@@ -26,7 +26,7 @@ export class RunningCall {
   constructor(tool: Tool, args: unknown, callId: string) {
     const context: CallContext = { callId, signal: this.#stop.signal };
     this.#result = this.#run(tool, args, context);
-    this.#result.catch(() => {}); // whoever waits for the next event is told
+    this.#result.catch(() => {}); // thrown where the next event is awaited
   }
 
   get isOver(): boolean {
@@ -68,13 +68,13 @@ export class RunningCall {
     }
   }
 
-  /** Nobody waits any more. What the tool started goes on as it sees fit. */
+  /** The client waits no more. The tool decides whether its command goes on. */
   abandon(reason: unknown): void {
     this.#stop.abort(reason);
   }
 
   async #run(tool: Tool, args: unknown, context: CallContext): Promise<ToolResult> {
-    await undefined; // whoever starts the call has to know it before it can ask
+    await undefined; // the caller registers the call before it can ask
     try {
       return await tool.call(args, context);
     } finally {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { silentLogger } from '../../base/index.ts';
 import { serveStdio } from './serve-stdio.ts';
 
-it('serves nobody when it has been told to stop while it was getting ready', async () => {
+it('serves no client when it has been told to stop while it was getting ready', async () => {
   const stop = new AbortController();
   let isDisposed = false;
   const openToolSet = async () => {

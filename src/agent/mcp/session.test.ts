@@ -55,12 +55,12 @@ describe('a session', () => {
     const { callId, call } = session.start('tool', {});
     const asked = await session.next(callId, call);
     if (asked.kind !== 'question') throw new Error('nothing was asked');
-    call.refuse(asked.question, 'nobody is there');
+    call.refuse(asked.question, 'the user is away');
 
-    expect(await session.next(callId, call)).toMatchObject({ result: { text: 'nobody is there' } });
+    expect(await session.next(callId, call)).toMatchObject({ result: { text: 'the user is away' } });
   });
 
-  it('puts the question of a call that is over to the one under way, and to nobody without one', async () => {
+  it('puts the question of a call that is over to the one under way, and refuses it without one', async () => {
     const release = deferred();
     const { session, ask } = await openSession(async () => {
       await release.promise;
@@ -78,7 +78,7 @@ describe('a session', () => {
     expect(await answer).toEqual({ decision: 'decline' });
   });
 
-  it('withdraws a question that nobody needs any more', async () => {
+  it('withdraws a question whose answer is not needed any more', async () => {
     const stop = new AbortController();
     const { session } = await openSession(async (ask, _, { callId }) => {
       await ask(question(callId, 'first'), stop.signal).catch(() => {});

@@ -52,7 +52,7 @@ export class McpSession implements AsyncDisposable {
     return this.#calls.get(callId);
   }
 
-  /** What the call comes to next; once that is its end, the call is forgotten. */
+  /** The next event of the call. After its result the call is forgotten. */
   async next(callId: string, call: RunningCall): Promise<CallEvent> {
     try {
       const event = await call.next();
@@ -66,7 +66,7 @@ export class McpSession implements AsyncDisposable {
     }
   }
 
-  /** Nobody waits for the call any more. */
+  /** The client waits for the call no more. */
   abandon(callId: string, reason: unknown): void {
     this.#calls.get(callId)?.abandon(reason);
     this.#calls.delete(callId);

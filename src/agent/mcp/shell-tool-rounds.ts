@@ -63,7 +63,7 @@ class RoundsCall {
   constructor(start: StartCall, onAbandoned: () => void) {
     this.#onAbandoned = onAbandoned;
     this.#outcome = start((question, signal) => this.#ask(question.message, signal), this.#stop.signal);
-    this.#outcome.catch(() => undefined); // whoever waits for the next round is told
+    this.#outcome.catch(() => undefined); // thrown where the next round is awaited
   }
 
   get inputRequests(): NonNullable<Parameters<typeof inputRequired>[0]['inputRequests']> {

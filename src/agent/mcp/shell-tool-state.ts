@@ -62,7 +62,7 @@ function sandboxAt(permissions: Sandbox['permissions'], cwd: PathUri): Sandbox {
   return withOwnWalls({ permissions, windowsSandboxLevel: 'disabled', cwd, workspaceRoots: [cwd] });
 }
 
-/** Somebody else's sandbox is none of ours: nothing shows that it is there. */
+/** The sandbox of another program cannot be verified from here, so commands run in a read-only one. */
 function withOwnWalls(given: Sandbox): Sandbox {
   return given.permissions.type === 'external' ? { ...given, permissions: permissionsOf('read-only') } : given;
 }

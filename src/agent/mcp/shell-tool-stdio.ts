@@ -38,7 +38,7 @@ export async function serveShellTool(options: ShellStdioOptions, signal: AbortSi
   input.destroy();
 }
 
-/** Where a line gets longer than this, whoever reads it may say so. */
+/** A line longer than this is passed on as it is: its reader reports the error. */
 const LONGEST_LINE = 8 * 1024 * 1024;
 const NEWLINE = 0x0a;
 

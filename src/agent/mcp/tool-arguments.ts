@@ -5,7 +5,7 @@ import type { ObjectSchema, Schema } from './tool.ts';
 /** What a call that changes files tells the user, should the user be asked. */
 export const justificationArgument = { justification: z.optional(z.string()) };
 
-/** What a call wishes of the sandbox. */
+/** The sandbox that a call asks for. */
 export const permissionArguments = {
   sandbox_permissions: z.optional(z.enum(['use_default', 'require_escalated'])),
   ...justificationArgument,

@@ -1,6 +1,6 @@
 import type { ApprovalAnswer, ApprovalRequest } from '../approval/index.ts';
 
-/** A tool as a client is told of it. */
+/** A tool as it is listed to clients. */
 export interface ToolDefinition {
   readonly name: string;
   readonly description: string;
@@ -27,16 +27,16 @@ export interface ToolAnnotations {
   readonly openWorldHint?: boolean;
 }
 
-/** What surrounds one use of a tool. */
+/** The context of one call of a tool. */
 export interface CallContext {
   /** Unique; questions name it. */
   readonly callId: string;
-  /** Aborts when nobody waits for the result any more. */
+  /** Aborts when the client waits for the result no more. */
   readonly signal: AbortSignal;
 }
 
 export interface ToolResult {
-  /** What the model reads. */
+  /** The text for the model. */
   readonly text: string;
   readonly success: boolean;
   /** The same as data, as the output schema describes it. */
@@ -48,7 +48,7 @@ export interface Tool {
   call(args: unknown, context: CallContext): Promise<ToolResult>;
 }
 
-/** Puts a question to whoever waits for a call. */
+/** Puts a question to the client that waits for a call. */
 export type AskUser = (request: ApprovalRequest, signal?: AbortSignal) => Promise<ApprovalAnswer>;
 
 /** Tools that belong together, and what they keep between calls. */

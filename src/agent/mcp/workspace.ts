@@ -53,7 +53,7 @@ export class Workspace {
     return posix.resolve(this.cwd, path);
   }
 
-  /** The sandbox decides; nobody is asked unless the call wants more than that. */
+  /** The sandbox decides; the user is asked only if the call wants more than that. */
   async look<T>(look: Look<T>, context: CallContext): Promise<T> {
     const { what, permissions } = look;
     if (permissions.sandbox_permissions === 'require_escalated') {

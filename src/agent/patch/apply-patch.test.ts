@@ -207,7 +207,7 @@ describe('applying a patch', () => {
     untouched();
   });
 
-  it('writes on top of what happened while somebody was asked, or not at all', async () => {
+  it('writes on top of changes made while the user was asked, or not at all', async () => {
     const permit = async () => {
       writeFileSync(join(folder, 'a.txt'), 'zero\none\ntwo\n');
       return () => ({});

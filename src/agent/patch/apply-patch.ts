@@ -5,11 +5,11 @@ import { CommitError } from './commit.ts';
 import { parsePatch } from './parser.ts';
 
 export interface PatchOutcome {
-  /** What the model is told. */
+  /** The text for the model. */
   readonly text: string;
   readonly success: boolean;
   readonly files: readonly PatchedFile[];
-  /** What the filesystem said, if that is the reason. */
+  /** The error of the file system, if that is the reason. */
   readonly failure?: ExecError;
 }
 

@@ -6,7 +6,7 @@ import type { WriteAccess } from './commit.ts';
 import { StagedFiles } from './staged-files.ts';
 import { editText } from './text-edit.ts';
 
-/** What becomes of one file. Paths are absolute. */
+/** The change of one file. Paths are absolute. */
 export interface PlannedChange {
   readonly kind: 'add' | 'update' | 'delete' | 'move';
   readonly path: string;
@@ -33,7 +33,7 @@ export async function changeFiles(
   const planned = permit && (await stageAll(changes, new StagedFiles(files, options), cwd));
   const access = planned ? await permit(planned) : () => ({ sandbox: options.sandbox });
   using _turn = await turns?.enter(options.signal);
-  const staged = new StagedFiles(files, options); // files may have changed while somebody was asked
+  const staged = new StagedFiles(files, options); // files may have changed while the user was asked
   await stageAll(changes, staged, cwd);
   await staged.commit(access);
 }

@@ -1,6 +1,6 @@
 import type { ExecError } from '../../protocol/index.ts';
 
-/** What a patch wants done to one file. */
+/** The change of one file that a patch describes. */
 export type FileChange =
   | { readonly kind: 'add'; readonly path: string; readonly content: string }
   | { readonly kind: 'delete'; readonly path: string }
@@ -11,7 +11,7 @@ export type FileChange =
       readonly chunks: readonly Chunk[];
     };
 
-/** One place in a file, found by its context, and what becomes of it. */
+/** The edits at one place in a file, which is found by its context. */
 export interface Chunk {
   /** A line somewhere above the place, such as the head of the function it is in. */
   readonly context: string | undefined;
@@ -31,7 +31,7 @@ export interface Patch {
   readonly changes: readonly FileChange[];
 }
 
-/** A patch that cannot be applied; the message is for whoever wrote it, the cause what the filesystem said. */
+/** A patch that cannot be applied. The message is for its author, the cause is the error of the file system. */
 export class PatchError extends Error {
   override readonly name = 'PatchError';
   override readonly cause: ExecError | undefined;

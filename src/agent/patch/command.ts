@@ -23,7 +23,7 @@ const ARGUMENT = new RegExp(`${CALL}(?<=[ \\t])('[^']*'|"[^"\`$\\\\]*")\\s*$`);
 /**
  * The patch in a command that does nothing else: `apply_patch PATCH` as arguments, or as a shell's script with the
  * patch quoted or in a here-document, after one `cd` if need be. The shell would expand what is in an unquoted
- * here-document; whoever writes a patch does not mean it to.
+ * here-document; the author of a patch does not intend that.
  */
 export function parsePatchCommand(argv: readonly string[]): PatchCommand | undefined {
   const [program, flag, script] = argv;

@@ -37,7 +37,7 @@ export class StagedFiles {
 
   /** Writes and removes everything, or puts back what it has done and throws. */
   async commit(access: WriteAccess): Promise<void> {
-    this.#options.signal?.throwIfAborted(); // from here on it is too late: half a patch helps nobody
+    this.#options.signal?.throwIfAborted(); // from here on the patch is applied whole
     await new Commit(this.#files, access).run(this.#staged);
   }
 

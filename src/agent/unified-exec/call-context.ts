@@ -8,7 +8,7 @@ import type { ToolResult } from './report/tool-result.ts';
 import type { Endings } from './run/endings.ts';
 import type { Sessions } from './run/sessions.ts';
 
-/** Who makes a call, and when to give up waiting for it. A command that runs by then goes on running. */
+/** The origin of a call, and the signal that ends waiting for it. A command that runs by then goes on. */
 export interface CallContext {
   readonly callId?: string;
   readonly turnId?: string;
@@ -30,7 +30,7 @@ export interface ToolContext extends PlanOptions {
   readonly version: string | undefined;
 }
 
-/** Puts what a call has collected into the words and values of its result. */
+/** Makes the result of a call from the output that it collected. */
 export function callResult(
   facts: Pick<CallReport, 'wallTimeMs'> & { exitCode?: number | undefined; sessionId?: number | undefined },
   collected: HeadTail,

@@ -14,7 +14,7 @@ export const limits = {
   earlyExitMs: 150,
   /** How long streams may stay open behind an exit. */
   closeGraceMs: 50,
-  /** The same for the end event, which nobody waits for. */
+  /** The same for the end event, which delays no call. */
   trailingOutputMs: 100,
   /** How long a refusal of the network may come after the exit it caused. */
   networkGraceMs: 100,

@@ -33,7 +33,7 @@ export interface UnifiedExecOptions {
   readonly environments: Environments;
   /** How commands run there, by environment id. */
   readonly settings?: Readonly<Record<string, EnvironmentSettings>>;
-  /** Who decides what may run; without one nothing leaves its sandbox and nobody is asked. */
+  /** Decides which commands may run. Without one, no command leaves its sandbox and the user is not asked. */
   readonly orchestrator?: Orchestrator;
   /** How many tokens of output the model takes. */
   readonly modelOutputTokens?: number;

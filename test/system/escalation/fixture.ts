@@ -109,7 +109,7 @@ export class McpPeer {
     const answer = new Promise<Record<string, unknown>>((resolve, reject) => {
       this.#waiting.set(id, ({ result, error }) => (error ? reject(new RpcError(error)) : resolve(result!)));
     });
-    answer.catch(() => undefined); // whoever awaits it is told
+    answer.catch(() => undefined); // thrown where it is awaited
     this.send({ id, method, ...(params && { params }) });
     return { id, answer };
   }

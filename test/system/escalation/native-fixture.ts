@@ -104,7 +104,7 @@ export class Call implements AsyncDisposable {
     }
   }
 
-  /** The shell has ended and nobody holds its output any more. */
+  /** The shell has ended and no process holds its output any more. */
   async finished(): Promise<Ending> {
     const { status } = await this.until(() => {
       const failed = this.events.find(({ type }) => type === 'failed');

@@ -66,7 +66,7 @@ describe('with the kernel asking', () => {
     ]);
   });
 
-  it('of a program that always passes nobody hears again, whatever its arguments', async () => {
+  it('of a program that always passes are not asked again, whatever its arguments', async () => {
     const seen: string[] = [];
     const passes = (path: string, argv: readonly string[]): Passage => {
       seen.push([path, ...argv].join(' '));
@@ -295,7 +295,7 @@ print(sum(escalated() for _ in range(50)))'`;
     expect(await call(script, escalating)).toMatchObject({ stdout: 'done\n', stderr: '' });
   });
 
-  it('unless somebody traces it', async () => {
+  it('unless a debugger traces it', async () => {
     const trace = `
 import ctypes, os
 libc = ctypes.CDLL(None)

@@ -83,7 +83,7 @@ describe.each(places)('changes to files by an MCP client %s', (place) => {
     },
   );
 
-  it('stay in the sandbox when nobody was asked', async () => {
+  it('stay in the sandbox when the user was not asked', async () => {
     await using office = await Office.open(place, [], { answer: choose('accept') });
     symlinkSync(office.desk.outside, join(office.desk.work, 'link'));
 

@@ -31,7 +31,7 @@ const readOnly: PermissionProfile = {
 
 const granular = parseApprovalPolicy('granular:sandbox_approval,rules');
 
-/** Somebody who always answers the same, and remembers the questions. */
+/** An approver that always gives the same answer and remembers the questions. */
 class User {
   readonly questions: ApprovalRequest[] = [];
   decision: ApprovalDecision;
@@ -215,7 +215,7 @@ describe.each(places)('commands in a sandbox, run %s', (place) => {
     expect(events.at(-1)).toMatchObject({ type: 'ExecCommandEnd', status: 'declined' });
   });
 
-  it('may not leave it under a policy that asks nobody', async () => {
+  it('may not leave it under a policy that forbids asking', async () => {
     const user = new User('accept');
     await using box = await confined(place, { policy: 'never', user });
 

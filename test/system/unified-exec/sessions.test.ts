@@ -62,7 +62,7 @@ describe('sessions', () => {
     expect(exec.sessions).toEqual([]);
   });
 
-  it('let go of a call that waits for another one as soon as nobody wants it any more', async () => {
+  it('let go of a call that waits for another one as soon as it is cancelled', async () => {
     await using box = await ExecFixture.open('here');
     const { facts } = await box.run(untilFile('go'), { yield_time_ms: 250 });
     const id = facts!.session_id!;
@@ -70,9 +70,9 @@ describe('sessions', () => {
 
     const first = box.poll(id, { yield_time_ms: 300_000 });
     const second = box.call('write_stdin', { session_id: id }, stop.signal);
-    stop.abort(new Error('nobody waits'));
+    stop.abort(new Error('cancelled'));
 
-    await expect(second).rejects.toThrow('nobody waits');
+    await expect(second).rejects.toThrow('cancelled');
     await writeFile(join(box.cwd, 'go'), '');
     expect((await first).facts).toMatchObject({ exit_code: 0 });
   });

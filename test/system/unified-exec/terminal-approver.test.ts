@@ -179,7 +179,7 @@ describe('a question at the terminal', () => {
     expect(terminal.screen).toContain('example.com:443 (https_connect)');
   });
 
-  it('goes away when nobody waits for the answer, and so do those behind it', async () => {
+  it('is withdrawn when its caller gives up, and so are those behind it', async () => {
     await using terminal = new Terminal(command, network);
     await terminal.abort();
 

@@ -1,4 +1,4 @@
-/** Something a program did wrong; whoever knows the place turns it into an error with a position. */
+/** An error of a rules program. The caller that knows the place turns it into one with a position. */
 export class Failure extends Error {
   override readonly name = 'Failure';
 }

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { commandsIn } from '../shell/script-commands.ts';
 
-/** Commands nested deeper than this count as dangerous: nobody hides a harmless one so well. */
+/** Commands nested deeper than this count as dangerous: harmless ones are not. */
 const DEEPEST = 8;
 
 type Judge = (args: readonly string[], depth: number) => boolean;

@@ -37,7 +37,7 @@ function networkRule({ host, protocol, decision }: AddedRule & { kind: 'network'
   return { host, protocol, decision: decision === 'deny' ? 'forbidden' : 'allow' };
 }
 
-/** Strings of JSON are strings of the rules language too, but for halves of surrogate pairs, which nobody can type. */
+/** Strings of JSON are strings of the rules language too, except for halves of surrogate pairs, which cannot be typed. */
 function quoted(text: string): string {
   if (/\p{Surrogate}/u.test(text)) throw new Error('a rule cannot hold text that is not Unicode');
   return JSON.stringify(text);

@@ -20,7 +20,7 @@ const prefix = (...pattern: string[]) => ({ kind: 'prefix', pattern }) as const;
 const mode = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
 
 describe('adding a rule to a file', () => {
-  it('makes the folder and the file for nobody else to read, and leaves nothing beside it', async () => {
+  it('makes the folder and the file unreadable for other users, and leaves nothing beside it', async () => {
     await appendRule(file, prefix('git', 'status'));
 
     expect(await readFile(file, 'utf8')).toBe('prefix_rule(pattern=["git", "status"], decision="allow")\n');

@@ -105,7 +105,7 @@ export class RulesStore implements Rules {
 
   #inTurn<T>(task: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(task);
-    this.#last = turn.catch(() => undefined); // whoever asked for it hears of it
+    this.#last = turn.catch(() => undefined); // thrown to its caller
     return turn;
   }
 }

@@ -81,7 +81,7 @@ export class JsonCursor {
     return this.#text(start);
   }
 
-  /** A string, from its opening quote on. Lenient: nobody will look at it, so its surrogates need not match. */
+  /** A string, from its opening quote on. Lenient: the text is skipped, so its surrogates need not match. */
   string(lenient = false): string {
     const start = this.#at;
     this.take();

@@ -180,7 +180,7 @@ function description(cursor: JsonCursor): string {
   return `boolean \`${word}\``;
 }
 
-/** Undefined for what is no integer of 64 bits; a negative zero is one only where its sign is lost on nobody. */
+/** Undefined unless the number is an integer of 64 bits. A negative zero is one where the reader ignores its sign. */
 function integerValue(digits: string, ignoresSignOfZero = false): bigint | undefined {
   if (!/^-?\d+$/.test(digits) || (digits === '-0' && !ignoresSignOfZero)) return undefined;
   const value = BigInt(digits);

@@ -1,7 +1,7 @@
 import { version } from '../../../base/index.ts';
 import type { EnvPolicy } from '../../../protocol/index.ts';
 
-/** Whoever the command runs for. */
+/** The conversation that a command runs for. */
 export interface Identity {
   readonly threadId?: string | undefined;
   readonly sessionId?: string | undefined;

@@ -63,7 +63,7 @@ describe('a call that cannot be carried out', () => {
     { sandbox_permissions: 'with_additional_permissions' },
     { additional_permissions: {} },
     { sandbox_permissions: 'use_default', additional_permissions: network },
-  ])('hears that nobody may be asked before anything about %j', async (args) => {
+  ])('is refused for the policy before %j is looked at', async (args) => {
     expect(await Promise.all([complaint(args, 'never'), complaint(args)])).toEqual([never, never]);
   });
 

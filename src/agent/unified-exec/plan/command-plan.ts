@@ -24,7 +24,7 @@ export interface Place {
   readonly environmentId: string;
   readonly backend: ExecBackend;
   readonly info: EnvironmentInfo | undefined;
-  /** Without what the call asks for on top: nobody has agreed to that yet. */
+  /** Without the permissions that the call asks for on top: the user has not agreed to them yet. */
   readonly settings: EnvironmentSettings & { readonly cwd: string };
 }
 

@@ -49,7 +49,7 @@ describe('the sandbox of an environment', () => {
 });
 
 describe('what confines a command', () => {
-  it('is told to whoever decides about it', () => {
+  it('is shown to the approver', () => {
     const permissions = managed([root('read'), at('/secret', 'deny')], 'restricted');
     expect(confinementOf({ permissions, network })).toEqual({
       restrictsFiles: true,

@@ -9,7 +9,7 @@ export interface Shell {
 
 export type ShellKind = 'bash' | 'zsh' | 'sh' | 'powershell' | 'cmd';
 
-/** The kind of a shell by its name or path; undefined for what nobody knows. */
+/** The kind of a shell by its name or path; undefined for an unknown shell. */
 export function shellKind(nameOrPath: string): ShellKind | undefined {
   const name = win32
     .basename(nameOrPath)

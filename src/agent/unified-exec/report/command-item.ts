@@ -63,7 +63,7 @@ export class CommandItem {
     this.#processId = undefined;
   }
 
-  /** Nothing came to run. Nobody has heard of the command unless a question was put. */
+  /** No command ran: ends the item with the reason. */
   neverRan(status: 'declined' | 'failed', reason: string): void {
     if (this.#processId === undefined) this.#end({ stdout: '', stderr: reason, exit_code: -1, status }, reason, reason);
   }

@@ -26,7 +26,7 @@ export interface ExecCommandOutputDelta {
   readonly chunk: string;
 }
 
-/** Somebody typed, or looked. */
+/** `write_stdin` sent input, or asked for output. */
 export interface TerminalInteraction {
   readonly type: 'TerminalInteraction';
   /** The call that started the command. */

@@ -93,13 +93,13 @@ export class CommandAttempt implements Disposable {
     void this.#process?.terminate();
   }
 
-  /** The command is over: forgets it, and ends its item unless whoever watches the session does. */
+  /** The command is over: forgets it, and ends its item unless the watcher of the session does. */
   conclude(): void {
     this.forget();
     if (!this.#session) this.#item.over(this.process);
   }
 
-  /** Nobody will ask for this command any more. */
+  /** No call will use this command any more. */
   forget(): void {
     this.#toolContext.sessions.free(this.#request.sessionId, this.#session);
     void this.#process?.terminate();

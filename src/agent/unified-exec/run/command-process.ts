@@ -11,9 +11,9 @@ import { YieldWindow } from './yield-window.ts';
  * what they cannot hold, so neither a flood nor a silent reader costs memory or holds up other commands.
  */
 export class CommandProcess {
-  /** Notified of output, of the end, and of anything else somebody may wait for. */
+  /** Notified of output, of the end and of every other change of the facts. */
   readonly changes = new Changes();
-  /** Everything it has printed. */
+  /** All output of the process. */
   readonly transcript = new HeadTail(limits.outputBytes);
   readonly #process: ExecProcess;
   readonly #endsWith: 'exit' | 'close';
@@ -25,7 +25,7 @@ export class CommandProcess {
   #window: YieldWindow | undefined;
   #questions = 0;
 
-  /** Its exit ends it for whoever waits for it, or the end of its output, which children can put off. */
+  /** Calls wait for the exit, or for the end of the output, which children can delay. */
   constructor(process: ExecProcess, options: { readonly endsWith: 'exit' | 'close' }) {
     this.#process = process;
     this.#endsWith = options.endsWith;
@@ -37,7 +37,7 @@ export class CommandProcess {
     return this.#facts;
   }
 
-  /** Whether it has ended for whoever waits for it. */
+  /** Whether calls need not wait for it any more. */
   get isOver(): boolean {
     return this.isDrained || this.#abandoned || (this.#endsWith === 'exit' && this.#facts.hasExited);
   }
@@ -47,20 +47,20 @@ export class CommandProcess {
     return this.#closed || this.#facts.failureMessage !== undefined;
   }
 
-  /** What came since the last time. */
+  /** The output since the last call. */
   takeUnread(): HeadTail {
     const unread = this.#unread;
     this.#unread = new HeadTail(limits.outputBytes);
     return unread;
   }
 
-  /** Gives back what could not be delivered. */
+  /** Puts back output that could not be delivered. */
   putBack(taken: HeadTail): void {
     taken.merge(this.#unread);
     this.#unread = taken;
   }
 
-  /** Hands on what it has printed so far and everything from now on. */
+  /** Passes on all output, the past and the future. */
   follow(onOutput: (bytes: Uint8Array) => void): void {
     if (this.transcript.totalBytes > 0) onOutput(markedBytes(this.transcript));
     this.#onOutput = onOutput;
@@ -112,13 +112,13 @@ export class CommandProcess {
     await this.#process.signal('interrupt').catch((error: Error) => this.#lose(error));
   }
 
-  /** Whatever it does from now on, this is what became of it. */
+  /** Ends the facts with this failure. Later events of the process are ignored. */
   fail(message: string): void {
     this.#facts = afterFailure(this.#facts, message);
     this.changes.notify();
   }
 
-  /** Ends it and everything it has started. */
+  /** Terminates the process and all its descendants. */
   async terminate(): Promise<void> {
     if (this.#closed) return;
     await this.#process.terminate().catch(() => {}); // without a connection the server ends it by itself
@@ -140,7 +140,7 @@ export class CommandProcess {
     this.changes.notify();
   }
 
-  /** False when output was dropped on its way here, which is counted and no reason to stop. */
+  /** False when output was dropped before it arrived. It is counted, and reading goes on. */
   async #readToEnd(): Promise<boolean> {
     try {
       for await (const { bytes } of this.#process.output) this.#take(bytes);

@@ -9,7 +9,7 @@ export class Endings {
     void ending.finally(() => this.#open.delete(ending));
   }
 
-  /** A server that does not answer must not hold up whoever has asked for the end. */
+  /** Waits for the endings, but not longer than this: a server may not answer. */
   async settle(timeoutMs: number): Promise<void> {
     if (this.#open.size > 0) await settleWithin(this.#open, timeoutMs);
   }

@@ -131,7 +131,7 @@ class ExecCommandCall {
     return callResult({ wallTimeMs, ...end }, collected, askedTokens, this.#toolContext.modelOutputTokens);
   }
 
-  /** What the model is told; the item ends with it if somebody has heard of the command. */
+  /** The error text for the model. The item of the command, if it was begun, ends with it. */
   #failure(error: unknown): unknown {
     const isRefusal = error instanceof Rejected || error instanceof Cancelled;
     const failure = toolError(error);

@@ -1,7 +1,7 @@
 import type { RemoteProcess, RequestListener } from '../../../client/index.ts';
 import { clientMethods, decode, ExecError, encode, type NetworkProtocol } from '../../../protocol/index.ts';
 
-/** A host that a command wants to reach and nobody has decided about. */
+/** A host that a command connects to, which no rule or answer covers. */
 export interface NetworkQuestion {
   readonly protocol: NetworkProtocol;
   readonly host: string;
@@ -12,12 +12,12 @@ export type NetworkAnswer = { readonly type: 'allow' } | { readonly type: 'deny'
 
 export type NetworkRequestListener = (question: NetworkQuestion, signal: AbortSignal) => Promise<NetworkAnswer>;
 
-/** Brings the questions of a server to whoever answers for the process they are about. */
+/** Passes the questions of a server to the listener of the process that they are about. */
 export class NetworkQuestions {
   readonly #listeners = new Map<string, NetworkRequestListener>();
   readonly #other: RequestListener | undefined;
 
-  /** Other requests of the server go where they would go without us. */
+  /** Other requests of the server are handled as before. */
   constructor(other: RequestListener | undefined) {
     this.#other = other;
   }

@@ -54,7 +54,7 @@ describe('the network of an attempt', () => {
     expect(done).toContain(denial);
   });
 
-  it('takes questions back that nobody waits for, which refuses nothing', async () => {
+  it('withdraws questions that no connection waits for, and refuses none', async () => {
     const { done, process } = command();
     const scope = new NetworkScope(
       (_, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(false))),

@@ -41,10 +41,10 @@ export class NetworkScope {
 
   async #decide(question: NetworkQuestion): Promise<NetworkAnswer> {
     if (this.#denied) return refusal;
-    const deciding = this.#judge(question, this.#ending.signal).catch(() => false); // nobody allowed it
+    const deciding = this.#judge(question, this.#ending.signal).catch(() => false); // an approver that fails has not allowed it
     const allowed = await (this.#process ? this.#process.duringQuestion(deciding) : deciding);
     if (allowed) return { type: 'allow' };
-    if (this.#ending.signal.aborted) return refusal; // nobody refused: the command is over
+    if (this.#ending.signal.aborted) return refusal; // the question was withdrawn, not refused: the command is over
     this.#denied = true;
     this.#endProcess();
     return refusal;
@@ -58,5 +58,5 @@ export class NetworkScope {
 
 const refusal: NetworkAnswer = { type: 'deny', reason: 'not_allowed' };
 
-/** What the model is told when a host is refused. */
+/** The text for the model when a host is refused. */
 const NETWORK_DENIED = 'Network access was denied by the Codex sandbox network proxy.';

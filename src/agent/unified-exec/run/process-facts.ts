@@ -1,7 +1,7 @@
-/** What is known about a process, as one value. */
+/** The known facts about a process, as one value. */
 export interface ProcessFacts {
   readonly hasExited: boolean;
-  /** Unknown while it runs, and when nobody could tell. */
+  /** Undefined while the process runs, and if the server could not tell. */
   readonly exitCode: number | undefined;
   readonly failureMessage: string | undefined;
   readonly sandboxDenied: boolean;
@@ -25,7 +25,7 @@ export function afterExit(facts: ProcessFacts, exitCode: number | undefined, san
   };
 }
 
-/** A failure is final, and the first one is what counts. */
+/** A failure is final, and the first one counts. */
 export function afterFailure(facts: ProcessFacts, message: string): ProcessFacts {
   return facts.failureMessage === undefined ? { ...facts, hasExited: true, failureMessage: message } : facts;
 }

@@ -28,7 +28,7 @@ describe('the session that makes room', () => {
     expect(victimOf(sessions(64, (index) => ({ isTaken: index < 56 })))).toBe(undefined);
   });
 
-  it('is not one that somebody deals with', () => {
+  it('is not a session that a call uses', () => {
     expect(victimOf(sessions(64, (index) => ({ isTaken: index < 3 })))).toBe(3);
     expect(victimOf(sessions(64, (index) => ({ hasExited: index === 5 || index === 9, isTaken: index === 5 })))).toBe(
       9,
@@ -57,7 +57,7 @@ describe('open sessions', () => {
     return { open, ended };
   };
 
-  it('are 64 again as soon as there is somebody to go', () => {
+  it('are 64 again as soon as one can be ended', () => {
     const sessions = new Sessions();
     let isTaken = true;
     const { open, ended } = arrange(sessions, () => isTaken);

@@ -2,18 +2,18 @@ import { randomInt } from 'node:crypto';
 import { limits } from '../limits.ts';
 import type { CommandSession } from './command-session.ts';
 
-/** What decides who has to go. */
+/** The facts that decide which session is ended to make room. */
 export interface EvictionCandidate {
   readonly id: number;
   readonly lastUsed: number;
   readonly hasExited: boolean;
-  /** Somebody is dealing with it at this moment. */
+  /** A call uses the session at this moment. */
   readonly isTaken: boolean;
 }
 
 /**
- * Who makes room: of those outside the most recently used, the oldest that has exited, else the oldest. One that is
- * taken stays; an exited one that is taken is about to go by itself, so no living one goes in its place.
+ * The session that makes room: of those not among the most recently used, the oldest that has exited, else the oldest. One that is
+ * in use stays; an exited one that is in use is about to be removed by its call, so no living one is ended in its place.
  */
 export function evictionVictim(candidates: readonly EvictionCandidate[]): EvictionCandidate | undefined {
   const byAge = candidates.toSorted((a, b) => a.lastUsed - b.lastUsed);
@@ -47,7 +47,7 @@ export class Sessions {
     }
   }
 
-  /** Opens a session under its reserved number; ends others where there are too many. */
+  /** Opens a session under its reserved number. Ends another one if there are too many. */
   open(session: CommandSession): void {
     if (this.#isShut) return void session.process.terminate();
     while (this.#open.size >= limits.sessions && this.#evict());
@@ -55,7 +55,7 @@ export class Sessions {
     this.#open.set(session.id, session);
   }
 
-  /** What opens from now on ends at once: commands that were just starting have nobody to end them later. */
+  /** Sessions that open from now on end at once: no later call would end commands that were just starting. */
   shut(): void {
     this.#isShut = true;
   }
@@ -69,14 +69,14 @@ export class Sessions {
     this.#open.delete(id);
   }
 
-  /** Forgets the number and its session, unless another session than this one has it by now. */
+  /** Forgets the number and its session, unless the number belongs to another session by now. */
   free(id: number, session?: CommandSession): void {
     if (session && this.#open.get(id) !== session) return;
     this.#open.delete(id);
     this.#reserved.delete(id);
   }
 
-  /** False when nobody can go. */
+  /** False when every session is in use. */
   #evict(): boolean {
     const victim = evictionVictim(
       this.all.map(({ id, lastUsed, process, turnstile }) => ({

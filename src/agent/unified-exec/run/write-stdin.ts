@@ -54,7 +54,7 @@ async function send(
   context: CallContext,
 ): Promise<void> {
   const { process, tty } = session;
-  if (process.facts.hasExited) return; // there is nobody to read it, though children may still print
+  if (process.facts.hasExited) return; // the reader has exited, though children may still print
   if (!tty && chars !== INTERRUPT) throw new ToolError(NO_STDIN);
   if (!tty) await process.interrupt();
   else {

@@ -67,7 +67,7 @@ describe('the time of a window', () => {
     expect(window.remainingMs).toBe(0);
   });
 
-  it('wakes whoever waits when it runs again', async () => {
+  it('wakes those that wait when it runs again', async () => {
     const window = new YieldWindow(10);
     window.pause();
     const woken = window.changes.next();

@@ -16,7 +16,7 @@ export function inputYieldMs(asked: number | undefined, hasInput: boolean, longe
 
 const clamp = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most);
 
-/** Time that runs out, except while somebody is being asked something. */
+/** A time limit that is suspended while the user is asked. */
 export class YieldWindow {
   readonly changes: Changes;
   readonly #startedAt = performance.now();
@@ -25,7 +25,7 @@ export class YieldWindow {
   #askedAt = 0;
   #askedMs = 0;
 
-  /** Whoever waits for `changes` is woken when the time runs again. */
+  /** Notifies `changes` when the time runs again, so waiters see the new remaining time. */
   constructor(lengthMs: number, changes = new Changes()) {
     this.#lengthMs = lengthMs;
     this.changes = changes;
