@@ -67,7 +67,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   link: ['ws'],
   'host/network': ['undici'],
   server: ['ws', 'jose'],
-  'host/environment': ['smol-toml'],
+  'host/environment': ['smol-toml', 'yaml'],
   relay: ['@noble/post-quantum/ml-kem.js'],
   'relay/remote': ['ws', 'undici'],
   'relay/rendezvous': ['ws', 'jose', '@nats-io/transport-node', '@nats-io/jetstream', '@nats-io/kv'],
