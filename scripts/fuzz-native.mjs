@@ -19,7 +19,9 @@ const sanitizers = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all',
 const flags = ['-std=gnu17', '-O1', '-g', '-Wall', '-Wextra', '-Werror', ...sanitizers];
 
 const json = ['shared/bytes', 'shared/json-read', 'shared/json-write'];
-const broker = ['answers', 'command', 'control', 'escalation', 'sessions', 'shell'].map((part) => `broker/${part}`);
+const broker = ['answers', 'command', 'control', 'escalation', 'handshake', 'sessions', 'shell'].map(
+  (part) => `broker/${part}`,
+);
 
 /** A parser, the sources it consists of, and its share of all rounds. */
 const targets = [

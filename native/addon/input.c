@@ -105,7 +105,7 @@ void input_continue(struct loop *loop, struct child *child)
         return;
     while (input->first != NULL) {
         struct piece *piece = input->first;
-        /* Nobody else writes, frees the piece or closes the descriptor while it is the first. */
+        /* No other thread writes, frees the piece or closes the descriptor while it is the first. */
         pthread_mutex_unlock(&loop->lock);
         ssize_t count = write_retrying(input->fd, piece->bytes + piece->written, piece->length - piece->written);
         int error = errno;

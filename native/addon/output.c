@@ -45,7 +45,7 @@ static uint64_t now(void)
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* Whoever prints line by line would otherwise get a message for every line. */
+/* Without this, a program that prints line by line would cause a message for every line. */
 static bool looks_again(const struct output *output, size_t length, int looks)
 {
     return length > 0 && length < WORTH_SENDING && looks < SECOND_LOOKS && now() - output->posted_at < STILL_PRINTING_NS;
@@ -84,7 +84,7 @@ static enum outcome pump(struct loop *loop, struct output *output)
     }
     if (outcome != READ_ENDED)
         return outcome;
-    /* A terminal that nobody has open is no end while the child lives: closing it now would hang up on the child. */
+    /* A terminal that no process has open has not ended while the child lives: closing it now would hang up on the child. */
     if (output->child->terminal && output->child->pidfd >= 0)
         return READ_ALL;
     output_close(loop, output);

@@ -1,4 +1,4 @@
-/* The events on their way to JavaScript. Output that follows output nobody has taken yet joins it. */
+/* The queue of events to JavaScript. Output joins the piece before it while JavaScript has not taken that one. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What Node has decided, passed on to whoever asked. */
+/* Hands the decisions of Node to the programs that asked. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #define LONGEST_REASON 16384 /* with every byte escaped it still fits into a fresh socket */
 
-/* An answer fits into the buffer of the stream; one that does not find room there has nobody to read it. */
+/* An answer fits into the buffer of the stream; one without room there has no reader left. */
 void session_send(struct session *session, const struct bytes *json)
 {
     struct bytes frame = {0};
@@ -67,8 +67,8 @@ static struct session *asked(struct broker *broker, uint64_t id)
 
 void answer_run(struct broker *broker, uint64_t id)
 {
-    struct session *glimpsed = in_state(broker, id, SESSION_GLIMPSED);
-    struct session *session = glimpsed != NULL ? glimpsed : asked(broker, id);
+    struct session *seen = in_state(broker, id, SESSION_SEEN);
+    struct session *session = seen != NULL ? seen : asked(broker, id);
     if (session == NULL)
         return;
     if (session->caller != NULL) {
@@ -79,18 +79,18 @@ void answer_run(struct broker *broker, uint64_t id)
     session_end(broker, session);
 }
 
-void answer_pass(struct broker *broker, uint64_t id)
+void answer_allow_path(struct broker *broker, uint64_t id)
 {
-    struct session *session = in_state(broker, id, SESSION_GLIMPSED);
+    struct session *session = in_state(broker, id, SESSION_SEEN);
     if (session != NULL)
-        caller_pass(broker, session);
+        caller_allow_path(broker, session);
 }
 
-void answer_look(struct broker *broker, uint64_t id)
+void answer_inspect(struct broker *broker, uint64_t id)
 {
-    struct session *session = in_state(broker, id, SESSION_GLIMPSED);
+    struct session *session = in_state(broker, id, SESSION_SEEN);
     if (session != NULL)
-        caller_look(broker, session);
+        caller_inspect(broker, session);
 }
 
 void answer_deny(struct broker *broker, uint64_t id, const char *reason, size_t length)

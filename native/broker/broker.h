@@ -1,5 +1,5 @@
 /*
- * The parts of exec-broker. One struct broker is all its state; one thread waits in broker-main.c and calls what is ready. The
+ * The parts of exec-broker. One struct broker is all its state; one thread waits in main.c and calls what is ready. The
  * conversation with Node is described in docs/decisions/exec-broker.md.
  */
 #ifndef EXEC_BROKER_H
@@ -18,6 +18,7 @@
 #define FIRST_INHERITED 4
 #define LARGEST_FRAME (64u << 20)
 #define MOST_DESCRIPTORS 64
+#define FRAME_PATIENCE_MS 10000
 
 struct broker;
 
@@ -62,20 +63,20 @@ struct broker {
     struct rlimit files; /* the limit of open files to give to children */
     struct denial denials[32]; /* the latest, in a ring */
     unsigned denial_count;
-    char *passes[128]; /* programs that run unasked, in a ring */
-    unsigned pass_count;
+    char *allowed_paths[128]; /* programs that run unasked, in a ring */
+    unsigned allowed_path_count;
     int stub; /* the program that takes the place of escalated callers */
     bool ending;
 };
 
-/* broker-main.c */
+/* main.c */
 /* Waits for a guest. */
 int watch_add(struct broker *broker, struct watch *watch, int fd, uint32_t events);
 void watch_change(struct watch *watch, uint32_t events);
 void watch_close(struct watch *watch);
 long now_ms(void);
 
-/* broker-control.c: lines to Node. */
+/* control.c: lines to Node. */
 __attribute__((format(printf, 2, 3))) void tell(struct broker *broker, const char *format, ...);
 __attribute__((format(printf, 4, 5))) void tell_block(struct broker *broker, const void *block, size_t length,
                                                       const char *format, ...);
@@ -84,11 +85,11 @@ void control_ready(struct broker *broker, struct watch *watch, uint32_t events);
 bool is_waiting(const struct broker *broker);
 bool is_congested(const struct broker *broker);
 
-/* broker-output.c */
+/* output.c */
 int output_open(struct broker *broker, int index);
 void output_read_due(struct broker *broker);
 
-/* broker-start.c: a child as it is to be. */
+/* start.c: a child as it is to be. */
 struct placement {
     int from, to;
 };
@@ -116,7 +117,7 @@ pid_t start_child(const struct broker *broker, const struct start *start, int *r
 /* Waits until the child runs: NULL; otherwise the step that failed, with errno set. Closes the report. */
 const char *start_outcome(int report);
 
-/* broker-command.c: the strings of a command, docs/decisions/exec-broker.md. */
+/* command.c: the strings of a command, docs/decisions/exec-broker.md. */
 struct command {
     struct bytes block;
     struct start start;
@@ -126,11 +127,11 @@ struct command {
 struct command *command_parse(struct bytes *block);
 void command_free(struct command *command);
 
-/* broker-shell.c */
+/* shell.c */
 bool shell_start(struct broker *broker, struct bytes *block);
 
-/* broker-sessions.c */
-enum session_state { SESSION_OPENING, SESSION_GLIMPSED, SESSION_ASKED, SESSION_HANDING, SESSION_RUNNING };
+/* sessions.c */
+enum session_state { SESSION_OPENING, SESSION_SEEN, SESSION_ASKED, SESSION_HANDING, SESSION_RUNNING };
 
 struct session {
     struct watch stream; /* first member */
@@ -155,23 +156,25 @@ struct session *session_add(struct broker *broker, pid_t asker);
 bool session_may_ask(struct broker *broker, struct session *session, size_t length);
 struct session *session_find(struct broker *broker, uint64_t id);
 void session_end(struct broker *broker, struct session *session);
-void handshake_ready(struct broker *broker, struct watch *watch, uint32_t events);
 void session_read(struct broker *broker, struct watch *watch, uint32_t events);
 /* Goes on with the frames after the decision to escalate. */
 void session_await_descriptors(struct session *session);
 void sessions_check_deadlines(struct broker *broker);
 long sessions_next_deadline(const struct broker *broker);
 
-/* broker-answers.c */
+/* handshake.c */
+void handshake_ready(struct broker *broker, struct watch *watch, uint32_t events);
+
+/* answers.c */
 void answer_run(struct broker *broker, uint64_t id);
-void answer_pass(struct broker *broker, uint64_t id);
-void answer_look(struct broker *broker, uint64_t id);
+void answer_allow_path(struct broker *broker, uint64_t id);
+void answer_inspect(struct broker *broker, uint64_t id);
 void answer_deny(struct broker *broker, uint64_t id, const char *reason, size_t length);
 void answer_escalate(struct broker *broker, uint64_t id, struct bytes *block);
 void session_send(struct session *session, const struct bytes *json);
 void session_deny(struct broker *broker, struct session *session, const char *reason, size_t length);
 
-/* broker-escalation.c */
+/* escalation.c */
 struct json;
 /* Takes the destinations of the descriptors that came along; false when they do not fit. */
 bool escalation_place(struct session *session, const struct json *root);
@@ -180,21 +183,23 @@ void escalation_signal(struct session *session, int number);
 void escalation_abandon(struct session *session);
 bool escalation_ended(struct broker *broker, pid_t pid, int status);
 
-/* broker-children.c */
+/* children.c */
 void signals_ready(struct broker *broker, struct watch *watch, uint32_t events);
 void children_reap(struct broker *broker);
 void children_signal(const struct broker *broker, int number);
 /* Kills every process of the call, or all that have not detached themselves; how many there were. */
 unsigned children_kill(struct broker *broker, bool spare_detached);
 
-/* broker-kernel.c: execs the kernel asks about. */
+/* kernel.c: execs the kernel asks about. */
 void listener_ready(struct broker *broker, struct watch *watch, uint32_t events);
 void listener_arrived(struct broker *broker, struct watch *watch, uint32_t events);
+void caller_inspect(struct broker *broker, struct session *session);
+void caller_free(struct session *session);
+
+/* verdicts.c */
 void caller_run(struct broker *broker, struct session *session);
-void caller_pass(struct broker *broker, struct session *session);
-void caller_look(struct broker *broker, struct session *session);
+void caller_allow_path(struct broker *broker, struct session *session);
 void caller_deny(struct broker *broker, struct session *session, const char *reason, size_t length);
 void caller_escalate(struct broker *broker, struct session *session);
-void caller_free(struct session *session);
 
 #endif

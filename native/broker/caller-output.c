@@ -1,4 +1,4 @@
-/* Words on the stderr of a blocked caller, without ever waiting for whoever reads there: that may be the broker. */
+/* Words on the stderr of a blocked caller, without ever waiting for its reader: that may be the broker. */
 #define _GNU_SOURCE
 #include "kernel.h"
 
@@ -43,7 +43,7 @@ bool caller_print(pid_t process, const char *text, size_t length)
     int fd = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, 2, 0);
     close_open(&pidfd);
     if (fd < 0)
-        return errno == EBADF; /* it has closed its stderr: there is nobody to tell */
+        return errno == EBADF; /* it has closed its stderr: no message can reach it */
     bool printed = print(fd, text, length) == (ssize_t)length;
     close(fd);
     return printed;

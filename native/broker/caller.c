@@ -1,6 +1,7 @@
 /* Reads out of a blocked caller what it is about to execute. */
 #define _GNU_SOURCE
 #include "kernel.h"
+#include "caller-memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +20,6 @@
 #include "../shared/limits.h"
 #include "../shared/number.h"
 
-#define MOST_COMMAND_BYTES (16u << 20)
-#define MOST_STRINGS (1u << 20)
-#define LONGEST_STRING (128u << 10) /* of one argument, by the kernel */
-#define PAGE 4096
 
 /* How the arguments lie: the calls differ by the directory in front. */
 struct arguments {
@@ -39,113 +36,13 @@ static struct arguments arguments_of(const struct seccomp_data *data)
     return (struct arguments){.directory = (int)args[0], .path = args[1], .argv = args[2], .environment = args[3], .flags = (int)args[4]};
 }
 
-/* The two pages read last: strings lie side by side, and so do the pointers to them. */
-struct memory {
-    pid_t thread;
-    struct {
-        uint64_t start; /* 0: none */
-        char bytes[PAGE];
-    } pages[2];
-    int oldest;
-};
-
-static void memory_open(struct memory *memory, pid_t thread)
-{
-    memory->thread = thread;
-    memory->oldest = 0;
-    memory->pages[0].start = memory->pages[1].start = 0;
-}
-
-/* What is at an address, up to the end of its page, since the next one may be missing; NULL when this one is. */
-static const char *memory_at(struct memory *memory, uint64_t from, size_t *length)
-{
-    uint64_t offset = from % PAGE, start = from - offset;
-    int place = memory->pages[0].start == start ? 0 : 1;
-    if (memory->pages[place].start != start || start == 0) {
-        place = memory->oldest;
-        struct iovec local = {.iov_base = memory->pages[place].bytes, .iov_len = PAGE};
-        struct iovec remote = {.iov_base = (void *)(uintptr_t)start, .iov_len = PAGE};
-        memory->pages[place].start = 0;
-        if (process_vm_readv(memory->thread, &local, 1, &remote, 1, 0) != PAGE)
-            return NULL;
-        memory->pages[place].start = start;
-    }
-    memory->oldest = 1 - place;
-    *length = PAGE - offset;
-    return memory->pages[place].bytes + offset;
-}
-
-/* Appends a string with its NUL. */
-static int read_string(struct memory *memory, uint64_t from, size_t longest, struct bytes *bytes)
-{
-    for (size_t read = 0, step; read <= longest && bytes->length < MOST_COMMAND_BYTES; read += step) {
-        const char *text = memory_at(memory, from + read, &step);
-        if (text == NULL)
-            return -1;
-        const char *end = memchr(text, '\0', step);
-        if (end != NULL)
-            step = (size_t)(end - text) + 1;
-        bytes_add(bytes, text, step);
-        if (bytes->failed) {
-            errno = ENOMEM;
-            return -1;
-        }
-        if (end != NULL)
-            return 0;
-    }
-    errno = E2BIG;
-    return -1;
-}
-
-/* A pointer may lie across two pages. */
-static bool read_pointer(struct memory *memory, uint64_t from, uint64_t *pointer)
-{
-    for (size_t read = 0, step; read < sizeof *pointer; read += step) {
-        const char *bytes = memory_at(memory, from + read, &step);
-        if (bytes == NULL)
-            return false;
-        if (step > sizeof *pointer - read)
-            step = sizeof *pointer - read;
-        memcpy((char *)pointer + read, bytes, step);
-    }
-    return true;
-}
-
-/* Appends the strings of a vector; their number, or -1. */
-static long read_vector(struct memory *memory, uint64_t from, struct bytes *bytes)
-{
-    uint64_t pointer;
-    for (long count = 0; from != 0 && count < (long)MOST_STRINGS; count++) {
-        if (!read_pointer(memory, from + (uint64_t)count * sizeof pointer, &pointer))
-            return -1;
-        if (pointer == 0)
-            return count;
-        if (read_string(memory, pointer, LONGEST_STRING, bytes) < 0)
-            return -1;
-    }
-    if (from == 0)
-        return 0;
-    errno = E2BIG;
-    return -1;
-}
-
-/* The kernel makes one empty argument of none, too. */
-static long read_arguments(struct memory *memory, uint64_t from, struct bytes *bytes)
-{
-    long count = read_vector(memory, from, bytes);
-    if (count != 0)
-        return count;
-    bytes_add(bytes, "", 1);
-    return 1;
-}
-
 bool caller_words(pid_t thread, const struct seccomp_data *data, struct bytes *words)
 {
     struct arguments arguments = arguments_of(data);
     struct memory memory;
     memory_open(&memory, thread);
-    return read_string(&memory, arguments.path, PATH_MAX, words) == 0 &&
-           read_arguments(&memory, arguments.argv, words) > 0 && !words->failed;
+    return memory_read_string(&memory, arguments.path, PATH_MAX, words) == 0 &&
+           memory_read_arguments(&memory, arguments.argv, words) > 0 && !words->failed;
 }
 
 char *caller_path(pid_t thread, const struct seccomp_data *data)
@@ -153,7 +50,7 @@ char *caller_path(pid_t thread, const struct seccomp_data *data)
     struct bytes path = {0};
     struct memory memory;
     memory_open(&memory, thread);
-    if (read_string(&memory, arguments_of(data).path, PATH_MAX, &path) == 0)
+    if (memory_read_string(&memory, arguments_of(data).path, PATH_MAX, &path) == 0)
         return path.start;
     int error = errno;
     bytes_free(&path);
@@ -260,11 +157,11 @@ int caller_command(pid_t thread, const struct seccomp_data *data, const struct w
     bytes_add_string(block, "-");
     long count = -1;
     if (wanted->umask >= 0 && add_limits(thread, block) == 0)
-        count = read_arguments(&memory, arguments.argv, &argv);
+        count = memory_read_arguments(&memory, arguments.argv, &argv);
     bytes_print(block, "%ld", count);
     bytes_add(block, "", 1);
     bytes_add(block, argv.start, argv.length);
-    bool failed = count < 0 || argv.failed || read_vector(&memory, arguments.environment, block) < 0 || block->failed;
+    bool failed = count < 0 || argv.failed || memory_read_strings(&memory, arguments.environment, block) < 0 || block->failed;
     int error = errno;
     bytes_free(&argv);
     errno = error;

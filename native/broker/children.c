@@ -105,7 +105,7 @@ static void await_child(void)
     sigtimedwait(&child, NULL, &patience);
 }
 
-/* A process that was sent SIGKILL cannot fork any more; a pass that meets nobody alive has met all. */
+/* A process that was sent SIGKILL cannot fork any more; a pass that meets no living process has met all. */
 unsigned children_kill(struct broker *broker, bool spare_detached)
 {
     unsigned total = 0, alive;

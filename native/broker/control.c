@@ -101,15 +101,15 @@ static bool obey_run(struct broker *broker, struct order *order)
     return true;
 }
 
-static bool obey_pass(struct broker *broker, struct order *order)
+static bool obey_allow_path(struct broker *broker, struct order *order)
 {
-    answer_pass(broker, order->number);
+    answer_allow_path(broker, order->number);
     return true;
 }
 
-static bool obey_look(struct broker *broker, struct order *order)
+static bool obey_inspect(struct broker *broker, struct order *order)
 {
-    answer_look(broker, order->number);
+    answer_inspect(broker, order->number);
     return true;
 }
 
@@ -155,7 +155,7 @@ static const struct {
 } orders[] = {
     {"shell", false, true, obey_shell},      {"run", true, false, obey_run},   {"deny", true, true, obey_deny},
     {"escalate", true, true, obey_escalate}, {"signal", true, false, obey_signal}, {"kill", false, false, obey_kill},
-    {"leave", false, false, obey_leave},     {"look", true, false, obey_look}, {"pass", true, false, obey_pass},
+    {"leave", false, false, obey_leave},     {"inspect", true, false, obey_inspect}, {"allow-path", true, false, obey_allow_path},
 };
 
 /* A number and what ends it. */

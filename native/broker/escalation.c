@@ -79,7 +79,7 @@ void escalation_signal(struct session *session, int number)
         kill(-session->child, number);
 }
 
-/* Whoever stood in for the command is gone, so nobody waits for it any more. */
+/* The stub of the command is gone: its result has no reader any more. */
 void escalation_abandon(struct session *session)
 {
     watch_close(&session->stream);

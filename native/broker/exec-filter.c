@@ -1,5 +1,5 @@
 /*
- * A seccomp program for this process and all its descendants: execve and execveat wait for the answer of whoever holds the
+ * A seccomp program for this process and all its descendants: execve and execveat wait for the answer of the holder of the
  * listener; those of other calling conventions (32-bit programs, x32) are refused, since their arguments are laid out
  * differently.
  */

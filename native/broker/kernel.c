@@ -10,29 +10,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../shared/files.h"
-
-#ifndef SECCOMP_USER_NOTIF_FLAG_CONTINUE
-#define SECCOMP_USER_NOTIF_FLAG_CONTINUE (1UL << 0)
-#endif
-
-static void respond(const struct broker *broker, uint64_t notification, int error)
-{
-    struct seccomp_notif_resp response = {.id = notification, .error = -error};
-    if (error == 0)
-        response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-    ioctl(broker->listener.fd, SECCOMP_IOCTL_NOTIF_SEND, &response); /* fails when the caller is no more */
-}
-
-/* What was read from its memory was its own: the number could have passed to another process. */
-static bool is_there(const struct broker *broker, uint64_t notification)
-{
-    return ioctl(broker->listener.fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &notification) == 0;
-}
 
 static void caller_died(struct broker *broker, struct watch *watch, uint32_t events)
 {
@@ -66,39 +47,16 @@ static struct session *add_session(struct broker *broker, const struct seccomp_n
     *caller = (struct caller){.process.fd = -1, .session = session, .notification = notification->id,
                               .thread = (pid_t)notification->pid, .data = notification->data, .planted_stub = -1};
     session->caller = caller;
-    session->state = SESSION_GLIMPSED;
+    session->state = SESSION_SEEN;
     return session;
 }
 
 void caller_free(struct session *session)
 {
     watch_close(&session->caller->process);
-    free(session->caller->glimpsed);
+    free(session->caller->seen_path);
     free(session->caller);
     session->caller = NULL;
-}
-
-/* Long enough for a search of PATH. */
-#define DENIAL_LASTS_MS 1000
-
-static void remember_denial(struct broker *broker, const struct caller *caller)
-{
-    size_t place = broker->denial_count++ % (sizeof broker->denials / sizeof *broker->denials);
-    broker->denials[place] = (struct denial){.thread = caller->thread, .device = caller->device, .inode = caller->inode,
-                                             .until = now_ms() + DENIAL_LASTS_MS};
-}
-
-/* Whether the thread was denied this file, or without one, any. */
-static bool was_denied(const struct broker *broker, pid_t thread, const struct wanted *wanted)
-{
-    for (size_t i = 0; i < sizeof broker->denials / sizeof *broker->denials; i++) {
-        const struct denial *denial = &broker->denials[i];
-        bool is_it = wanted == NULL ||
-                     (wanted->device != 0 && denial->device == wanted->device && denial->inode == wanted->inode);
-        if (denial->thread == thread && is_it && denial->until > now_ms())
-            return true;
-    }
-    return false;
 }
 
 /* The shell itself is not asked about, nor what launches its sandbox. */
@@ -133,7 +91,7 @@ static bool is_stub(const struct broker *broker, const struct seccomp_notif *not
 
 static void refuse(struct broker *broker, struct session *session, int error)
 {
-    respond(broker, session->caller->notification, error);
+    notification_answer(broker, session->caller->notification, error);
     session_end(broker, session);
 }
 
@@ -149,7 +107,7 @@ static void ask(struct broker *broker, struct session *session, struct wanted *w
     session->state = SESSION_ASKED;
     caller->device = wanted->device;
     caller->inode = wanted->inode;
-    if (!is_there(broker, caller->notification))
+    if (!notification_is_valid(broker, caller->notification))
         session_end(broker, session);
     else if (outcome < 0 && (error == EFAULT || error == E2BIG))
         refuse(broker, session, error);
@@ -165,7 +123,7 @@ static void ask(struct broker *broker, struct session *session, struct wanted *w
     bytes_free(&block);
 }
 
-void caller_look(struct broker *broker, struct session *session)
+void caller_inspect(struct broker *broker, struct session *session)
 {
     const struct caller *caller = session->caller;
     struct wanted wanted;
@@ -174,7 +132,7 @@ void caller_look(struct broker *broker, struct session *session)
         error = errno == EFAULT || errno == EBADF ? errno : EPERM;
     else
         error = caller_lookup(caller->thread, &wanted); /* programs search PATH by trying */
-    if (error == 0 && was_denied(broker, caller->thread, &wanted))
+    if (error == 0 && is_denied_file(broker, caller->thread, &wanted))
         error = EPERM;
     if (error != 0)
         refuse(broker, session, error);
@@ -187,16 +145,16 @@ void caller_look(struct broker *broker, struct session *session)
  * Tells Node what can be had without /proc, whose entries cost more to make and unmake than the rest of an exec's
  * interception. False where the words do not say what they mean: of relative paths, or after a denial.
  */
-static bool glimpse(struct broker *broker, struct session *session)
+static bool tell_seen(struct broker *broker, struct session *session)
 {
     struct caller *caller = session->caller;
     struct bytes words = {0};
-    bool enough = !was_denied(broker, caller->thread, NULL) && caller_words(caller->thread, &caller->data, &words) &&
-                  *words.start == '/' && is_there(broker, caller->notification) &&
+    bool enough = !is_denied_file(broker, caller->thread, NULL) && caller_words(caller->thread, &caller->data, &words) &&
+                  *words.start == '/' && notification_is_valid(broker, caller->notification) &&
                   session_may_ask(broker, session, words.length);
     if (enough) {
-        caller->glimpsed = strdup(words.start);
-        tell_block(broker, words.start, words.length, "glimpsed %llu", (unsigned long long)session->id);
+        caller->seen_path = strdup(words.start);
+        tell_block(broker, words.start, words.length, "seen %llu", (unsigned long long)session->id);
     }
     bytes_free(&words);
     return enough;
@@ -205,10 +163,10 @@ static bool glimpse(struct broker *broker, struct session *session)
 /* Whether Node need not hear of it: it has let the program run before, whatever its arguments. */
 static bool is_known(const struct broker *broker, const struct seccomp_notif *notification)
 {
-    if (broker->pass_count == 0 || was_denied(broker, (pid_t)notification->pid, NULL))
+    if (broker->allowed_path_count == 0 || is_denied_file(broker, (pid_t)notification->pid, NULL))
         return false;
     char *path = caller_path((pid_t)notification->pid, &notification->data);
-    bool known = path != NULL && pass_is_known(broker, path);
+    bool known = path != NULL && is_allowed_path(broker, path);
     free(path);
     return known;
 }
@@ -217,11 +175,11 @@ static void consider(struct broker *broker, const struct seccomp_notif *notifica
 {
     struct session *session;
     if (is_launch(broker, notification) || is_stub(broker, notification) || is_known(broker, notification))
-        respond(broker, notification->id, 0);
+        notification_answer(broker, notification->id, 0);
     else if ((session = add_session(broker, notification)) == NULL)
-        respond(broker, notification->id, ENOMEM);
-    else if (!glimpse(broker, session))
-        caller_look(broker, session);
+        notification_answer(broker, notification->id, ENOMEM);
+    else if (!tell_seen(broker, session))
+        caller_inspect(broker, session);
 }
 
 /* The last stage of a sandbox has put its command under a filter that asks about execs and about refusals. */
@@ -257,7 +215,7 @@ static void answer_denial(struct broker *broker, const struct seccomp_notif *not
 void listener_ready(struct broker *broker, struct watch *watch, uint32_t events)
 {
     if ((events & EPOLLIN) == 0) {
-        close_open(&watch->fd); /* nobody carries the filter any more */
+        close_open(&watch->fd); /* no process carries the filter any more */
         return;
     }
     union {
@@ -271,73 +229,4 @@ void listener_ready(struct broker *broker, struct watch *watch, uint32_t events)
         consider(broker, &room.notification);
     else
         answer_denial(broker, &room.notification);
-}
-
-void caller_run(struct broker *broker, struct session *session)
-{
-    respond(broker, session->caller->notification, 0);
-    session_end(broker, session);
-}
-
-void caller_pass(struct broker *broker, struct session *session)
-{
-    pass_remember(broker, session->caller);
-    caller_run(broker, session);
-}
-
-static void print_denial(struct broker *broker, const struct session *session, const char *reason, size_t length)
-{
-    struct bytes text = {0};
-    bytes_add_text(&text, length > 0 ? "Execution denied: " : "Execution denied");
-    bytes_add(&text, reason, length);
-    bytes_add_text(&text, "\n");
-    if (!text.failed && !caller_print(session->asker, text.start, text.length))
-        tell_block(broker, text.start, text.length, "output 2"); /* rather in the wrong place than not at all */
-    bytes_free(&text);
-}
-
-void caller_deny(struct broker *broker, struct session *session, const char *reason, size_t length)
-{
-    if (is_there(broker, session->caller->notification))
-        print_denial(broker, session, reason, length);
-    remember_denial(broker, session->caller);
-    respond(broker, session->caller->notification, EPERM);
-    session_end(broker, session);
-}
-
-static void escalation_failed(struct broker *broker, struct session *session, const char *step, bool answered)
-{
-    struct bytes reason = {0};
-    tell(broker, "unstarted %llu %s %d", (unsigned long long)session->id, step, errno);
-    bytes_print(&reason, "the command cannot be handed over: %s: %s", step, strerror(errno));
-    if (answered) {
-        print_denial(broker, session, reason.start, reason.length);
-        session_end(broker, session);
-    } else {
-        caller_deny(broker, session, reason.start, reason.length);
-    }
-    bytes_free(&reason);
-}
-
-void caller_escalate(struct broker *broker, struct session *session)
-{
-    int ends[2];
-    bool answered = false;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
-        escalation_failed(broker, session, "socket", answered);
-        return;
-    }
-    const char *step = caller_redirect(broker->listener.fd, broker->stub, session->caller, ends[1], &answered);
-    int error = errno;
-    close(ends[1]);
-    errno = error;
-    if (step == NULL && watch_add(broker, &session->stream, ends[0], EPOLLIN) == 0) {
-        watch_close(&session->caller->process); /* from now on the stream ends with it */
-        session_await_descriptors(session);
-        return;
-    }
-    session->stream.fd = -1;
-    close(ends[0]);
-    errno = error;
-    escalation_failed(broker, session, step != NULL ? step : "watching", answered);
 }

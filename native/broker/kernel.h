@@ -1,4 +1,4 @@
-/* Execs the kernel asks about: the parts around broker-kernel.c. */
+/* Execs the kernel asks about: the parts around kernel.c. */
 #ifndef EXEC_BROKER_KERNEL_H
 #define EXEC_BROKER_KERNEL_H
 
@@ -17,10 +17,10 @@ struct caller {
     int planted_stub; /* the number of the stub's file in it, or -1 */
     dev_t device;     /* of the file it wants to execute */
     ino_t inode;
-    char *glimpsed; /* the path Node was told of, or NULL */
+    char *seen_path; /* the path Node was told of, or NULL */
 };
 
-/* broker-caller.c: what it wants to execute. */
+/* caller.c: what it wants to execute. */
 struct wanted {
     char *path; /* as it is executed: relative ones belong to directory */
     char *directory;
@@ -45,14 +45,25 @@ int caller_command(pid_t thread, const struct seccomp_data *data, const struct w
 /* Finds out which file it is: the error with which the kernel would find nothing to execute there, or 0. */
 int caller_lookup(pid_t thread, struct wanted *wanted);
 
-/* broker-passes.c */
-void pass_remember(struct broker *broker, const struct caller *caller);
-bool pass_is_known(const struct broker *broker, const char *path);
+/* verdicts.c */
+/* Lets the call go on, or fail with an error. */
+void notification_answer(const struct broker *broker, uint64_t notification, int error);
+/* Whether the caller is still blocked: what was read from its memory was then its own, as its number has not passed to another process. */
+bool notification_is_valid(const struct broker *broker, uint64_t notification);
 
-/* broker-redirect.c: NULL, or the step that failed with errno set; answered says whether the caller already has EPERM then. */
+/* denied-files.c */
+void denied_file_remember(struct broker *broker, const struct caller *caller);
+/* Whether the thread was denied this file, or without one, any. */
+bool is_denied_file(const struct broker *broker, pid_t thread, const struct wanted *wanted);
+
+/* allowed-paths.c */
+void allowed_path_remember(struct broker *broker, const struct caller *caller);
+bool is_allowed_path(const struct broker *broker, const char *path);
+
+/* redirect.c: NULL, or the step that failed with errno set; answered says whether the caller already has EPERM then. */
 const char *caller_redirect(int listener, int stub, struct caller *caller, int stream, bool *answered);
 
-/* broker-caller-output.c: writes to its stderr; false when that cannot be done without waiting. */
+/* caller-output.c: writes to its stderr; false when that cannot be done without waiting. */
 bool caller_print(pid_t process, const char *text, size_t length);
 
 #endif

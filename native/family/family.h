@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Those who carry the mark, as far as the mask tells, and those in a pid namespace; a mask or an inode of 0 selects nobody. */
+/* The processes with the mark, as far as the mask tells, and those in a pid namespace; a mask or an inode of 0 selects none. */
 struct family {
     uint64_t mark, mask;
     uint64_t space;  /* the inode of a pid namespace */
@@ -24,7 +24,7 @@ int family_sweep(int proc, struct family *families, size_t count, bool (*goes_on
 /* The marks of all processes in sight that agree with `mark` in the bits of `mask`; how many, at most `room`, or -1. */
 ssize_t family_marks(uint64_t mark, uint64_t mask, uint64_t *marks, size_t room);
 
-/* Makes a process, the calling one if it is 0, the first of a family. Whoever is in another's already stays there. */
+/* Makes a process, the calling one if it is 0, the first of a family. A process that is in a family already stays there. */
 int family_found(pid_t pid, uint64_t mark);
 
 #endif

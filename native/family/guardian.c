@@ -57,6 +57,6 @@ int main(int argc, char **argv)
     int killed = 0;
     int proc = open_retrying("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (proc >= 0)
-        killed = family_sweep(proc, &family, 1, NULL, NULL); /* repeats itself until a pass finds nobody */
+        killed = family_sweep(proc, &family, 1, NULL, NULL); /* repeats itself until a pass finds no process */
     return proc < 0 || killed < 0 ? complain("/proc") : 0;
 }

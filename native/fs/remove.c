@@ -169,7 +169,7 @@ void fs_remove(const struct fs_request *request, struct fs_answer *answer)
     if (request->flags & FS_NO_FOLLOW)
         outcome = remove_unlinked(request, &is_link);
     else if (strcmp(request->path, "/") == 0)
-        outcome = -EBUSY; /* nobody means this, and half of it would be done before it failed */
+        outcome = -EBUSY; /* never meant, and half of it would be done before it failed */
     else
         outcome = remove_path(request->path, recursive);
     if (is_link)

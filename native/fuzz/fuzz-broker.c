@@ -19,7 +19,7 @@ const struct seed seeds[] = {
     SEED("\x00\x02\0\0\0{}escalate 1 35\n/\0/bin/ls\0-\0-\0" "0\0" "1\0ls\0PATH=/bin\0"),
     SEED("\xffshell 43\n250\0watched\0/bin/bash\0" "0\0/\0/bin/sh\0" "1\0sh\0A=1\0"),
     SEED("\xffshell 36\n4\0bash\0/bin/bash\0" "0\0/\0/bin/sh\0" "1\0sh\0A=1\0"),
-    SEED("\x20signal 15\nkill\nlook 1\npass 1\nleave\n"),
+    SEED("\x20signal 15\nkill\ninspect 1\nallow-path 1\nleave\n"),
     SEED("\x10\x0b\0\0\0{\"fds\":[]}\x0d\0\0\0{\"signal\":9}"),
 };
 const size_t seed_count = sizeof seeds / sizeof *seeds;
@@ -111,13 +111,13 @@ void caller_run(struct broker *broker, struct session *session)
     no_caller();
 }
 
-void caller_pass(struct broker *broker, struct session *session)
+void caller_allow_path(struct broker *broker, struct session *session)
 {
     (void)broker, (void)session;
     no_caller();
 }
 
-void caller_look(struct broker *broker, struct session *session)
+void caller_inspect(struct broker *broker, struct session *session)
 {
     (void)broker, (void)session;
     no_caller();

@@ -1,4 +1,4 @@
-/* Words for whoever called the program. */
+/* Messages to the caller of a program. */
 #include "say.h"
 
 #include "bytes.h"

@@ -4,7 +4,7 @@
  * A patched shell starts this in place of a program. It asks the server behind the socket CODEX_ESCALATE_SOCKET names, and
  * then becomes the program, stands in for it while it runs elsewhere, or refuses. Nothing after FILE is an option.
  *
- * Exit codes: those of the program; 1 refused, 127 not found, 126 cannot be executed or nobody could be asked, 2 usage.
+ * Exit codes: those of the program; 1 refused, 127 not found, 126 cannot be executed or the broker could not be asked, 2 usage.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,6 +1,6 @@
 /**
  * Aborts when the time is up or together with one of its parents, until it is disposed of. `AbortSignal.any` cannot be
- * relied on for this: Node 20 collects what it combines while somebody still listens.
+ * relied on for this: Node 20 collects what it combines while a listener is left.
  */
 export class Deadline implements Disposable {
   readonly #controller = new AbortController();

@@ -45,8 +45,8 @@ const written: fc.Arbitrary<readonly [Buffer, Report]> = fc.oneof(
       ),
     )
     .map(([number, [path, ...argv]]): readonly [Buffer, Report] => [
-      order(['glimpsed', number], Buffer.from([path, ...argv].map((text) => `${text}\0`).join(''))),
-      { type: 'glimpsed', id: number, path: path!, argv },
+      order(['seen', number], Buffer.from([path, ...argv].map((text) => `${text}\0`).join(''))),
+      { type: 'seen', id: number, path: path!, argv },
     ]),
   id.map((number): readonly [Buffer, Report] => [order(['gone', number]), { type: 'gone', id: number }]),
   id.map((code): readonly [Buffer, Report] => [order(['exited', code]), { type: 'exited', status: { code } }]),

@@ -16,7 +16,7 @@ export type Report =
       readonly via: 'wrapper' | 'kernel';
       readonly block: Buffer;
     }
-  | { readonly type: 'glimpsed'; readonly id: number; readonly path: string; readonly argv: readonly string[] }
+  | { readonly type: 'seen'; readonly id: number; readonly path: string; readonly argv: readonly string[] }
   | { readonly type: 'gone'; readonly id: number }
   | { readonly type: 'running'; readonly id: number; readonly pid: number }
   | { readonly type: 'unstarted'; readonly id: number; readonly step: string; readonly errno: number }
@@ -87,7 +87,7 @@ export class ReportReader {
   }
 }
 
-const hasBlock = new Set(['output', 'asked', 'glimpsed']);
+const hasBlock = new Set(['output', 'asked', 'seen']);
 
 function number(word: string | undefined, most = Number.MAX_SAFE_INTEGER): number {
   const value = Number(word);
@@ -130,8 +130,8 @@ function report(words: readonly string[], block: Buffer): Report {
         via: third === 'kernel' ? 'kernel' : 'wrapper',
         block: Buffer.from(block),
       };
-    case 'glimpsed':
-      return glimpsed(number(first), block.toString().split('\0'));
+    case 'seen':
+      return seen(number(first), block.toString().split('\0'));
     case 'gone':
       return { type, id: number(first) };
     case 'running':
@@ -150,8 +150,8 @@ function report(words: readonly string[], block: Buffer): Report {
 }
 
 /** Every string is ended by NUL, so that nothing follows the last. */
-function glimpsed(id: number, strings: readonly string[]): Report {
-  return { type: 'glimpsed', id, path: strings[0]!, argv: strings.slice(1, -1) };
+function seen(id: number, strings: readonly string[]): Report {
+  return { type: 'seen', id, path: strings[0]!, argv: strings.slice(1, -1) };
 }
 
 /** The shell of a call, or the launcher of its sandbox. */

@@ -17,7 +17,7 @@ import { type ExecRequest, execRequest } from './exec-request.ts';
 
 /** What a broker reports, with requests to execute already understood. */
 export type BrokerEvent =
-  | Exclude<Report, { type: 'ready' | 'asked' | 'glimpsed' }>
+  | Exclude<Report, { type: 'ready' | 'asked' | 'seen' }>
   | { readonly type: 'asked'; readonly request: ExecRequest };
 
 /**
@@ -170,7 +170,7 @@ export class Broker implements AsyncDisposable {
   #take(bytes: Buffer): boolean {
     try {
       for (const report of this.#reader.push(bytes)) {
-        if (report.type === 'glimpsed') this.#glance(report);
+        if (report.type === 'seen') this.#answerSeen(report);
         else this.#keep(report);
       }
     } catch (error) {
@@ -181,7 +181,7 @@ export class Broker implements AsyncDisposable {
   }
 
   /** Most execs end here. */
-  #glance({ id, path, argv }: Extract<Report, { type: 'glimpsed' }>): void {
+  #answerSeen({ id, path, argv }: Extract<Report, { type: 'seen' }>): void {
     this.#channel.post(`${orders[this.#passage(path, argv)]} ${id}\n`);
   }
 
@@ -202,7 +202,7 @@ export class Broker implements AsyncDisposable {
   }
 
   #understood(report: Report): BrokerEvent | undefined {
-    if (report.type === 'ready' || report.type === 'glimpsed') return undefined;
+    if (report.type === 'ready' || report.type === 'seen') return undefined;
     if (report.type !== 'asked') return report;
     const request = execRequest(report);
     if (request !== undefined) {
@@ -214,7 +214,7 @@ export class Broker implements AsyncDisposable {
   }
 }
 
-const orders = { always: 'pass', once: 'run', no: 'look' } as const;
+const orders = { always: 'allow-path', once: 'run', no: 'inspect' } as const;
 
 /** Bytes of events that wait to be taken, above which nothing is read. */
 const MOST_HELD = 1024 * 1024;
