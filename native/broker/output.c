@@ -1,5 +1,5 @@
 /*
- * What the shell and its children print, from both pipes in the order of arrival. Each pipe holds one packet, so whoever writes
+ * What the shell and its children print, from both pipes in the order of arrival. Each pipe holds one packet, so a process that writes
  * to both in turn waits for the first piece to be taken; and edge-triggered events come in the order the pipes became
  * readable.
  */

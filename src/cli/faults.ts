@@ -8,9 +8,9 @@ export interface FaultHandling extends Disposable {
 /**
  * Handles what no other code has caught. Requests, connections and processes catch their own errors; what slips past them is
  *
- * - a rejected promise nobody awaits, or an error of a descriptor nobody listens to: the failure of one piece of work. It is
+ * - a rejected promise that is not awaited, or an error of a descriptor without a listener: the failure of one piece of work. It is
  *   logged and serving goes on.
- * - any other exception: the callback was left half-way, and nobody knows what it leaves behind. The server stops in order:
+ * - any other exception: the callback was left half-way, and what it leaves behind is unknown. The server stops in order:
  *   processes are asked to end and clients are told. A stop that does not come to its end is cut short.
  */
 export function handleFaults(log: Logger, stop: AbortController): FaultHandling {

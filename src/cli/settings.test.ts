@@ -37,7 +37,7 @@ describe('a setting', () => {
     );
   });
 
-  it('is not there when nobody gives it', async () => {
+  it('is absent unless it is given', async () => {
     expect(await readSettings({}, bare, undefined)).toEqual({});
   });
 

@@ -150,7 +150,7 @@ describe('messages to the output', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('are nobody’s business any more when the reader is gone', async () => {
+  it('are dropped when the reader is gone', async () => {
     const { output } = stuckOutput();
     const link = new StdioLink(new PassThrough(), output);
     const room = link.send('more than four bytes');

@@ -20,7 +20,7 @@ export class StdioLink implements Link {
     this.#input = input;
     this.#output = output;
     output.on('drain', () => this.#room.notify());
-    output.on('error', () => this.destroy()); // the reader is gone; there is nobody left to tell
+    output.on('error', () => this.destroy()); // the reader is gone, and an answer could reach nothing
   }
 
   open(receive: Receiver): void {

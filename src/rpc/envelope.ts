@@ -12,7 +12,7 @@ export type Message =
   | { readonly type: 'result'; readonly id: RequestId; readonly result: unknown }
   | { readonly type: 'error'; readonly id: RequestId; readonly error: WireError };
 
-/** Text that is no message; the reason goes back to whoever sent it. */
+/** Text that is no message; the reason goes back to its sender. */
 export class MalformedMessage extends Error {}
 
 /** Decodes strict base64 from a part of a message, of which nothing else is read after that; throws on anything else. */

@@ -139,7 +139,7 @@ export class Peer {
     return this.#room;
   }
 
-  /** Whether whoever takes the messages has not done with the last one, so that later ones are not read. */
+  /** Whether the receiver still works on the last message, so that later ones are not read. */
   get isHeldUp(): boolean {
     return this.#held > 0;
   }

@@ -7,7 +7,7 @@ import { decodeParams } from '../protocol/index.ts';
 
 /**
  * Goes once through all that a sandboxed call needs, in the turns after a client has first asked for anything: code that
- * runs for the first time takes as long as the sandbox itself. A server that nobody uses spends nothing on it.
+ * runs for the first time takes as long as the sandbox itself. A server without clients spends nothing on it.
  */
 export class Rehearsal {
   readonly #sandboxes: SandboxHost;

@@ -34,7 +34,7 @@ export interface SessionOptions {
   readonly number: number;
 }
 
-/** What outlives a connection: the processes of a client, waiting to be resumed while nobody is attached. */
+/** What outlives a connection: the processes of a client, waiting to be resumed while no connection is attached. */
 export class Session implements ProcessAudience, AsyncDisposable {
   readonly id = randomUUID();
   readonly processes: ProcessTable;
@@ -82,7 +82,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
     return this.#wishes.sandboxDenials;
   }
 
-  /** For at most so long nobody is attached. Whether it was this client's; a session that another connection has got stays with that. */
+  /** Leaves the session without a connection for at most so long. False when another connection has taken it over, and keeps it. */
   detach(client: Attachment, forMs = 0): boolean {
     if (this.#client !== client) return false;
     this.#client = undefined;

@@ -97,7 +97,7 @@ export class Sessions implements AsyncDisposable {
     return session;
   }
 
-  /** The connection of a session is gone: keep it for a while, or end it at once where nobody can come back. */
+  /** The connection of a session is gone: keep it for a while, or end it at once where its client cannot come back. */
   release(session: Session, client: Attachment, resumable: boolean): void {
     const ttlMs = resumable ? this.#config().detachedSessionTtlMs : 0;
     if (!session.detach(client, ttlMs)) return;

@@ -102,7 +102,7 @@ const seconds = (text: string | undefined): number | undefined =>
   text === undefined ? undefined : Number(text) * 1000;
 
 function stopsWithStdin(values: RemoteValues): boolean {
-  if (values['executor-credential-stdin']) return false; // whoever reads it notices the end
+  if (values['executor-credential-stdin']) return false; // the reader of the credential notices the end
   const { CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE: wanted = '' } = process.env;
   return values['exit-on-stdin-close'] === true || /^(1|true|yes|on)$/i.test(wanted);
 }

@@ -223,7 +223,7 @@ function readSecrets(values: Options, log: Logger): Reloadable & { keys: Signing
 
 interface Tokens extends Reloadable {
   readonly verifier: TokenVerifier;
-  /** Told to whoever started the service. */
+  /** Shown to the operator who started the service. */
   readonly announcement: string;
 }
 

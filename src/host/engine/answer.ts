@@ -63,7 +63,7 @@ export function resultText(result: unknown): ResultText {
 export const parseResult = ({ buffer, start, end }: ResultText): unknown =>
   JSON.parse(buffer.toString('utf8', start, end));
 
-/** Nobody may use the result any more. */
+/** The result must not be used afterwards. */
 export const releaseResult = ({ buffer }: ResultText): void => release(buffer);
 
 export const isLarge = ({ start, end }: ResultText): boolean => isWorthReleasing(end - start);

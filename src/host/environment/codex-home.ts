@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** The home directory of whoever executes. */
+/** The home directory of the user who executes. */
 export function userHome(env: NodeJS.ProcessEnv): string {
   if (env.HOME) return resolve(env.HOME);
   try {

@@ -61,7 +61,7 @@ function asRequirements(managed: TomlTable): TomlTable {
   if (typeof policy !== 'object') variant(managed, 'approval_policy', approvalPolicies);
   return {
     ...(policy !== undefined && { allowed_approval_policies: [policy] }),
-    // Whoever is reviewed automatically may always ask a person; nothing works without reading.
+    // A command that is reviewed automatically may always ask a person; nothing works without reading.
     ...(reviewer && { allowed_approvals_reviewers: reviewer === 'user' ? ['user'] : ['auto_review', 'user'] }),
     ...(mode && { allowed_sandbox_modes: [...new Set(['read-only', mode])] }),
   };

@@ -52,7 +52,7 @@ export function parseManifest(contents: string): Readonly<Record<string, unknown
     const manifest: unknown = JSON.parse(contents);
     return typeof manifest === 'object' && manifest !== null ? (manifest as Record<string, unknown>) : {};
   } catch {
-    return {}; // whoever reads the contents finds out
+    return {}; // the reader of the contents finds out
   }
 }
 

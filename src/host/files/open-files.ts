@@ -35,7 +35,7 @@ export class OpenFiles implements AsyncDisposable {
     return resultText({ handleId });
   }
 
-  /** After an error the place in the file is nobody's, and the file is closed. */
+  /** After an error the place in the file is unknown, and the file is closed. */
   async readBlock(handleId: string, offset: number, length: number): Promise<ResultText> {
     checkHandleId(handleId);
     if (length < 1 || length > MAX_BLOCK_BYTES) throw blockLength('read');
@@ -90,7 +90,7 @@ class OpenFile implements AsyncDisposable {
     this.opened = Promise.resolve(engine.execute(request)).then((result) => {
       this.#descriptor = (parseResult(result) as { fd: number }).fd;
     });
-    this.opened.catch(() => {}); // whoever asked for it is told
+    this.opened.catch(() => {}); // the request that opened it is told
   }
 
   async execute(request: FileRequest, places?: AnswerPlaces): Promise<ResultText> {

@@ -91,7 +91,7 @@ describe('a helper', () => {
     }
   });
 
-  it('that hangs keeps nobody else waiting, and answers when it goes on', async () => {
+  it('that hangs keeps no other call waiting, and answers when it goes on', async () => {
     const { helper: hanging, pid } = start();
     await using helper = hanging;
     writeFileSync(join(folder, 'file'), 'content');

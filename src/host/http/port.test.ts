@@ -51,7 +51,7 @@ describe('an HTTP port', () => {
     client.destroy();
   });
 
-  it('closes although somebody is still being upgraded', async () => {
+  it('closes although a connection is still being upgraded', async () => {
     const server = createServer();
     const port = await listen(server);
     const client = clingingClient(port);

@@ -102,7 +102,7 @@ export class HttpClient implements AsyncDisposable {
       cookies.take(message.url, valuesOf(answer, 'set-cookie'));
       const next = redirectPolicy === 'stop' ? undefined : follow(message, answer);
       if (!next) return answer;
-      await answer.body.dump({ limit: DUMPED_BYTES, signal }).catch(() => undefined); // nobody needs what it said
+      await answer.body.dump({ limit: DUMPED_BYTES, signal }).catch(() => undefined); // its body is not needed
       if (redirects === MOST_REDIRECTS) throw failed('too many redirects');
       message = next;
     }

@@ -85,7 +85,7 @@ async function takeBytes(socket: Socket, bytes: number, signal: AbortSignal): Pr
   }
 }
 
-/** Nobody uses the address in it; programs only look at the code. */
+/** Programs look at the code alone, not at the address. */
 function reply(code: number): Buffer {
   return Buffer.of(VERSION, code, 0, 1, 0, 0, 0, 0, 0, 0);
 }

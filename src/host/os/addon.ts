@@ -72,7 +72,7 @@ export interface Addon {
   fileAnswer(request: Buffer, payload: Uint8Array | undefined): Buffer;
   /** The same on the thread pool. */
   fileAnswerLater(request: Buffer, payload: Uint8Array | undefined): Promise<Buffer>;
-  /** Takes mark, mask and inode of a pid namespace, again and again; a mask or an inode of 0 selects nobody. Resolves with the number of processes killed for each triple. */
+  /** Takes mark, mask and inode of a pid namespace, again and again; a mask or an inode of 0 selects none. Resolves with the number of processes killed for each triple. */
   sweep(triples: BigUint64Array): Promise<Uint32Array>;
   /** The marks of all processes in sight that agree with a mark in the bits of a mask. */
   marks(mark: bigint, mask: bigint): BigUint64Array;

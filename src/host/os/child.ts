@@ -16,7 +16,7 @@ export interface Child extends AsyncDisposable {
   readonly pid: number;
   /** Every event in order, once; taking the next event returns the room of the previous chunk to the reader. */
   readonly events: AsyncIterable<ChildEvent>;
-  /** Settles at the real exit, even while nobody takes events. */
+  /** Settles at the real exit, even while events are not taken. */
   readonly exited: Promise<ExitStatus>;
   /** A pipe with its writing end open, or the terminal. */
   readonly stdin: ChildInput | undefined;
@@ -40,7 +40,7 @@ export interface ChildInput {
   readonly queued: number;
   /** Whether so many bytes would be queued at once; otherwise their write waits until the child has taken others. */
   hasRoom(length: number): boolean;
-  /** Resolves once the bytes are queued and there is room for more; rejects with code EPIPE and the like when nobody reads. */
+  /** Resolves once the bytes are queued and there is room for more; rejects with code EPIPE and the like when the reader is gone. */
   write(bytes: Uint8Array): Promise<void>;
   /** Resolves once the child has taken what is queued; rejects as `write` does. */
   taken(): Promise<void>;

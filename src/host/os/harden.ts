@@ -3,8 +3,9 @@ import { addon } from './addon.ts';
 import { errorName } from './error-name.ts';
 
 /**
- * Keeps other processes of this user out of this one's memory and environment, and closes descriptors that whoever
- * started it left open. Commands get a soft limit of descriptors of their own: Node has raised that of this process. For programs of our own only: it concerns the whole process.
+ * Keeps other processes of this user out of this one's memory and environment, and closes the descriptors that its parent left
+ * open. Commands get a soft limit of descriptors of their own: Node has raised that of this process. It changes the whole
+ * process, so only programs of this package call it.
  */
 export function hardenProcess(childFiles = inheritedFileLimit()): void {
   // A parent that is Node, too, may be connected by a channel of this number.
@@ -16,7 +17,7 @@ export function hardenProcess(childFiles = inheritedFileLimit()): void {
 /** What most systems give, and programs that use select() count on. */
 const USUAL_FILES = 1024;
 
-/** The soft limit of descriptors of whoever started this process; that of pid 1 is meant for services. */
+/** The soft limit of descriptors of the parent of this process; that of pid 1 is meant for services. */
 export function inheritedFileLimit(parent = process.ppid): number {
   if (parent <= 1) return USUAL_FILES;
   try {

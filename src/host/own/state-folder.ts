@@ -9,7 +9,7 @@ export interface StatePlace {
 }
 
 /**
- * Where a user's servers keep what must outlive them. A home that does not exist is not made: somebody may make it later, with
+ * Where a user's servers keep what must outlive them. A home that does not exist is not made: it may be made later, with
  * what belongs in it.
  */
 export function statePlace(env: NodeJS.ProcessEnv): StatePlace {

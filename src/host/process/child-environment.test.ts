@@ -84,7 +84,7 @@ describe('the environment of a child', () => {
     expect(childEnvironment(own, policy, { HOME: 'env' })).toMatchObject({ EXTRA_ONE: 'set', HOME: 'env', USER: 'u' });
   });
 
-  it('never has what belongs to the server, whoever gives it and however it is spelled', () => {
+  it('never has what belongs to the server, from any source and in any spelling', () => {
     const secret = Object.fromEntries(
       [
         'CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN',

@@ -60,7 +60,7 @@ function inherited(own: Environment, policy: EnvPolicy): Environment {
   return filterIncluded({ ...taken, ...set }, includeOnly);
 }
 
-/** What makes every program load somebody's code is meant for the server alone, unless a request sends it. */
+/** Variables that make every program load other code are meant for the server alone, unless a request sends it. */
 function isLoaderVariable(name: string): boolean {
   return /^(LD_|DYLD_)/.test(name) || name === 'NODE_OPTIONS';
 }

@@ -1,7 +1,7 @@
 import { type OutputChunk, releaseChunk } from '../os/index.ts';
 
 /**
- * Counts who still needs the memory of a chunk and gives it back when nobody does. The garbage collector would do it
+ * Counts the users of a chunk and gives its memory back with the last of them. The garbage collector would do it
  * too, but late: it sees a small object, not the memory behind it, and a flood would fill hundreds of megabytes.
  */
 export class ChunkKeepers {

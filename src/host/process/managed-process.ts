@@ -94,7 +94,7 @@ export class ManagedProcess implements AsyncDisposable {
     );
   }
 
-  /** Work that nobody waits for; its failure concerns this process alone. */
+  /** Work that is not waited for; its failure concerns this process alone. */
   #aside(work: Promise<unknown>): void {
     work.catch(this.#onFault);
   }
@@ -342,7 +342,7 @@ export class ManagedProcess implements AsyncDisposable {
     this.#child.signal(constants.signals.SIGKILL);
     await killFamily(this.mark, PROCESS_MASK);
     await this.#child.exited;
-    // Whoever outside the family still holds a pipe end must not keep the process from closing.
+    // A process outside the family that still holds a pipe end must not keep this one from closing.
     this.#child.closeOutputs();
   }
 

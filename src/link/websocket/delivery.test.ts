@@ -70,7 +70,7 @@ describe('delivery', () => {
     expect(delivered).toEqual([]);
   });
 
-  it('is not watched for messages nobody asks about', () => {
+  it('is not watched for messages whose delivery is not asked about', () => {
     const { delivery, probes } = observed();
 
     delivery.sent(1_000_000, undefined);

@@ -30,7 +30,7 @@ export class Delivery {
     if (this.#unprobedBytes >= PROBE_EVERY_BYTES) this.probe();
   }
 
-  /** Unless nobody waits for what was sent since the last one. */
+  /** Unless the delivery of what was sent since the last one is of no interest. */
   probe(): void {
     const last = this.#waiting.at(-1);
     if (last && last.after > this.#probes) this.keepAlive();

@@ -31,7 +31,7 @@ async function connect(onText: 'ignore' | 'disconnect' = 'ignore') {
 }
 
 describe('a socket to a rendezvous', () => {
-  it('hands over frames that came along with the answer, once somebody takes them', async () => {
+  it('hands over frames that came along with the answer, once a receiver takes them', async () => {
     server.on('connection', (ws) => {
       ws.send(Buffer.from('one'));
       ws.send(Buffer.from('two'));
@@ -176,7 +176,7 @@ describe('a socket to a rendezvous', () => {
         const waiting = socket.send(frame);
         if (waiting) return waiting;
       }
-      throw new Error('nobody has to wait');
+      throw new Error('no sender has to wait');
     };
 
     const first = fill();
