@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createContext, runInContext } from 'node:vm';
 import { rolldown } from 'rolldown';
 import { describe, expect, it } from 'vitest';
 import { version } from '../src/base/index.ts';
+import { ArchitectureWays } from './support/architecture-ways.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -331,6 +332,23 @@ describe('every source file', () => {
 
     expect(names.filter((name) => !/^[a-z0-9]+(?:-[a-z0-9]+)*\.ts$/.test(name))).toEqual([]);
     expect(names.filter((name) => /^(?:utils?|helpers?|common|manager|types)\.ts$/.test(name))).toEqual([]);
+  });
+});
+
+describe('ARCHITECTURE.md', () => {
+  it('has the six ways, and names files that exist', () => {
+    const ways = new ArchitectureWays();
+    const files = ways.names.flatMap((name) => ways.files(name));
+
+    expect(ways.names).toEqual([
+      ...['One request', 'One process', 'One sandboxed command', 'One file call', 'One tool call'],
+      'One relayed message',
+    ]);
+    expect(files.filter((file) => !existsSync(join(root, file.startsWith('native/') ? '' : 'src', file)))).toEqual([]);
+  });
+
+  it('has at most 200 lines', () => {
+    expect(readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8').split('\n').length - 1).toBeLessThanOrEqual(200);
   });
 });
 

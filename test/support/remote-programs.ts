@@ -57,7 +57,7 @@ export class Background implements AsyncDisposable {
     return this.#closed;
   }
 
-  /** The first line on stdout. */
+  /** The next line on stdout. */
   async line(): Promise<string> {
     const lines = createInterface({ input: this.#child.stdout });
     const [line] = (await Promise.race([once(lines, 'line'), once(this.#child, 'close')])) as [unknown];
