@@ -1,6 +1,6 @@
-/** A string as Rust's debug format prints it, which is how errors are shown to models. */
+/** A string as Rust's debug format prints it, which is how the reference shows strings in its messages. */
 export function quoted(text: string): string {
-  return `"${text.replace(/["\\]|\p{C}|\p{Zl}|\p{Zp}|(?! )\p{Zs}/gu, escaped)}"`;
+  return `"${text.replace(/["\\]|\p{C}|\p{Zl}|\p{Zp}|(?! )\p{Zs}|\p{Grapheme_Extend}/gu, escaped)}"`;
 }
 
 function escaped(char: string): string {

@@ -1,3 +1,4 @@
+import { quoted } from '../../../base/index.ts';
 import { assignedNames } from '../language/assigned-names.ts';
 import { builtins } from '../language/builtins.ts';
 import { Interpreter, noImports } from '../language/interpreter.ts';
@@ -7,7 +8,7 @@ import { LanguageError, RulesError } from '../language/rules-error.ts';
 import { Source, type Span } from '../language/source.ts';
 import type { Value } from '../language/value.ts';
 import { Variables } from '../language/variables.ts';
-import { describeMatch, describeRule, quote } from '../policy/description.ts';
+import { describeMatch, describeRule } from '../policy/description.ts';
 import type { NetworkRule } from '../policy/network-rule.ts';
 import type { PrefixRule } from '../policy/prefix-rule.ts';
 import { type PrefixRuleCall, ruleFunctions } from '../policy/rule-functions.ts';
@@ -67,8 +68,8 @@ function checkExamples(
   }
   const unmatched = match.filter((command) => matches(command).length === 0);
   if (unmatched.length === 0) return;
-  const shownRules = rules.map((rule) => quote(describeRule(rule))).join(', ');
-  const shownExamples = unmatched.map((command) => quote(joinWords(command))).join(', ');
+  const shownRules = rules.map((rule) => quoted(describeRule(rule))).join(', ');
+  const shownExamples = unmatched.map((command) => quoted(joinWords(command))).join(', ');
   throw new RulesError(
     `expected every example to match at least one rule. rules: [${shownRules}]; unmatched examples: [${shownExamples}]`,
     source,
