@@ -52,7 +52,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'agent/patch': ['base', 'protocol', 'host/files'], // files for the interface its changes go through
   // link and server: running commands on this machine is a server in the same process.
   'agent/unified-exec': [
-    ...['base', 'protocol', 'link', 'host/process', 'host/files', 'host/network', 'server', 'client'],
+    ...['base', 'protocol', 'link', 'host/sandbox', 'host/process', 'host/files', 'host/network', 'server', 'client'],
     ...['agent/rules', 'agent/approval', 'agent/patch'],
   ],
   'agent/escalation': ['base', 'protocol', 'host/os', 'host/own', 'host/sandbox', 'agent/rules', 'agent/approval'],

@@ -1,6 +1,6 @@
 import { deferred, type Logger } from '../../base/index.ts';
 import { killFamily, osErrorText, PROCESS_MASK } from '../../host/os/index.ts';
-import { looksDenied } from '../../host/sandbox/index.ts';
+import { looksDenied, withoutRefusedExecs } from '../../host/sandbox/index.ts';
 import { type Denial, ExecError } from '../../protocol/index.ts';
 import { Broker, type BrokerEvent } from './broker.ts';
 import type { Ending } from './broker-protocol.ts';
@@ -213,7 +213,7 @@ export class ShellCall {
     const byRules = launch.start.intercept !== 'bash' && this.#gatekeeper.denials > 0;
     const printed = this.#output.pieces.map(({ stream, text }) => ({
       stream,
-      bytes: Buffer.from(byRules ? text.replace(/^.*: Operation not permitted$/gm, '') : text),
+      bytes: Buffer.from(byRules ? withoutRefusedExecs(text) : text),
     }));
     return looksDenied(exitCode, printed);
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { looksDenied, type Printed } from './denial.ts';
+import { looksDenied, type Printed, showsOnlyDenial } from './denial.ts';
 
 const printed = (...pieces: [stream: 'stdout' | 'stderr' | 'pty', text: string][]): Printed =>
   pieces.map(([stream, text]) => ({ stream, bytes: Buffer.from(text) }));
@@ -58,5 +58,16 @@ describe('a failure does not look like a denial', () => {
   ])('when the command never ran: %s', (line) => {
     expect(looksDenied(1, printed(['stderr', line]))).toBe(false);
     expect(looksDenied(1, printed(['stderr', line], ['stderr', 'sandbox\n']))).toBe(true);
+  });
+});
+
+describe('a refused command', () => {
+  it.each([
+    ["touch: cannot touch '/x': Read-only file system\n", true],
+    ['sh: 1: cannot create /x: PERMISSION DENIED\nsh: 1: cannot create /y: Operation not permitted\n', true],
+    ['', true],
+    ["started\ntouch: cannot touch '/x': Read-only file system\n", false],
+  ])('that prints %j has shown nothing else: %s', (text, expected) => {
+    expect(showsOnlyDenial(text)).toBe(expected);
   });
 });

@@ -1,4 +1,4 @@
-export { KILLED_BY_FILTER, looksDenied } from './denial.ts';
+export { KILLED_BY_FILTER, looksDenied, showsOnlyDenial, withoutRefusedExecs } from './denial.ts';
 export { CommandLaunchers } from './launch/command-launchers.ts';
 export { type Confined, confine } from './launch/confine.ts';
 export { HelperLaunchers, type LaunchedHelper } from './launch/helper-launchers.ts';

@@ -1,4 +1,5 @@
 import { HeadTail, Turnstile } from '../../../base/index.ts';
+import { showsOnlyDenial } from '../../../host/sandbox/index.ts';
 import type { CallContext, ToolContext } from '../call-context.ts';
 import { limits } from '../limits.ts';
 import { defaultEnvPolicy, environmentOverlay } from '../plan/command-environment.ts';
@@ -8,7 +9,6 @@ import { pathUri } from '../plan/native-path.ts';
 import { isNetworkOff, sandboxFor, withAdditional } from '../plan/permissions.ts';
 import { trustedPath, withPath } from '../plan/trusted-path.ts';
 import type { CommandItem } from '../report/command-item.ts';
-import { showsOnlyDenial } from '../report/denial.ts';
 import { outputText } from '../report/output-text.ts';
 import { ToolError } from '../report/tool-result.ts';
 import { collectOutput } from './collect-output.ts';
