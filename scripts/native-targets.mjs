@@ -71,7 +71,7 @@ const denials = [
   'stage/denial-supervisor',
 ];
 const json = ['shared/bytes', 'shared/json-read', 'shared/json-write'];
-const standIn = ['wrapper/forward', 'wrapper/frames', 'wrapper/complain', 'shared/say', ...json];
+const standIn = ['wrapper/forward', 'wrapper/frames', 'wrapper/complain', 'shared/print-stderr', ...json];
 const broker = [
   'broker/answers',
   'broker/children',
@@ -123,7 +123,7 @@ export const targets = [
   // Static always: these run in views of the disk that have no C library.
   {
     file: 'sandbox-stage',
-    parts: ['stage/main', 'stage/reaper', 'stage/inner-listeners', 'shared/say', 'shared/bytes', ...denials],
+    parts: ['stage/main', 'stage/reaper', 'stage/inner-listeners', 'shared/print-stderr', 'shared/bytes', ...denials],
     flags: fast,
     release: released,
   },

@@ -130,7 +130,7 @@ static napi_value join_family(napi_env env, napi_callback_info info)
     if (call.child->reaped || poll(&exit, 1, 0) > 0)
         outcome = ESRCH; /* a dead child that is not reaped yet would take the mark */
     else if (napi_get_value_bigint_uint64(env, call.arguments[1], &mark, &lossless) == napi_ok)
-        outcome = family_found(call.child->pid, mark) < 0 ? errno : 0;
+        outcome = family_create(call.child->pid, mark) < 0 ? errno : 0;
     leave(&call);
     return number(env, outcome);
 }

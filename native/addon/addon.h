@@ -49,7 +49,7 @@ bool sweeper_start(napi_env env, struct addon *addon); /* starts its thread, unl
 napi_value marks_in_use(napi_env env, napi_callback_info info);
 napi_value sweep(napi_env env, napi_callback_info info);
 
-/* fs-addon.c */
+/* fs.c */
 napi_value file_answer(napi_env env, napi_callback_info info);
 napi_value file_answer_later(napi_env env, napi_callback_info info);
 

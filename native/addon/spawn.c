@@ -24,19 +24,12 @@
 #include <unistd.h>
 
 #include "../shared/calls.h"
+#include "../shared/exec.h"
 #include "../family/family.h"
 #include "../shared/files.h"
 #include "harden.h"
 
 #define CHILD_STACK (16 * 1024)
-#define KERNEL_SIGNALS 64
-
-struct kernel_sigaction {
-    void (*handler)(int);
-    unsigned long flags;
-    void (*restorer)(void);
-    uint64_t mask;
-};
 
 static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER;
 static int slots[3] = {-1, -1, -1};
@@ -57,18 +50,6 @@ static int give_up(struct job *job, const char *step)
     _exit(127);
 }
 
-/* glibc hides two signals from sigaction, and a child could inherit them ignored. */
-static void default_signals(void)
-{
-    struct kernel_sigaction action;
-    memset(&action, 0, sizeof action);
-    for (int signal = 1; signal <= KERNEL_SIGNALS; signal++)
-        if (signal != SIGKILL && signal != SIGSTOP)
-            syscall(SYS_rt_sigaction, signal, &action, NULL, sizeof action.mask);
-    uint64_t none = 0;
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
-}
-
 static int place_stdio(const struct spawn_request *request)
 {
     bool terminal = request->stdio == STDIO_TERMINAL;
@@ -76,22 +57,6 @@ static int place_stdio(const struct spawn_request *request)
         if (dup2(slots[terminal ? 0 : fd], fd) < 0)
             return -1;
     return inherit_place(request->inherited, request->inherited_count);
-}
-
-static int run_first(const struct spawn_request *request)
-{
-    bool denied = false;
-    errno = ENOENT;
-    for (char **file = request->files; *file != NULL; file++) {
-        execve(*file, request->argv, request->envp);
-        if (errno == EACCES)
-            denied = true;
-        else if (errno != ENOENT && errno != ENOTDIR)
-            return -1;
-    }
-    if (denied)
-        errno = EACCES;
-    return -1;
 }
 
 static int child_main(void *argument)
@@ -106,7 +71,7 @@ static int child_main(void *argument)
         return give_up(job, "stdio");
     if (request->stdio == STDIO_TERMINAL && ioctl(0, TIOCSCTTY, 0) < 0)
         return give_up(job, "terminal");
-    if (request->mark != 0 && family_found(0, request->mark) < 0)
+    if (request->mark != 0 && family_create(0, request->mark) < 0)
         return give_up(job, "mark");
     if (request->leashed) {
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
@@ -121,7 +86,7 @@ static int child_main(void *argument)
     if (pin_check(&request->workdir, ".") < 0)
         return give_up(job, "workdir");
     default_signals();
-    run_first(request);
+    exec_first(request->files, request->argv, request->envp);
     return give_up(job, "exec");
 }
 

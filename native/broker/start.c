@@ -13,35 +13,15 @@
 
 #include "broker.h"
 #include "../shared/calls.h"
+#include "../shared/exec.h"
 #include "exec-filter.h"
 #include "../shared/files.h"
 #include "../shared/script.h"
-
-#define KERNEL_SIGNALS 64
 
 struct failure {
     int error;
     char step[16];
 };
-
-struct kernel_sigaction {
-    void (*handler)(int);
-    unsigned long flags;
-    void (*restorer)(void);
-    uint64_t mask;
-};
-
-/* glibc hides two signals from sigaction, and a child could inherit them ignored. */
-static void default_signals(void)
-{
-    struct kernel_sigaction action;
-    memset(&action, 0, sizeof action);
-    for (int number = 1; number <= KERNEL_SIGNALS; number++)
-        if (number != SIGKILL && number != SIGSTOP)
-            syscall(SYS_rt_sigaction, number, &action, NULL, sizeof action.mask);
-    uint64_t none = 0;
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
-}
 
 static int highest_place(const struct start *start)
 {

@@ -41,7 +41,7 @@ struct sweep {
     int last;            /* the pidfd of one of them, or -1 */
 };
 
-int family_found(pid_t pid, uint64_t mark)
+int family_create(pid_t pid, uint64_t mark)
 {
     struct rlimit limit;
     if (prlimit(pid, RLIMIT_RTTIME, NULL, &limit) < 0)

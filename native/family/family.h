@@ -25,6 +25,6 @@ int family_sweep(int proc, struct family *families, size_t count, bool (*goes_on
 ssize_t family_marks(uint64_t mark, uint64_t mask, uint64_t *marks, size_t room);
 
 /* Makes a process, the calling one if it is 0, the first of a family. A process that is in a family already stays there. */
-int family_found(pid_t pid, uint64_t mark);
+int family_create(pid_t pid, uint64_t mark);
 
 #endif

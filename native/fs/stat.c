@@ -11,7 +11,7 @@
 #include "directory.h"
 #include "engine.h"
 
-static int look(const struct fs_request *request, int flags, struct statx *status)
+static int status_of(const struct fs_request *request, int flags, struct statx *status)
 {
     int fd = fs_open_path(request, request->path, O_PATH | flags, 0);
     if (fd < 0)
@@ -31,12 +31,12 @@ static long long milliseconds(struct statx_timestamp time)
 void fs_get_metadata(const struct fs_request *request, struct fs_answer *answer)
 {
     struct statx status;
-    int outcome = look(request, O_NOFOLLOW, &status);
+    int outcome = status_of(request, O_NOFOLLOW, &status);
     bool is_link = outcome == 0 && S_ISLNK(status.stx_mode);
     if (is_link && request->flags & FS_NO_FOLLOW)
         return fs_fail_text(answer, FS_INVALID, "path contains a symbolic link");
     if (is_link)
-        outcome = look(request, 0, &status);
+        outcome = status_of(request, 0, &status);
     if (outcome < 0)
         return fs_fail_errno(answer, -outcome);
     fs_putf(answer,

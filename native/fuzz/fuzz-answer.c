@@ -14,7 +14,7 @@ const struct seed seeds[] = {
 };
 const size_t seed_count = sizeof seeds / sizeof *seeds;
 
-void say_parts(const char *const *parts)
+void print_stderr_parts(const char *const *parts)
 {
     (void)parts;
 }

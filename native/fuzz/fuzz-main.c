@@ -24,7 +24,7 @@ void __sanitizer_set_death_callback(void (*callback)(void));
 
 static unsigned long long state, seed, round_number;
 
-static void say_round(void)
+static void print_round(void)
 {
     fprintf(stderr, "fuzz: round %llu of seed %llu\n", round_number, seed);
 }
@@ -32,7 +32,7 @@ static void say_round(void)
 _Noreturn void fuzz_fail(const char *what)
 {
     fprintf(stderr, "fuzz: %s\n", what);
-    say_round();
+    print_round();
     exit(1);
 }
 
@@ -45,7 +45,7 @@ static unsigned long long next_random(void)
     return mixed ^ mixed >> 31;
 }
 
-static size_t below(size_t bound)
+static size_t random_below(size_t bound)
 {
     return (size_t)(next_random() % bound);
 }
@@ -75,18 +75,18 @@ static void mutate(struct input *input)
     static const uint8_t edges[] = {0, 1, 0x7f, 0x80, 0xff, '"', '\\', '{', '[', ':', ',', '-', '0', '9', '=', '\n', ' '};
     static const char *const words[] = {"\\ud800", "\\u0000", "18446744073709551616", "-1", "4294967295", "1e999", "[[[[[[[["};
     uint8_t piece[64];
-    size_t at = below(input->length + 1), left = input->length - at, length = 1 + below(16);
-    switch (below(8)) {
+    size_t at = random_below(input->length + 1), left = input->length - at, length = 1 + random_below(16);
+    switch (random_below(8)) {
     case 0:
         if (left > 0)
-            input->bytes[at] ^= (uint8_t)(1u << below(8));
+            input->bytes[at] ^= (uint8_t)(1u << random_below(8));
         break;
     case 1:
         if (left > 0)
-            input->bytes[at] = edges[below(sizeof edges)];
+            input->bytes[at] = edges[random_below(sizeof edges)];
         break;
     case 2:
-        piece[0] = edges[below(sizeof edges)];
+        piece[0] = edges[random_below(sizeof edges)];
         insert(input, at, piece, 1);
         break;
     case 3:
@@ -97,13 +97,13 @@ static void mutate(struct input *input)
         insert(input, at, piece, length < left ? length : left);
         break;
     case 5: {
-        const char *word = words[below(sizeof words / sizeof *words)];
+        const char *word = words[random_below(sizeof words / sizeof *words)];
         insert(input, at, word, strlen(word));
         break;
     }
     case 6: { /* the end of another seed */
-        const struct seed *other = &seeds[below(seed_count)];
-        size_t from = below(other->length + 1);
+        const struct seed *other = &seeds[random_below(seed_count)];
+        size_t from = random_below(other->length + 1);
         erase(input, at, left);
         insert(input, at, other->text + from, other->length - from);
         break;
@@ -116,10 +116,10 @@ static void mutate(struct input *input)
 static void run_round(void)
 {
     state = seed ^ round_number * 0xd1342543de82ef95ULL;
-    const struct seed *start = &seeds[below(seed_count)];
+    const struct seed *start = &seeds[random_below(seed_count)];
     struct input input = {.length = 0};
     insert(&input, 0, start->text, start->length);
-    for (size_t changes = below(8); changes > 0; changes--)
+    for (size_t changes = random_below(8); changes > 0; changes--)
         mutate(&input);
     uint8_t *exact = malloc(input.length + 1); /* so that reading one byte too many is seen */
     if (exact == NULL)
@@ -155,7 +155,7 @@ int main(int argc, char **argv)
     setrlimit(RLIMIT_NOFILE, &files);
     while (open("/dev/null", O_RDWR | O_CLOEXEC) < 3)
         ; /* a broker writes to descriptor 3 */
-    __sanitizer_set_death_callback(say_round);
+    __sanitizer_set_death_callback(print_round);
     unsigned long long first = argc == 4 ? strtoull(argv[3], NULL, 10) : 0, rounds = strtoull(argv[1], NULL, 10);
     seed = strtoull(argv[2], NULL, 10);
     for (round_number = first; round_number < first + rounds; round_number++)

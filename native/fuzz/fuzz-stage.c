@@ -51,7 +51,7 @@ const char *__asan_default_options(void)
     return "detect_leaks=0";
 }
 
-void say_parts(const char *const *parts)
+void print_stderr_parts(const char *const *parts)
 {
     (void)parts;
 }

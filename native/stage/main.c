@@ -27,13 +27,14 @@
 #include "../shared/bytes.h"
 #include "../shared/calls.h"
 #include "denials.h"
+#include "../shared/exec.h"
 #include "../shared/files.h"
 #include "inner-listeners.h"
 #include "mounted.h"
 #include "../shared/number.h"
 #include "../shared/pin.h"
 #include "reaper.h"
-#include "../shared/say.h"
+#include "../shared/print-stderr.h"
 
 /* Our own words on stderr start so; src/host/sandbox/denial.ts knows them from a command's. */
 #define PREFIX "exec-server: "
@@ -44,7 +45,7 @@ struct reader {
 
 static int complain(int code, const char *what, const char *name)
 {
-    say(PREFIX, what, " ", name, ": ", strerror(errno));
+    print_stderr(PREFIX, what, " ", name, ": ", strerror(errno));
     return code;
 }
 
@@ -168,20 +169,9 @@ static int install_watched(const struct watch *watch, int supervisor)
 
 static int run_first(char **files, char **arguments, char **environment)
 {
-    bool denied = false;
-    errno = ENOENT;
-    for (char **file = files; *file != NULL; file++) {
-        execve(*file, arguments, environment);
-        if (errno == EACCES)
-            denied = true;
-        else if (errno != ENOENT && errno != ENOTDIR)
-            return complain(126, "cannot run", *file);
-    }
-    if (denied) {
-        errno = EACCES;
-        return complain(126, "cannot run", arguments[0]);
-    }
-    return complain(127, "cannot run", arguments[0]);
+    const char *failed = exec_first(files, arguments, environment);
+    bool missing = errno == ENOENT || errno == ENOTDIR;
+    return complain(missing ? 127 : 126, "cannot run", failed != NULL ? failed : arguments[0]);
 }
 
 /* Nothing but the standard streams stays open, and the one that was asked for. */
@@ -265,7 +255,7 @@ static int refuse(int fd)
     struct reader text;
     if (read_whole(fd, &text) < 0)
         return complain(1, "cannot read", "the refusal");
-    say(PREFIX, text.at);
+    print_stderr(PREFIX, text.at);
     return 1;
 }
 
@@ -287,6 +277,6 @@ int main(int argc, char **argv)
         return refuse(number_in(argv[2]));
     if (argc == 2 && strcmp(argv[1], "probe") == 0)
         return probe();
-    say("usage: sandbox-stage init LEASH FD [KEPT] | run FD [KEPT] | refuse FD | probe");
+    print_stderr("usage: sandbox-stage init LEASH FD [KEPT] | run FD [KEPT] | refuse FD | probe");
     return 2;
 }

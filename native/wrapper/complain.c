@@ -6,6 +6,6 @@
 
 int complain(const char *what)
 {
-    say("execve-wrapper: ", what, ": ", errno == EPIPE ? "the server has gone" : strerror(errno));
+    print_stderr("execve-wrapper: ", what, ": ", errno == EPIPE ? "the server has gone" : strerror(errno));
     return CANNOT;
 }

@@ -105,13 +105,13 @@ static int end_as_told(const struct bytes *frame)
     long code, number;
     if (!json_parse(frame->start, frame->length, &root) || json_member(&root, "exit_code", &member) != 1 ||
         !json_integer(&member, -2147483648L, 2147483647L, &code)) {
-        say("execve-wrapper: the server's report cannot be understood");
+        print_stderr("execve-wrapper: the server's report cannot be understood");
         return 126;
     }
     if (json_member(&root, "error", &member) == 1) {
         char *text = json_text(&member);
         if (text != NULL)
-            say(text);
+            print_stderr(text);
         free(text);
     }
     if (json_member(&root, "signal", &member) == 1 && json_integer(&member, 1, 64, &number))

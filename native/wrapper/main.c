@@ -53,7 +53,7 @@ static int run(const char *file, char **argv)
     const char *shell = getenv("CODEX_ESCALATE_SHELL");
     const char *failure = execute_file(file, argv, environ, shell != NULL && *shell == '/' ? shell : "/bin/sh");
     int code = errno == ENOENT ? NOT_FOUND : CANNOT;
-    say(file, ": ", failure);
+    print_stderr(file, ": ", failure);
     return code;
 }
 
@@ -61,9 +61,9 @@ static int refuse(const struct json *reason)
 {
     char *text = reason != NULL ? json_text(reason) : NULL;
     if (text != NULL)
-        say("Execution denied: ", text);
+        print_stderr("Execution denied: ", text);
     else
-        say("Execution denied");
+        print_stderr("Execution denied");
     free(text);
     return 1;
 }
@@ -85,19 +85,19 @@ static int obey(const struct bytes *frame, int stream, int handshake, char **arg
                 return refuse(&reason);
         }
     }
-    say("execve-wrapper: the server's answer cannot be understood");
+    print_stderr("execve-wrapper: the server's answer cannot be understood");
     return CANNOT;
 }
 
 int main(int argc, char **argv)
 {
     if (argc < 3) {
-        say("usage: execve-wrapper FILE ARGV0 [ARG...]");
+        print_stderr("usage: execve-wrapper FILE ARGV0 [ARG...]");
         return 2;
     }
     int handshake = handshake_socket();
     if (handshake < 0) {
-        say("execve-wrapper: CODEX_ESCALATE_SOCKET names no descriptor");
+        print_stderr("execve-wrapper: CODEX_ESCALATE_SOCKET names no descriptor");
         return CANNOT;
     }
     int stream = open_session(handshake);

@@ -19,7 +19,7 @@
 int main(int argc, char **argv)
 {
     if (argc != 3) {
-        say("usage: escalation-stub STREAM SIGNALS");
+        print_stderr("usage: escalation-stub STREAM SIGNALS");
         return 2;
     }
     uint64_t number, mask;

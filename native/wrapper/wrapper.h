@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "../shared/bytes.h"
-#include "../shared/say.h"
+#include "../shared/print-stderr.h"
 
 /* Descriptors below this number go along with an escalated command. */
 #define FORWARDED_DESCRIPTORS 64

@@ -1,10 +1,10 @@
 /* Messages to the caller of a program. */
-#include "say.h"
+#include "print-stderr.h"
 
 #include "bytes.h"
 #include "files.h"
 
-void say_parts(const char *const *parts)
+void print_stderr_parts(const char *const *parts)
 {
     struct bytes line = {0};
     for (; *parts != NULL; parts++)
