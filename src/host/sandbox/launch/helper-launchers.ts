@@ -140,7 +140,7 @@ class HelperLauncher {
     this.waiting = new WaitingLauncher({
       launcher: requireUsable(bubblewrap.presumed()),
       program: [path, String(PROGRAM_SOCKET)],
-      io: { type: 'pipe', stdin: 'open' },
+      io: { type: 'pipe', stdin: 'closed' },
       mark,
       inherit: inherited(emptyFiles),
     });
