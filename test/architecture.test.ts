@@ -296,6 +296,10 @@ function handlersThatDrop(text: string): string[] {
 }
 
 describe('every source file', () => {
+  it('waits for an abort by way of base/abortable.ts', () => {
+    expect(sources.filter((file) => /EventListener\('abort'/.test(textOf(file)))).toEqual(['base/abortable.ts']);
+  });
+
   it('has at most 400 lines', () => {
     const long = sources
       .map((file) => [file, textOf(file).split('\n').length - 1] as const)

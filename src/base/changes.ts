@@ -1,3 +1,5 @@
+import { onAbort } from './abortable.ts';
+
 /** Wakes everyone who waits for the next change of something; a waiter looks again by itself. */
 export class Changes {
   #waiting: Set<() => void> | undefined; // most never have a waiter
@@ -11,11 +13,11 @@ export class Changes {
       this.#waiting ??= new Set();
       const waiting = this.#waiting;
       waiting.add(done);
-      signal?.addEventListener('abort', done);
+      const listening = onAbort(signal, done);
 
       function done(): void {
         clearTimeout(timer);
-        signal?.removeEventListener('abort', done);
+        listening[Symbol.dispose]();
         waiting.delete(done);
         resolve();
       }

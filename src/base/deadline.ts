@@ -1,19 +1,19 @@
+import { onAbort } from './abortable.ts';
+
 /**
  * Aborts when the time is up or together with one of its parents, until it is disposed of. `AbortSignal.any` cannot be
  * relied on for this: Node 20 collects what it combines while a listener is left.
  */
 export class Deadline implements Disposable {
   readonly #controller = new AbortController();
-  readonly #parents: readonly AbortSignal[];
+  readonly #following: readonly Disposable[];
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
   #expired = false;
 
   /** Without a time only the parents count. */
   constructor(timeoutMs: number | null | undefined, ...parents: readonly AbortSignal[]) {
-    this.#parents = parents;
     if (timeoutMs != null) this.#timer = setTimeout(this.#expire, Math.min(timeoutMs, LONGEST_TIMER_MS));
-    for (const parent of parents) parent.addEventListener('abort', this.#follow);
-    if (parents.some(({ aborted }) => aborted)) this.#follow();
+    this.#following = parents.map((parent) => onAbort(parent, (reason) => this.#controller.abort(reason)));
   }
 
   get signal(): AbortSignal {
@@ -27,15 +27,13 @@ export class Deadline implements Disposable {
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
-    for (const parent of this.#parents) parent.removeEventListener('abort', this.#follow);
+    for (const following of this.#following) following[Symbol.dispose]();
   }
 
   #expire = (): void => {
     this.#expired = !this.signal.aborted;
     this.#controller.abort(new DOMException('operation timed out', 'TimeoutError'));
   };
-
-  #follow = (): void => this.#controller.abort(this.#parents.find(({ aborted }) => aborted)?.reason);
 }
 
 /** Timers of JavaScript fire at once when asked for more than 2^31-1 ms. */

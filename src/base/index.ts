@@ -1,3 +1,4 @@
+export { abortable, aborted, onAbort } from './abortable.ts';
 export { bearerToken } from './bearer-token.ts';
 export {
   concatBytes,

@@ -1,4 +1,4 @@
-import type { Logger } from '../base/index.ts';
+import { type Logger, onAbort } from '../base/index.ts';
 import { exitNow } from '../host/os/index.ts';
 import { defaultConfig, stopTimes } from '../server/index.ts';
 import { stopOnHangup } from './hangup.ts';
@@ -12,15 +12,14 @@ export function endBy(
   options: { graceMs: () => number; exitCode: () => number; log: Logger },
 ): void {
   const { exitCode, log } = options;
-  const begin = (): void => {
+  onAbort(signal, () => {
     const graceMs = options.graceMs();
     const end = (): void => {
       log.warn('server.stop_cut_short', { graceMs });
       exitNow(exitCode());
     };
     setTimeout(end, stopTimes(graceMs).endMs).unref();
-  };
-  signal.addEventListener('abort', begin, { once: true });
+  });
 }
 
 /** Stops a program that serves on pipes, also with its terminal, and ends it when a client that does not read keeps it from stopping. */

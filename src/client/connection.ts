@@ -1,3 +1,4 @@
+import { abortable, Deadline } from '../base/index.ts';
 import {
   decode,
   type EnvironmentInfo,
@@ -97,15 +98,11 @@ async function askForInfo(peer: Peer): Promise<unknown> {
   }
 }
 
-function within<T>(work: Promise<T>, timeoutMs: number, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const late = (): void => reject(new ConnectionLost(`initialize was not answered within ${timeoutMs} ms`));
-    const timer = setTimeout(late, timeoutMs);
-    const stopped = (): void => reject(signal.reason);
-    signal.addEventListener('abort', stopped);
-    work.then(resolve, reject).finally(() => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', stopped);
-    });
-  });
+async function within<T>(work: Promise<T>, timeoutMs: number, signal: AbortSignal): Promise<T> {
+  using deadline = new Deadline(timeoutMs, signal);
+  try {
+    return await abortable(work, deadline.signal);
+  } catch (error) {
+    throw deadline.expired ? new ConnectionLost(`initialize was not answered within ${timeoutMs} ms`) : error;
+  }
 }

@@ -1,4 +1,4 @@
-import { encodeUtf8 } from '../base/index.ts';
+import { encodeUtf8, onAbort } from '../base/index.ts';
 import { ExecError } from '../protocol/index.ts';
 import type { Calls } from './calls.ts';
 import { InputRefusedError, UnsupportedError } from './errors.ts';
@@ -122,14 +122,13 @@ const NEWLINE = 0x0a;
 
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
     const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop);
+      stopping[Symbol.dispose]();
       resolve();
     }, ms);
-    signal?.addEventListener('abort', stop, { once: true });
+    const stopping = onAbort(signal, (reason) => {
+      clearTimeout(timer);
+      reject(reason);
+    });
   });
 }

@@ -1,4 +1,4 @@
-import { Changes, Deadline, deferred, type Logger } from '../base/index.ts';
+import { abortable, Changes, Deadline, deferred, type Logger } from '../base/index.ts';
 import { type EnvironmentInfo, ExecError, SERVER_STOPPING } from '../protocol/index.ts';
 import { ConnectionLost } from '../rpc/index.ts';
 import { type Connection, type Connector, type Incoming, openConnection } from './connection.ts';
@@ -87,9 +87,11 @@ export class ClientSession {
     const { repeatable, signal, onLate } = options;
     for (let attempt = 1; ; attempt++) {
       const connection = await this.#opened(signal);
+      const result = connection.peer.call(method, params);
       try {
-        return await abortable(connection.peer.call(method, params), signal, onLate);
+        return await abortable(result, signal);
       } catch (error) {
+        if (signal?.aborted && onLate) result.then(onLate, () => {}); // a failed request left nothing to undo
         if (!(error instanceof ConnectionLost) || !repeatable || attempt === ATTEMPTS) throw error;
         this.#lose(connection);
       }
@@ -204,19 +206,6 @@ function closedError(reason: Error): Error {
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined, onLate: () => void = () => {}): Promise<T> {
-  if (!signal) return work;
-  return new Promise((resolve, reject) => {
-    const stopped = (): void => {
-      reject(signal.reason);
-      work.then(onLate, () => {}); // a failed request left nothing to undo
-    };
-    if (signal.aborted) stopped();
-    signal.addEventListener('abort', stopped);
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stopped));
-  });
-}
 
 /** Bounds the repetitions of a request that makes the server drop every connection. */
 const ATTEMPTS = 20;

@@ -1,3 +1,4 @@
+import { onAbort } from '../base/index.ts';
 /** A semaphore: so many holders at a time, the others wait in line. */
 export class Slots {
   readonly #line: Set<() => void> = new Set();
@@ -18,15 +19,14 @@ export class Slots {
   #turn(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const enter = (): void => {
-        signal?.removeEventListener('abort', leave);
+        leaving[Symbol.dispose]();
         resolve();
       };
-      const leave = (): void => {
-        this.#line.delete(enter);
-        reject(signal?.reason);
-      };
       this.#line.add(enter);
-      signal?.addEventListener('abort', leave, { once: true });
+      const leaving = onAbort(signal, (reason) => {
+        this.#line.delete(enter);
+        reject(reason);
+      });
     });
   }
 

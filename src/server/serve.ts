@@ -1,4 +1,4 @@
-import { type Logger, Scope } from '../base/index.ts';
+import { aborted, type Logger, Scope } from '../base/index.ts';
 import type { Host } from '../host/index.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
 import type { ConnectionPoint, ConnectionPointOptions } from './connection-point.ts';
@@ -99,9 +99,4 @@ function requireAuth(options: ServeOptions, { host }: { host: string }, auth: We
 export async function openConnectionPoint(options: ConnectionPointOptions): Promise<ConnectionPoint> {
   const { ConnectionPoint } = await import('./connection-point.ts');
   return new ConnectionPoint(options);
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Logger } from '../base/index.ts';
+import { abortable, type Logger } from '../base/index.ts';
 import type { Host } from '../host/index.ts';
 import { familyMark, killFamily, processMarks, SESSION_MASK } from '../host/os/index.ts';
 import { type ProcessAudience, ProcessTable } from '../host/process/index.ts';
@@ -110,11 +110,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
     if (this.#unanswered >= limits.serverRequestsInFlight) throw new Error('the client leaves too much unanswered');
     this.#unanswered++;
     const answer = this.#client.call(method, params).finally(() => this.#unanswered--);
-    return await new Promise((resolve, reject) => {
-      const stop = (): void => reject(signal.reason);
-      signal.addEventListener('abort', stop);
-      answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-    });
+    return await abortable(answer, signal);
   }
 
   /** Sends a notification unless as many are waiting already for a client that is slow to take them. */

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { onAbort } from '../../base/index.ts';
 import { shownLines, shownText, shownWord, shownWords } from '../rules/index.ts';
 import type { ApprovalAnswer, ApprovalDecision, ApprovalRequest, Approver } from './approver.ts';
 import { changeLines } from './change-lines.ts';
@@ -38,7 +39,7 @@ async function askNow(
   const cancel = (): void => stop.abort();
   const lines = createInterface({ input, output, terminal: true, historySize: 0 });
   lines.on('SIGINT', cancel).on('close', cancel);
-  signal?.addEventListener('abort', cancel);
+  using _cancelling = onAbort(signal, cancel);
   try {
     output.write(`\n${describe(request).join('\n')}\n${choices.map(({ label }) => `  ${label}`).join('\n')}\n`);
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
@@ -51,7 +52,6 @@ async function askNow(
     if (stop.signal.aborted) return { decision: 'cancel' };
     throw error;
   } finally {
-    signal?.removeEventListener('abort', cancel);
     lines.close();
   }
 }

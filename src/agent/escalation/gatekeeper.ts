@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import type { Logger } from '../../base/index.ts';
+import { type Logger, onAbort } from '../../base/index.ts';
 import { gitCallHazard, type Policy as Rules } from '../rules/index.ts';
 import type { Broker, Passage } from './broker.ts';
 import { type Confinement, type Destination, destinationOf } from './destination.ts';
@@ -114,8 +114,7 @@ export class Gatekeeper {
     const { ask, onQuestion, signal } = this.#options;
     if (!ask) return CANNOT_ASK;
     const withdrawn = new AbortController();
-    const withdraw = (): void => withdrawn.abort(signal.reason);
-    signal.addEventListener('abort', withdraw, { once: true });
+    using _withdrawing = onAbort(signal, (reason) => withdrawn.abort(reason));
     this.#questions.set(request.id, withdrawn);
     using _ = onQuestion();
     try {
@@ -125,7 +124,6 @@ export class Gatekeeper {
       return CANNOT_ASK;
     } finally {
       this.#questions.delete(request.id);
-      signal.removeEventListener('abort', withdraw);
     }
   }
 

@@ -1,4 +1,4 @@
-import { deferred, type Logger } from '../../base/index.ts';
+import { deferred, type Logger, onAbort } from '../../base/index.ts';
 import { killFamily, osErrorText, PROCESS_MASK } from '../../host/os/index.ts';
 import { looksDenied, withoutRefusedExecs } from '../../host/sandbox/index.ts';
 import { type Denial, ExecError } from '../../protocol/index.ts';
@@ -90,9 +90,7 @@ export class ShellCall {
   async #run(): Promise<ShellOutcome> {
     const { launch, signal } = this.#options;
     const startedAt = performance.now();
-    const cancel = (): void => this.#end.resolve('cancelled');
-    signal.addEventListener('abort', cancel, { once: true });
-    if (signal.aborted) cancel();
+    using _cancelling = onAbort(signal, () => this.#end.resolve('cancelled'));
     await using broker = this.#broker;
     const following = this.#follow();
     try {
@@ -105,7 +103,6 @@ export class ShellCall {
       if (this.#failure) throw this.#failure;
       return this.#outcome(end === 'timedOut', performance.now() - startedAt);
     } finally {
-      signal.removeEventListener('abort', cancel);
       this.#over.abort(new Error('the call is over'));
       this.#timer[Symbol.dispose]();
     }

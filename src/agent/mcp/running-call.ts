@@ -1,4 +1,4 @@
-import { type Deferred, deferred } from '../../base/index.ts';
+import { type Deferred, deferred, onAbort } from '../../base/index.ts';
 import { type ApprovalAnswer, type ApprovalRequest, Rejected } from '../approval/index.ts';
 import type { CallContext, Tool, ToolResult } from './tool.ts';
 
@@ -42,11 +42,10 @@ export class RunningCall {
   ask(request: ApprovalRequest, signal?: AbortSignal): Promise<ApprovalAnswer> {
     const question: PendingQuestion = { request, answer: deferred() };
     if (this.#isOver) return Promise.reject(unreachable);
-    const withdraw = () => this.#settle(question, (answer) => answer.reject(signal?.reason));
-    signal?.addEventListener('abort', withdraw, { once: true });
-    void question.answer.promise.finally(() => signal?.removeEventListener('abort', withdraw)).catch(() => {}); // told to the asker
     this.#questions.push(question);
     this.#asked.resolve();
+    const withdrawing = onAbort(signal, (reason) => this.#settle(question, (answer) => answer.reject(reason)));
+    void question.answer.promise.finally(() => withdrawing[Symbol.dispose]()).catch(() => {}); // told to the asker
     return question.answer.promise;
   }
 

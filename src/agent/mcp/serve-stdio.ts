@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { StdioServerTransport, serveStdio as serveOnStreams } from '@modelcontextprotocol/server/stdio';
-import { deferred, type Logger } from '../../base/index.ts';
+import { deferred, type Logger, onAbort } from '../../base/index.ts';
 import { createMcpServer } from './server.ts';
 import { McpSession } from './session.ts';
 import type { OpenToolSet } from './tool.ts';
@@ -29,8 +29,6 @@ export async function serveStdio(
     closed?.();
     over.resolve();
   };
-  const stop = () => void connection.close().finally(() => over.resolve());
-  if (signal.aborted) stop();
-  else signal.addEventListener('abort', stop, { once: true });
+  onAbort(signal, () => void connection.close().finally(() => over.resolve()));
   await over.promise;
 }

@@ -9,7 +9,7 @@ import {
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { type Logger, version } from '../../base/index.ts';
+import { type Logger, onAbort, version } from '../../base/index.ts';
 import { ExecError } from '../../protocol/index.ts';
 import { approvalForm, readAnswer } from './elicitation.ts';
 import { reportProgress } from './progress.ts';
@@ -79,9 +79,8 @@ async function serveCall(
  */
 function abandonOnAbort(session: McpSession, callId: string, { mcpReq }: ServerContext): Disposable {
   const { signal, envelope } = mcpReq;
-  const abandon = () => session.abandon(callId, signal.reason);
-  signal.addEventListener('abort', abandon, { once: true });
-  return { [Symbol.dispose]: () => envelope && signal.removeEventListener('abort', abandon) };
+  const abandoning = onAbort(signal, (reason) => session.abandon(callId, reason));
+  return { [Symbol.dispose]: () => envelope && abandoning[Symbol.dispose]() };
 }
 
 function inputRequest(callId: string, { request }: PendingQuestion): InputRequiredResult {

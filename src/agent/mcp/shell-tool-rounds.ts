@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type InputRequiredResult, inputRequired, type ServerContext } from '@modelcontextprotocol/server';
-import { type Deferred, deferred } from '../../base/index.ts';
+import { type Deferred, deferred, onAbort } from '../../base/index.ts';
 import { ExecError } from '../../protocol/index.ts';
 import type { Ask, Reply, ShellOutcome } from '../escalation/index.ts';
 import { questionForm, replyOf } from './shell-tool-question.ts';
@@ -34,8 +34,7 @@ export class CallRounds {
     const call = this.#calls.get(id);
     if (!call) throw new ExecError('invalidParams', 'the call that asked has ended; call the tool again');
     for (const [key, response] of Object.entries(mcpReq.inputResponses ?? {})) call.answer(key, replyOf(response));
-    const cancel = (): void => call.cancel(mcpReq.signal.reason);
-    mcpReq.signal.addEventListener('abort', cancel, { once: true });
+    using _cancelling = onAbort(mcpReq.signal, (reason) => call.cancel(reason));
     try {
       const outcome = await call.next();
       if (!outcome) return { asks: inputRequired({ inputRequests: call.inputRequests, requestState: id }) };
@@ -44,8 +43,6 @@ export class CallRounds {
     } catch (error) {
       this.#calls.delete(id);
       throw error;
-    } finally {
-      mcpReq.signal.removeEventListener('abort', cancel);
     }
   }
 }
@@ -104,13 +101,12 @@ class RoundsCall {
     const key = `question-${++this.#count}`;
     const reply = deferred<Reply>();
     this.#questions.set(key, { message, reply });
-    const withdraw = (): void => {
-      this.#forget(key);
-      reply.reject(signal.reason);
-    };
-    signal.addEventListener('abort', withdraw, { once: true });
     this.#asked.resolve();
-    return reply.promise.finally(() => signal.removeEventListener('abort', withdraw));
+    const withdrawing = onAbort(signal, (reason) => {
+      this.#forget(key);
+      reply.reject(reason);
+    });
+    return reply.promise.finally(() => withdrawing[Symbol.dispose]());
   }
 
   #forget(key: string): void {

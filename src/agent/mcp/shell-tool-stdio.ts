@@ -1,7 +1,7 @@
 import { type Readable, Transform, type Writable } from 'node:stream';
 import { ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
-import { deferred } from '../../base/index.ts';
+import { deferred, onAbort } from '../../base/index.ts';
 import { createShellServer, type ShellServerOptions } from './shell-tool-server.ts';
 
 export interface ShellStdioOptions extends ShellServerOptions {
@@ -31,9 +31,7 @@ export async function serveShellTool(options: ShellStdioOptions, signal: AbortSi
     onerror?.(error);
     if (error.name === 'ZodError') complain(ProtocolErrorCode.InvalidRequest, 'the line is no JSON-RPC message');
   };
-  const stop = () => void connection.close().finally(() => over.resolve());
-  if (signal.aborted) stop();
-  else signal.addEventListener('abort', stop, { once: true });
+  onAbort(signal, () => void connection.close().finally(() => over.resolve()));
   await over.promise;
   input.destroy();
 }

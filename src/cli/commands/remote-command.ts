@@ -1,4 +1,4 @@
-import { type Logger, Scope } from '../../base/index.ts';
+import { type Logger, onAbort, Scope } from '../../base/index.ts';
 import type { Host } from '../../host/index.ts';
 import {
   type Credentials,
@@ -41,9 +41,7 @@ export async function serveRemotely(options: RemoteCommandOptions, signal: Abort
   await using scope = new Scope();
   const stop = new AbortController();
   const { accept, point } = await receiver({ ...options, log }, scope);
-  const finish = (): void => void (point?.finish() ?? Promise.resolve()).finally(() => stop.abort());
-  signal.addEventListener('abort', finish);
-  if (signal.aborted) finish();
+  onAbort(signal, () => void (point?.finish() ?? Promise.resolve()).finally(() => stop.abort()));
   if (stopsWithStdin(values)) process.stdin.resume().once('end', () => stop.abort());
   options.changes?.((settings) => point?.configure(relayedConfig(settings)));
   optimizeSooner();

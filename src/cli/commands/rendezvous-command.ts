@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
-import type { Logger } from '../../base/index.ts';
+import { aborted, type Logger } from '../../base/index.ts';
 import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
 import {
   AccessTokens,
@@ -124,13 +124,10 @@ export async function rendezvousCommand(argv: readonly string[]): Promise<number
     ...(cluster && { cluster }),
   });
   optimizeSooner();
-  const stopped = new Promise<void>((resolve) => {
-    stop.signal.addEventListener('abort', () => resolve());
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
-  });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
   process.stderr.write(tokens?.announcement ?? '');
   process.stdout.write(`${service.url}\n`);
-  await stopped;
+  await aborted(stop.signal);
   return faults.isFatal ? 1 : 0;
 }
 

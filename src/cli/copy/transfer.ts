@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { posix } from 'node:path';
+import { abortable } from '../../base/index.ts';
 import { ConnectionLost } from '../../rpc/index.ts';
 import { messageOf } from '../reason.ts';
 import type { CopySide, DestinationTree, Entry, ListedEntry } from './copy-side.ts';
@@ -206,7 +207,7 @@ export class Transfer {
     const iterator = items[Symbol.asyncIterator]();
     try {
       for (;;) {
-        const { done, value } = await about(place, () => unlessAborted(iterator.next(), this.#signal));
+        const { done, value } = await about(place, () => abortable(iterator.next(), this.#signal));
         if (done) return;
         yield value;
       }
@@ -261,20 +262,6 @@ async function about<T>(place: Place, work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     throw placed(place, error);
-  }
-}
-
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  let stop = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-  });
-  signal.addEventListener('abort', stop);
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
   }
 }
 

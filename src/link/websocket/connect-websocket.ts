@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { SecureContext } from 'node:tls';
 import { WebSocket } from 'ws';
-import { encodeUtf8 } from '../../base/index.ts';
+import { encodeUtf8, onAbort } from '../../base/index.ts';
 import { limits } from '../../protocol/index.ts';
 import type { Link } from '../../rpc/index.ts';
 import { splitTokenUrl } from './token-url.ts';
@@ -35,13 +35,12 @@ export function webSocket(
         headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
         ...(roots && /^(?:wss|https):/i.test(url) && { secureContext: roots() }),
       });
-      const stop = (): void => ws.terminate();
-      signal.addEventListener('abort', stop);
+      const stopping = onAbort(signal, () => ws.terminate()); // reported by `error`
       ws.once('upgrade', (response) => {
         response.socket.setNoDelay(true);
       });
       ws.once('open', () => {
-        signal.removeEventListener('abort', stop);
+        stopping[Symbol.dispose]();
         resolve(new FragmentingLink(ws, pingIntervalMs));
       });
       ws.once('unexpected-response', (_, response) => {
@@ -51,10 +50,9 @@ export function webSocket(
         });
       });
       ws.on('error', (error) => {
-        signal.removeEventListener('abort', stop);
+        stopping[Symbol.dispose]();
         reject(signal.aborted ? signal.reason : unreachable(ws.url, error));
       });
-      if (signal.aborted) stop();
     });
 }
 

@@ -1,4 +1,4 @@
-import { type Clock, type Logger, systemClock } from '../../base/index.ts';
+import { type Clock, type Logger, onAbort, systemClock } from '../../base/index.ts';
 import { Outgoing } from '../../host/http/index.ts';
 import { WebSocketLink } from '../../link/index.ts';
 import { limits } from '../../protocol/index.ts';
@@ -94,11 +94,9 @@ class DirectRegistration implements Registered {
       },
       signal,
     );
-    const stop = (): void => link.close();
-    signal.addEventListener('abort', stop);
+    using _closing = onAbort(signal, () => link.close());
     this.#log.info('rendezvous.connected');
     await link.closed;
-    signal.removeEventListener('abort', stop);
     this.#log.info('rendezvous.disconnected');
   }
 

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { WebSocket } from 'ws';
-import { Deadline } from '../../base/index.ts';
+import { Deadline, onAbort } from '../../base/index.ts';
 import type { Outgoing } from '../../host/http/index.ts';
 
 export interface OpenWebSocketOptions {
@@ -45,9 +45,8 @@ export async function openWebSocket<T>(
       ...tls,
       ...tunnel,
     });
-    const stop = (): void => ws.terminate();
-    const settled = (): void => signal.removeEventListener('abort', stop);
-    signal.addEventListener('abort', stop);
+    const stopping = onAbort(signal, () => ws.terminate()); // reported by `error`
+    const settled = (): void => stopping[Symbol.dispose]();
     ws.once('upgrade', (response) => {
       response.socket.setNoDelay(true);
     });
@@ -64,7 +63,6 @@ export async function openWebSocket<T>(
       settled();
       reject(signal.aborted ? signal.reason : new Error(`cannot connect to the rendezvous: ${error.message}`));
     });
-    if (signal.aborted) stop();
   });
 }
 

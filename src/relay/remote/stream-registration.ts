@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Logger } from '../../base/index.ts';
+import { type Logger, onAbort } from '../../base/index.ts';
 import type { Outgoing } from '../../host/http/index.ts';
 import type { FrameTransport } from '../index.ts';
 import type { Registered } from './connection-keeper.ts';
@@ -38,12 +38,10 @@ export class StreamRegistration implements Registered {
     const headers = { 'x-request-id': `req_${randomUUID().replaceAll('-', '')}` };
     const options = { headers, onText: 'ignore' as const, outgoing, ...(maxPayload !== undefined && { maxPayload }) };
     const socket = await openRendezvousSocket(url, options, signal);
-    const stop = (): void => socket.close();
-    signal.addEventListener('abort', stop);
+    using _closing = onAbort(signal, () => socket.close());
     log.info('rendezvous.connected');
     streams.attach(socket);
     await socket.closed;
-    signal.removeEventListener('abort', stop);
     log.info('rendezvous.disconnected', { code: socket.closeCode });
   }
 

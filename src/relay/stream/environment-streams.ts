@@ -1,4 +1,4 @@
-import { type Clock, decodeUtf8, type Logger, systemClock } from '../../base/index.ts';
+import { abortable, type Clock, decodeUtf8, type Logger, systemClock } from '../../base/index.ts';
 import type { Link } from '../../rpc/index.ts';
 import type { RelayFrame } from '../wire/frame.ts';
 import type { FrameTransport } from '../wire/frame-transport.ts';
@@ -163,10 +163,9 @@ export class EnvironmentStreams implements AsyncDisposable {
   async #validate(streamId: string, validation: Validation, authorization: string): Promise<void> {
     const { stop, harnessKey } = validation;
     const cancel = this.#clock.after(this.#limits.validationMs, () => stop.abort());
-    const stopped = new Promise<boolean>((resolve) => stop.signal.addEventListener('abort', () => resolve(false)));
     // The reason of a rejection is not logged: the answer of a registry may quote the authorization.
-    const valid = this.#options.validate(harnessKey, authorization, streamId, stop.signal).catch(() => false); // refused, like a harness that is not allowed
-    const allowed = await Promise.race([valid, stopped]);
+    const valid = this.#options.validate(harnessKey, authorization, streamId, stop.signal);
+    const allowed = await abortable(valid, stop.signal).catch(() => false); // refused, like a harness that is not allowed
     cancel();
     const entry = this.#entries.get(streamId);
     if (entry?.validation !== validation) return;

@@ -1,4 +1,4 @@
-import { type Clock, deferred, encodeUtf8, type Logger } from '../../base/index.ts';
+import { type Clock, deferred, encodeUtf8, type Logger, onAbort } from '../../base/index.ts';
 import type { Link } from '../../rpc/index.ts';
 import type { RelayFrame } from '../wire/frame.ts';
 import type { FrameTransport } from '../wire/frame-transport.ts';
@@ -82,8 +82,7 @@ class HarnessHandshake {
     if (authorization.length > limits.authorizationBytes) throw new RelayError('authorization is too long');
     const connection = this.#connection;
     const cancelTimeout = connection.clock.after(limits.handshakeMs, () => this.#apply('timeout'));
-    const stop = (): void => this.#opened.reject(signal.reason);
-    signal.addEventListener('abort', stop);
+    using _stopping = onAbort(signal, (reason) => this.#opened.reject(reason));
     try {
       void this.#transport.closed.then(() => this.#apply('connectionLost'));
       connection.open();
@@ -93,7 +92,6 @@ class HarnessHandshake {
       return await this.#opened.promise;
     } finally {
       cancelTimeout();
-      signal.removeEventListener('abort', stop);
     }
   }
 

@@ -1,4 +1,4 @@
-import { Changes } from '../../../base/index.ts';
+import { Changes, onAbort } from '../../../base/index.ts';
 import { limits } from '../limits.ts';
 import type { ExecEvent } from './exec-event.ts';
 
@@ -16,13 +16,15 @@ export class EventStream {
     const subscriber = new Subscriber();
     const leave = (): void => {
       this.#subscribers.delete(subscriber);
-      signal?.removeEventListener('abort', leave);
       subscriber.end();
     };
     this.#subscribers.add(subscriber);
-    signal?.addEventListener('abort', leave);
-    if (this.#ended || signal?.aborted) leave();
-    return subscriber.events(leave);
+    const listening = onAbort(this.#ended ? undefined : signal, leave);
+    if (this.#ended) leave();
+    return subscriber.events(() => {
+      listening[Symbol.dispose]();
+      leave();
+    });
   }
 
   /** Nothing more will happen. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KV, KvEntry } from '@nats-io/kv';
-import { Changes, deferred, type Logger } from '../../../base/index.ts';
+import { Changes, deferred, type Logger, onAbort } from '../../../base/index.ts';
 import { directoryLimits } from '../limits.ts';
 import { isMissing } from './kv-errors.ts';
 
@@ -75,7 +75,7 @@ export class FollowedBucket implements AsyncDisposable {
     const mark = `${MARK}${node}`;
     const complete = deferred();
     const stop = (): void => changes.stop();
-    this.#closing.signal.addEventListener('abort', stop);
+    const stopping = onAbort(this.#closing.signal, stop);
     const checking = setInterval(
       () => void this.#checkStream(kv, streamInfo.created, stop),
       directoryLimits.bucketCheckMs,
@@ -85,7 +85,7 @@ export class FollowedBucket implements AsyncDisposable {
       .then(() => {
         this.#state = { phase: 'lost', kv: this.kv };
         clearInterval(checking);
-        this.#closing.signal.removeEventListener('abort', stop);
+        stopping[Symbol.dispose]();
         complete.reject(new Error('the bucket of registrations cannot be followed'));
       });
     complete.promise.catch(() => {}); // thrown below, where it is awaited
