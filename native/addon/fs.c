@@ -19,7 +19,7 @@
 /* Below this a copy into JavaScript's own memory is cheaper than a buffer with a finalizer. */
 #define COPY_LIMIT (16 * 1024)
 
-/* Waiting needs little. */
+/* A thread that only waits needs a small stack. */
 #define WAITER_STACK (256 * 1024)
 
 struct task {
@@ -100,9 +100,9 @@ static int send_all(int fd, const uint8_t *bytes, size_t length)
     return 0;
 }
 
-/* Who waits less than this is in a hurry: the whole server waits with it. */
+/* A caller with less patience runs on the event loop, which waits with it. */
 #define HURRY_LIMIT 1000000
-/* Longer answers, which need not fit into the socket, are for those who have time. */
+/* Longer answers may not fit into the socket, and are not waited for on the event loop. */
 #define PROMPT_LIMIT (128 * 1024)
 
 /* Whether so many bytes are there to be read before the deadline. */
@@ -133,7 +133,7 @@ static int receive_all(int fd, uint8_t *bytes, size_t length, int64_t deadline)
     return 0;
 }
 
-/* Takes a whole answer, or nothing at all: -EAGAIN when it is not there in time, or too long for a caller in a hurry. */
+/* Takes a whole answer, or nothing at all: -EAGAIN when it is not there in time, or too long to wait for on the event loop. */
 static int receive_answer(int fd, int64_t patience, struct fs_answer *answer)
 {
     uint8_t head[FS_ROOM_BEFORE];
@@ -149,7 +149,7 @@ static int receive_answer(int fd, int64_t patience, struct fs_answer *answer)
     if ((size_t)count < sizeof head || (hurry && length > PROMPT_LIMIT))
         return -EAGAIN;
     if (hurry && !await_whole(fd, FS_ROOM_BEFORE + length, deadline))
-        return -EAGAIN; /* who has begun to answer may be stopped */
+        return -EAGAIN; /* a helper that has begun to answer may be stopped */
     if (!fs_reserve(answer, length))
         return -ENOMEM;
     answer->length = FS_ROOM_BEFORE + length;

@@ -1,4 +1,4 @@
-/* The growing answer. */
+/* Builds an answer in a buffer that grows. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdarg.h>

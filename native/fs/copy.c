@@ -1,4 +1,4 @@
-/* fs/copy: files with their mode, links as links, directories with all that is in them. */
+/* fs/copy: files with their mode, links as links, directories with their entries. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static int copy_content(int from, int to, off_t size)
         if (count < 0 && errno != EXDEV && errno != EINVAL && errno != EOPNOTSUPP && errno != ENOSYS)
             return -errno;
     }
-    return copy_by_hand(from, to); /* what is left: everything, nothing, or what was added meanwhile */
+    return copy_by_hand(from, to); /* copies the rest: all of it, nothing, or bytes that were added meanwhile */
 }
 
 static int copy_opened(int from, int to_directory, const char *to_name)
@@ -94,7 +94,7 @@ static int copy_file(int from_directory, const char *from_name, int to_directory
     return outcome;
 }
 
-/* Not a part of its caller, which calls itself: the buffer would be there once a level. */
+/* A function of its own, because its caller recurses: the buffer would be on the stack once per level. */
 __attribute__((noinline)) static int copy_link(int from_directory, const char *from_name, int to_directory, const char *to_name)
 {
     char target[PATH_MAX];
@@ -125,8 +125,8 @@ static int copy_subdirectory(void *context, const char *name)
     return outcome;
 }
 
-/* The directories in the topmost one are left to the crew, if there is one. */
-static int copy_entries(struct transfer *transfer, struct crew *crew)
+/* Directories in the topmost one are left to the parallel threads, if there are any. */
+static int copy_entries(struct transfer *transfer, struct parallel *parallel)
 {
     struct directory_reader reader;
     const struct directory_entry *entry;
@@ -140,7 +140,7 @@ static int copy_entries(struct transfer *transfer, struct crew *crew)
         else if (S_ISLNK(type))
             failure = copy_link(transfer->from, entry->name, transfer->to, entry->name);
         else if (S_ISDIR(type)) /* devices and the like stay behind */
-            failure = crew ? crew_add(crew, entry->name) : copy_subdirectory(transfer, entry->name);
+            failure = parallel ? parallel_add(parallel, entry->name) : copy_subdirectory(transfer, entry->name);
     }
     directory_finish(&reader);
     return failure;
@@ -148,9 +148,9 @@ static int copy_entries(struct transfer *transfer, struct crew *crew)
 
 static int copy_side_by_side(struct transfer *transfer)
 {
-    struct crew crew = {.work = copy_subdirectory, .context = transfer};
-    int failure = copy_entries(transfer, &crew);
-    int last = crew_finish(&crew);
+    struct parallel parallel = {.work = copy_subdirectory, .context = transfer};
+    int failure = copy_entries(transfer, &parallel);
+    int last = parallel_finish(&parallel);
     return failure < 0 ? failure : last;
 }
 

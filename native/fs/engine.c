@@ -1,4 +1,4 @@
-/* Requests apart, operations chosen, answers completed. */
+/* Parses requests, dispatches operations, completes answers. */
 #define _GNU_SOURCE
 #include "engine.h"
 

@@ -5,21 +5,21 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#define CREW_NAMES 1024
+#define PARALLEL_NAMES 1024
 
-struct crew {
+struct parallel {
     /* Called with any of the names on any thread; 0 or a negative errno, after which no more are begun. */
     int (*work)(void *context, const char *name);
     void *context;
-    char *names[CREW_NAMES];
+    char *names[PARALLEL_NAMES];
     size_t count;
     atomic_size_t next;
     atomic_int failure;
 };
 
-/* Keeps a name for the crew, which sets to work whenever it has enough; 0 or a negative errno. */
-int crew_add(struct crew *crew, const char *name);
+/* Queues a name; works on all queued names when there are enough. 0 or a negative errno. */
+int parallel_add(struct parallel *parallel, const char *name);
 /* Returns when all names are done with: 0, or the negative errno of one that failed. */
-int crew_finish(struct crew *crew);
+int parallel_finish(struct parallel *parallel);
 
 #endif

@@ -1,4 +1,4 @@
-/* Whole files, and open ones block by block. */
+/* fs/readFile, fs/open and fs/readBlock. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 /* Read and encoded while it is in the cache; a multiple of 3, so that only the last slice is padded. */
 #define SLICE (192 * 1024)
 #define SMALL_SLICE (12 * 1024)
-/* What is read without waiting must be small: reading and encoding it stops everything else. */
+/* Larger files are read on another thread: reading and encoding them here would hold up the event loop. */
 #define AT_ONCE_LIMIT (64 * 1024)
 
 static void fail_not_a_file(const struct fs_request *request, struct fs_answer *answer)

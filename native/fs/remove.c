@@ -23,7 +23,7 @@ struct removal {
     int top;
     atomic_uint moved;
     /* For the directories in the topmost one. */
-    struct crew crew;
+    struct parallel parallel;
 };
 
 static int empty(struct removal *removal, int parent, const char *name, int fd, unsigned depth);
@@ -80,11 +80,11 @@ static int sweep(struct removal *removal, struct directory_reader *reader, int f
         if (!S_ISDIR(directory_type(fd, entry, false)))
             failure = unlinkat(fd, entry->name, 0) < 0 && errno != ENOENT ? -errno : 0;
         else if (fd == removal->top)
-            failure = crew_add(&removal->crew, entry->name);
+            failure = parallel_add(&removal->parallel, entry->name);
         else
             failure = remove_directory(removal, fd, entry->name, depth);
     }
-    int last = fd == removal->top ? crew_finish(&removal->crew) : 0;
+    int last = fd == removal->top ? parallel_finish(&removal->parallel) : 0;
     return failure < 0 ? failure : last;
 }
 
@@ -111,7 +111,7 @@ static int empty(struct removal *removal, int parent, const char *name, int fd, 
 
 static int remove_at(int parent, const char *name, bool recursive)
 {
-    struct removal removal = {.top = -1, .crew = {.work = remove_below_top, .context = &removal}};
+    struct removal removal = {.top = -1, .parallel = {.work = remove_below_top, .context = &removal}};
     if (unlinkat(parent, name, 0) == 0)
         return 0;
     if (errno == EROFS) { /* said before the name is looked up */

@@ -1,4 +1,4 @@
-/* fs/rename: gives what is at one path another, at once or not at all. */
+/* fs/rename: moves an entry to another path, at once or not at all. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -10,14 +10,14 @@
 #include "engine.h"
 #include "protect.h"
 
-/* 0 or a negative errno; -EXDEV across filesystems, -EEXIST where something is and may not be replaced. */
+/* 0 or a negative errno; -EXDEV across filesystems, -EEXIST when the destination exists and may not be replaced. */
 static int rename_entry(int from, const char *from_name, int to, const char *to_name, bool replace)
 {
     /* Not by the function of the same name, which older C libraries lack. */
     return syscall(SYS_renameat2, from, from_name, to, to_name, replace ? 0 : RENAME_NOREPLACE) < 0 ? -errno : 0;
 }
 
-/* Whether an entry may be moved or replaced: what is no directory holds nothing. */
+/* Whether an entry may be moved or replaced: only a directory can hold protected entries. */
 static int check_content(int place, const char *name)
 {
     int directory = openat(place, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -1,4 +1,4 @@
-/* What a path is, and what it is really called. */
+/* fs/getMetadata, fs/canonicalize, and questions about paths. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +52,7 @@ void fs_get_metadata(const struct fs_request *request, struct fs_answer *answer)
 
 void fs_canonicalize(const struct fs_request *request, struct fs_answer *answer)
 {
-    /* Says whether the way is known without waiting, and whether it may be gone. */
+    /* Fails when the path cannot be resolved without waiting, or is guarded. */
     int fd = fs_open_path(request, request->path, O_PATH, 0);
     if (fd < 0)
         return fs_fail_errno(answer, -fd);
@@ -113,7 +113,7 @@ static void put_emptiness(struct fs_answer *answer, const char *path)
     close(fd);
 }
 
-/* The beginning of a regular file, up to a little more than anyone wants. */
+/* The first 4097 bytes of a regular file. */
 static void put_beginning(struct fs_answer *answer, const char *path)
 {
     struct stat status;

@@ -1,4 +1,4 @@
-/* Writing files and making directories. */
+/* fs/writeFile, fs/writeBlock and fs/createDirectory. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -29,13 +29,13 @@ static int replace_content(int fd, const struct stat *status, const uint8_t *byt
 {
     size_t written = write_all(fd, bytes, length);
     int outcome = written < length ? -errno : 0;
-    bool longer = status->st_size > (off_t)written || written == 0; /* empty again is still changed */
+    bool longer = status->st_size > (off_t)written || written == 0; /* an empty file that stays empty has a new time */
     if (S_ISREG(status->st_mode) && longer && ftruncate(fd, (off_t)written) < 0 && outcome == 0)
         outcome = -errno;
     return outcome;
 }
 
-/* What is written at once must be little, and so must be what it replaces: giving up blocks takes time. */
+/* Larger files are written on another thread, and so are files that replace larger ones: freeing blocks takes time. */
 #define AT_ONCE_LIMIT (16 * 1024)
 #define REPLACED_LIMIT (1024 * 1024)
 
