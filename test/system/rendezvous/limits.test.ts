@@ -124,7 +124,7 @@ describe('the limits of the rendezvous', () => {
   });
 
   it('give up on a peer that is silent', async () => {
-    await using service = await startRendezvous({ limits: { pingMs: 20, silenceMs: 50 } });
+    await using service = await startRendezvous({ limits: { pingMs: 100, silenceMs: 1000 } });
     await using environment = await service.environment();
     await using harness = await service.harness();
     const stream = await establish(harness, environment);
