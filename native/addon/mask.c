@@ -1,4 +1,4 @@
-/* The exclusive-or that every WebSocket frame from a client is wrapped in, eight bytes at a time. */
+/* Masks and unmasks WebSocket payloads (RFC 6455, 5.3), eight bytes at a time. */
 #include "addon.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static void apply(uint8_t *target, const uint8_t *source, size_t length, const u
         target[at] = source[at] ^ key[at % 4];
 }
 
-/* mask(source, key, target, offset, length) */
+/* mask(source, key, target, offset, length): writes the masked bytes to the target */
 napi_value mask_bytes(napi_env env, napi_callback_info info)
 {
     size_t count = 5, source_length, key_length, target_length;
@@ -38,12 +38,12 @@ napi_value mask_bytes(napi_env env, napi_callback_info info)
     if (!bytes_of(env, arguments[0], &source, &source_length) || !bytes_of(env, arguments[1], &key, &key_length) ||
         !bytes_of(env, arguments[2], &target, &target_length) || key_length < 4 || length > source_length ||
         (size_t)offset + length > target_length)
-        return addon_throw(env, "mask: buffers of fitting sizes are wanted");
+        return addon_throw(env, "mask: expected a source, a key of 4 bytes and a target with room at the offset");
     apply(target + offset, source, length, key);
     return NULL;
 }
 
-/* unmask(bytes, key) */
+/* unmask(bytes, key): in place */
 napi_value unmask_bytes(napi_env env, napi_callback_info info)
 {
     size_t count = 2, length, key_length;
@@ -51,7 +51,7 @@ napi_value unmask_bytes(napi_env env, napi_callback_info info)
     uint8_t *bytes, *key;
     TRY(env, napi_get_cb_info(env, info, &count, arguments, NULL, NULL));
     if (!bytes_of(env, arguments[0], &bytes, &length) || !bytes_of(env, arguments[1], &key, &key_length) || key_length < 4)
-        return addon_throw(env, "unmask: two buffers are wanted");
+        return addon_throw(env, "unmask: expected bytes and a key of 4 bytes");
     apply(bytes, bytes, length, key);
     return NULL;
 }

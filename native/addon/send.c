@@ -1,17 +1,17 @@
-/* Sending on a connected socket what it takes at once, and receiving what is there. */
+/* Sends and receives on a connected socket without waiting. */
 #include "addon.h"
 
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-/* No room for the moment, as opposed to a peer that is gone. */
-static bool may_pass(int error)
+/* A full socket or system, where a later attempt can succeed; other errors mean that the peer is gone. */
+static bool is_temporary(int error)
 {
     return error == EAGAIN || error == EWOULDBLOCK || error == EINTR || error == ENOBUFS || error == ENOMEM;
 }
 
-/* send(fd, bytes, more): how many bytes were taken, 0 when there is no room yet, -1 when there will be none. */
+/* send(fd, bytes, more): the number of bytes sent, 0 if the socket is full, -1 if it is closed. */
 napi_value send_bytes(napi_env env, napi_callback_info info)
 {
     size_t count = 3;
@@ -27,11 +27,11 @@ napi_value send_bytes(napi_env env, napi_callback_info info)
         TRY(env, napi_get_buffer_info(env, arguments[2], &parts[1].iov_base, &parts[1].iov_len));
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = more ? 2 : 1};
     ssize_t sent = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-    TRY(env, napi_create_int64(env, sent >= 0 ? sent : may_pass(errno) ? 0 : -1, &result));
+    TRY(env, napi_create_int64(env, sent >= 0 ? sent : is_temporary(errno) ? 0 : -1, &result));
     return result;
 }
 
-/* receive(fd, room): how many bytes, 0 when there are none yet, -1 when there will be none. */
+/* receive(fd, room): the number of bytes received, 0 if none has come yet, -1 at the end. */
 napi_value receive_bytes(napi_env env, napi_callback_info info)
 {
     size_t count = 2, length;

@@ -31,7 +31,7 @@ export class Liveness implements Disposable {
 
   #check(): void {
     const { peer, answersAside, onSilence } = this.#options;
-    if (peer.received !== this.#received || peer.isHeldUp) {
+    if (peer.received !== this.#received || peer.isBusy) {
       this.#received = peer.received;
       this.#unanswered = 0;
     } else if (this.#unanswered >= 2) onSilence();

@@ -151,13 +151,13 @@ export class ClientSession {
   #lose(connection: Connection): void {
     if (this.#connection !== connection || this.#state.phase !== 'open') return;
     this.#liveness?.[Symbol.dispose]();
-    const { farewell } = connection.peer.link;
+    const { closeReason } = connection.peer.link;
     const reason = new ConnectionLost(
-      farewell?.reason ? `the server closed the connection: ${farewell.reason}` : 'the connection was lost',
+      closeReason?.reason ? `the server closed the connection: ${closeReason.reason}` : 'the connection was lost',
     );
     this.#options.logger.info('connection.lost', { reason: reason.message });
     // A server that stops has ended the session and its processes: nothing is left to resume.
-    this.#apply({ type: farewell?.reason === SERVER_STOPPING ? 'ended' : 'lost', reason });
+    this.#apply({ type: closeReason?.reason === SERVER_STOPPING ? 'ended' : 'lost', reason });
     const { state } = this;
     if (state.phase === 'resuming') void this.#resume(state);
   }

@@ -6,11 +6,11 @@ import { StdioLink } from './stdio-link.ts';
 export interface StdioConnectOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Where the server's own log goes. */
+  /** For the log of the server. */
   readonly stderr?: 'inherit' | 'ignore';
 }
 
-/** Starts a server of its own and talks to it over its stdin and stdout; when it is gone there is nothing to resume. */
+/** Starts a server and connects over its stdin and stdout. Its sessions end with it, so they cannot be resumed. */
 export function stdio(command: readonly string[], options: StdioConnectOptions = {}) {
   const connect = async (signal: AbortSignal): Promise<Link> => {
     signal.throwIfAborted();
@@ -26,7 +26,7 @@ export function stdio(command: readonly string[], options: StdioConnectOptions =
   return Object.assign(connect, { resumable: false });
 }
 
-/** The connection is over when the server has ended. */
+/** Closed when the server has ended. */
 class ChildLink implements Link {
   readonly source: string;
   readonly noticesLoss = true;
@@ -53,10 +53,10 @@ class ChildLink implements Link {
     this.#lines.probe();
   }
 
-  /** The end of its input tells the server to end its processes and itself. */
+  /** Ends the input of the server, which then ends its processes and itself. */
   close(): void {
     this.#child.stdin!.end();
-    const timer = setTimeout(() => this.destroy(), PATIENCE_MS);
+    const timer = setTimeout(() => this.destroy(), EXIT_MS);
     void this.closed.then(() => clearTimeout(timer));
   }
 
@@ -66,4 +66,5 @@ class ChildLink implements Link {
   }
 }
 
-const PATIENCE_MS = 2000;
+/** How long the server may take to exit before it is killed. */
+const EXIT_MS = 2000;

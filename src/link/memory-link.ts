@@ -1,7 +1,7 @@
 import { deferred, encodeUtf8 } from '../base/index.ts';
 import type { Link, Receiver } from '../rpc/index.ts';
 
-/** Two links joined back to back inside one process. */
+/** Two connected links inside one process. */
 export function memoryLinkPair(): [Link, Link] {
   const left = new MemoryLink();
   const right = new MemoryLink();
@@ -30,7 +30,7 @@ class MemoryLink implements Link {
     void this.#drain();
   }
 
-  /** Resolves when the other side has taken the message, which bounds the inbox by the number of senders. */
+  /** Resolves when the other side has handled the message, so the inbox is as long as there are senders at most. */
   send(message: string | Uint8Array, onDelivered?: () => void): Promise<void> {
     if (this.#over) return Promise.resolve();
     return new Promise((resolve) => {
@@ -46,7 +46,7 @@ class MemoryLink implements Link {
     this.destroy();
   }
 
-  /** What was sent from here is still handed over, unless the other side is busy; what was sent to here is not. */
+  /** Hands over the messages sent from this side, unless the other is busy, and drops those sent to this side. */
   destroy(): void {
     if (this.#over) return;
     const other = this.#other;

@@ -3,7 +3,7 @@ import { Changes, concatBytes, deferred } from '../base/index.ts';
 import { limits } from '../protocol/index.ts';
 import type { Link, Receiver } from '../rpc/index.ts';
 
-/** Messages as lines over a pair of byte streams. */
+/** One message a line, over a pair of byte streams. */
 export class StdioLink implements Link {
   readonly source = 'JSON-RPC message from exec-server stdio';
   readonly noticesLoss = true;
@@ -20,12 +20,12 @@ export class StdioLink implements Link {
     this.#input = input;
     this.#output = output;
     output.on('drain', () => this.#room.notify());
-    output.on('error', () => this.destroy()); // the reader is gone, and an answer could reach nothing
+    output.on('error', () => this.destroy()); // the reader is gone: no answer can arrive
   }
 
   open(receive: Receiver): void {
     void this.#read(receive)
-      .catch(() => {}) // a broken pipe ends the conversation like an orderly end
+      .catch(() => {}) // a broken pipe ends the connection like the end of the input
       .then(() => this.#end());
   }
 
@@ -33,9 +33,9 @@ export class StdioLink implements Link {
     if (!this.#output.writable) return;
     this.#output.cork();
     this.#output.write(message);
-    const roomy = this.#output.write('\n', () => onDelivered?.());
+    const hasRoom = this.#output.write('\n', () => onDelivered?.());
     process.nextTick(() => this.#output.uncork());
-    if (!roomy && !this.#isOver) return this.#room.next();
+    if (!hasRoom && !this.#isOver) return this.#room.next();
   }
 
   probe(): void {}

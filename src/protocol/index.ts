@@ -1,7 +1,7 @@
+export { GOING_AWAY, SERVER_STOPPING } from './close-reasons.ts';
 export { type EnvironmentInfo, environmentInfo } from './environment.ts';
 export { type ErrorDetails, type ErrorKind, ExecError, type WireError } from './errors.ts';
 export { ExecutorFileSystem } from './executor-file-system.ts';
-export { GOING_AWAY, SERVER_STOPPING } from './farewell.ts';
 export {
   type DirectoryEntry,
   type FileMetadata,

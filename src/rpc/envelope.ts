@@ -12,10 +12,10 @@ export type Message =
   | { readonly type: 'result'; readonly id: RequestId; readonly result: unknown }
   | { readonly type: 'error'; readonly id: RequestId; readonly error: WireError };
 
-/** Text that is no message; the reason goes back to its sender. */
+/** The text is not a JSON-RPC message; the error text is sent to the peer. */
 export class MalformedMessage extends Error {}
 
-/** Decodes strict base64 from a part of a message, of which nothing else is read after that; throws on anything else. */
+/** Decodes strict base64 from a part of a message, and throws on any other text. The message is not read afterwards. */
 export type PayloadDecoder = (bytes: Uint8Array, start: number, end: number) => Uint8Array;
 
 export function parseMessage(bytes: Uint8Array, decodePayload: PayloadDecoder = decodePortable): Message {
@@ -36,40 +36,40 @@ const decodePortable: PayloadDecoder = (bytes, start, end) => decodeBase64(decod
 interface Parsed {
   readonly text: string;
   readonly value: unknown;
-  /** Whether some number is written with a point or exponent, which no integer of the protocol may be. */
+  /** Whether a number is written with a point or exponent; integers of the protocol must not be. */
   readonly floats: boolean;
 }
 
-/** Below this, looking for a payload costs more than it saves. */
+/** In shorter messages, searching for a payload costs more than it saves. */
 const BULK_BYTES = 4096;
-/** Payloads start this early in every message a client writes; others take the ordinary way. */
+/** Clients put payloads this early; in other messages they are parsed as text. */
 const BULK_SEARCH_BYTES = 65_536;
 const payloadKeys = ['chunk', 'dataBase64', 'deltaBase64', 'bodyBase64'] as const;
-/** Stands in for the payload while the rest is parsed. Random, so that no peer can send it. */
-const STAND_IN = `cut-${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}`;
+/** Replaces the payload while the rest is parsed. Random, so that no peer can send it. */
+const PLACEHOLDER = `cut-${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}`;
 
 /**
- * Parses a large message without making a string of its payload: the base64 text is cut out and decoded from the
- * bytes, what is left is parsed as usual. Whatever does not fit this picture is parsed whole.
+ * Parses a large message without making a string of its payload: the base64 text is cut out and decoded from the bytes,
+ * and the rest is parsed as JSON. A message without such a payload is parsed whole.
  */
 function parseBulk(bytes: Uint8Array, decodePayload: PayloadDecoder): Parsed {
   const head = bytes.subarray(0, BULK_SEARCH_BYTES);
   for (const key of payloadKeys) {
     const opening = `"${key}":"`;
     const at = indexOfAscii(head, opening);
-    // A quote after a backslash belongs to a longer key that merely ends like ours.
+    // After a backslash the quote is a character inside a longer key.
     if (at < 1 || bytes[at - 1] === BACKSLASH) continue;
     const start = at + opening.length;
     const end = bytes.indexOf(QUOTE, start);
-    if (end < 0 || bytes[end - 1] === BACKSLASH) break; // base64 holds no quote: this is another kind of text
-    const rest = parse(`${textOf(bytes.subarray(0, start))}${STAND_IN}${textOf(bytes.subarray(end))}`);
+    if (end < 0 || bytes[end - 1] === BACKSLASH) break; // base64 contains no quote: not a payload
+    const rest = parse(`${textOf(bytes.subarray(0, start))}${PLACEHOLDER}${textOf(bytes.subarray(end))}`);
     const holder = payloadHolder(rest.value, key);
-    if (!holder || rest.floats) break; // numbers in float notation are looked for in the whole text
+    if (!holder || rest.floats) break; // numbers in float notation are replaced in the whole text
     try {
       holder[key] = decodePayload(bytes, start, end);
       return rest;
     } catch {
-      break; // not base64: the schema says so in its own words
+      break; // not base64: the schema reports it
     }
   }
   return parse(textOf(bytes));
@@ -80,7 +80,7 @@ const BACKSLASH = 0x5c;
 
 function payloadHolder(value: unknown, key: string): Record<string, unknown> | undefined {
   const { params, result } = (value ?? {}) as Record<string, Record<string, unknown> | null>;
-  return [params, result].find((holder) => holder?.[key] === STAND_IN) ?? undefined;
+  return [params, result].find((holder) => holder?.[key] === PLACEHOLDER) ?? undefined;
 }
 
 function textOf(bytes: Uint8Array): string {
@@ -100,7 +100,7 @@ function parse(text: string): Parsed {
   }
   const { members, floats } = inspect(text);
   if (hasLoneSurrogate(text, value)) throw new MalformedMessage('lone surrogate in a string');
-  // The parser keeps one of several members with one name: then there are more colons than members.
+  // JSON.parse keeps one of several members with the same name: then there are more colons than members.
   if (countMembers(value) !== members)
     throw new MalformedMessage(`duplicate JSON object key \`${duplicateKey(text)}\``);
   return { text, value, floats };
@@ -160,7 +160,7 @@ function requestId(parsed: Parsed, id: unknown): RequestId {
   throw new MalformedMessage('data did not match any variant of untagged enum RequestId');
 }
 
-/** `1.0` is no integer, but reaches us as one; since no member of the protocol is a fraction, any will do to refuse it. */
+/** JSON.parse reads `1.0` as an integer. No number of the protocol is a fraction, so every float becomes one, and is refused. */
 function strictNumbers(parsed: Parsed, params: unknown): unknown {
   if (!parsed.floats) return params;
   const marked = replaceFloats(parsed.text, '0.5');

@@ -1,3 +1,3 @@
 export type { Lane } from './lanes.ts';
-export type { Farewell, Link, Receiver } from './link.ts';
+export type { CloseReason, Link, Receiver } from './link.ts';
 export { ConnectionLost, DeferredResult, EncodedResult, Peer, type Service, type Violation } from './peer.ts';

@@ -1,5 +1,5 @@
-// Slow questions about JSON text that is already known to be valid; asked only when something is odd about it.
-// Strings are skipped by hand: a regular expression runs out of stack on one of some million characters.
+// Slow examination of valid JSON text, for messages with duplicate keys, floats, large ids or escaped surrogates. Strings are
+// skipped by hand: a regular expression runs out of stack on one of some million characters.
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -26,7 +26,7 @@ export function topLevelToken(text: string, name: string): string | undefined {
   return undefined;
 }
 
-/** The text with every number in float notation written as the one given. */
+/** The text with every number in float notation replaced. */
 export function replaceFloats(text: string, replacement: string): string {
   const parts: string[] = [];
   let copied = 0;
@@ -47,7 +47,7 @@ export function closingQuote(text: string, opening: number): number {
   return at;
 }
 
-/** Whether a name or a text in the value is no Unicode: only an escape in the text can write half of a pair. */
+/** Whether a name or a text contains half of a surrogate pair, which only an escape can write. */
 export function hasLoneSurrogate(text: string, root: unknown): boolean {
   if (!text.includes('\\u') || !/\\u[dD][89a-fA-F]/.test(text)) return false; // the first is far faster
   const open: unknown[] = [root];
@@ -61,7 +61,7 @@ export function hasLoneSurrogate(text: string, root: unknown): boolean {
   return false;
 }
 
-/** Read by characters, in which whole pairs are none. */
+/** With the flag `u` a whole pair is one character and does not match. */
 const halfPair = /\p{Surrogate}/u;
 
 /** Every member with the token its value starts with; `open` is the stack of containers around it. */

@@ -1,8 +1,8 @@
 import { Changes } from '../base/index.ts';
 
 /**
- * How a request waits: in line with others; in a line of its own, so that a stop is never stuck behind what it stops; or
- * `parked`, because it waits for something to happen and keeps nothing busy meanwhile.
+ * How a request is queued: `ordinary`; `control`, so that a stop never waits behind the request it stops; or `parked`, for
+ * requests that wait for an event and use no processor meanwhile.
  */
 export type Lane = 'ordinary' | 'control' | 'parked';
 
@@ -14,8 +14,8 @@ interface Waiting {
 }
 
 /**
- * Lets a number of tasks per lane run at a time and keeps the rest waiting in order. Those that park begin in line with the
- * ordinary ones and then take no place. With a width of one there is a single lane: strictly one after the other.
+ * Runs up to `width` tasks per lane at a time and starts the others in order. Parked tasks are started in order with the
+ * ordinary ones and do not count from then on. With a width of one there is a single lane: strictly one task after another.
  */
 export class Lanes {
   readonly #width: number;
@@ -36,7 +36,7 @@ export class Lanes {
     return this.#parked;
   }
 
-  /** Starts the task now or when its turn comes; the promise, if any, resolves when there is room for another. */
+  /** Starts the task now or in order; the promise, if any, resolves when there is room for another. */
   run(lane: Lane, task: Task): void | Promise<void> {
     const parks = lane === 'parked' && this.#width > 1;
     const chosen = this.#width > 1 && lane === 'control' ? lane : 'ordinary';
@@ -56,21 +56,21 @@ export class Lanes {
     void done.then(finished, finished);
   }
 
-  /** Runs the task and, as long as they are done at once, those that wait behind it. */
+  /** Runs the task and those queued behind it until one returns a promise. */
   #start(lane: 'ordinary' | 'control', task: Task): void {
     this.#running[lane]++;
     for (let next: Task | undefined = task; next; next = this.#next(lane)) {
       const done = next();
       if (done) {
         const finished = () => this.#finished(lane);
-        return void done.then(finished, finished); // a task that fails has told so itself
+        return void done.then(finished, finished); // a failed task has answered with its error
       }
       this.#leave();
     }
     this.#running[lane]--;
   }
 
-  /** The first in line that takes a place; those before it are parked. */
+  /** The next task that counts; parked ones before it are started. */
   #next(lane: 'ordinary' | 'control'): Task | undefined {
     for (let next = this.#waiting[lane].shift(); next; next = this.#waiting[lane].shift()) {
       if (!next.parks) return next.task;

@@ -4,22 +4,22 @@
  */
 export type Receiver = (message: Uint8Array) => void | Promise<void>;
 
-/** Why a connection was ended, in the words and numbers of WebSocket. */
-export interface Farewell {
+/** The code and the reason of a WebSocket close frame. */
+export interface CloseReason {
   readonly code: number;
   readonly reason: string;
 }
 
-/** A connection that carries whole messages, whatever it is made of. */
+/** A connection that carries whole messages: WebSocket, stdio, memory, a relayed stream. */
 export interface Link {
-  /** What a message from here is called in an error text. */
+  /** Describes a message from this link in error texts. */
   readonly source: string;
-  /** Settles when the connection is over, for whatever reason. */
+  /** Settles when the connection is over. */
   readonly closed: Promise<void>;
-  /** Whether the connection ends by itself when the peer is gone without a word. */
+  /** Whether the link ends by itself when the peer vanishes without closing it. */
   readonly noticesLoss?: boolean;
-  /** What the peer said when it ended the connection, where the link can tell. */
-  readonly farewell?: Farewell | undefined;
+  /** The close frame of the peer, where the link has such frames. */
+  readonly closeReason?: CloseReason | undefined;
   /** Starts handing over messages. Called once. */
   open(receive: Receiver): void;
   /**
@@ -30,12 +30,12 @@ export interface Link {
   /** Asks the peer to confirm what was sent so far. */
   probe(): void;
   /**
-   * Asks the peer for a sign of life; false when none comes in time or the connection ends. A link without this method
-   * notices a lost peer itself or cannot tell.
+   * Whether the peer answers a probe in time. A link without this method notices a lost peer itself (`noticesLoss`) or
+   * cannot find out.
    */
   answers?(withinMs: number): Promise<boolean>;
-  /** Ends the connection in the orderly way, and says why where the link can. */
-  close(farewell?: Farewell): void;
-  /** Ends the connection without a word, once what was sent before is on its way. */
+  /** Ends the connection with a close frame, where the link has such frames. */
+  close(closeReason?: CloseReason): void;
+  /** Ends the connection without a close frame, after sending the messages that are queued. */
   destroy(): void;
 }

@@ -1,10 +1,10 @@
 import { concatBytes, type Deferred, deferred, encodeUtf8 } from '../base/index.ts';
 import { ExecError, limits } from '../protocol/index.ts';
-import { AnswerLine } from './answer-line.ts';
-import { Burden } from './burden.ts';
+import { AnswerQueue } from './answer-queue.ts';
 import { type Message, type PayloadDecoder, parseMessage, type RequestId } from './envelope.ts';
 import { type Lane, Lanes } from './lanes.ts';
 import type { Link } from './link.ts';
+import { PendingBytes } from './pending-bytes.ts';
 
 export interface EncodedResultOptions {
   /** Called when the peer has received the result. */
@@ -14,7 +14,7 @@ export interface EncodedResultOptions {
   readonly room?: Room;
 }
 
-/** A result whose JSON text was written by hand. */
+/** A result that is JSON text already. */
 export class EncodedResult {
   readonly parts: readonly Uint8Array[];
   readonly onDelivered: (() => void) | undefined;
@@ -28,7 +28,7 @@ export class EncodedResult {
     this.#room = room;
   }
 
-  /** The result between two texts, without a copy where there is room for them. */
+  /** The result between two texts; not copied where there is room for them. */
   between(head: Uint8Array, tail: Uint8Array): Uint8Array {
     const [part] = this.parts;
     if (!part || !this.#room || this.#room.before < head.length || this.#room.after < tail.length) {
@@ -56,26 +56,26 @@ interface Room {
   readonly after: number;
 }
 
-/** What one side of a connection does with what the other side sends. */
+/** Handles the messages of the peer. */
 export interface Service {
   lane(method: string, params: unknown): Lane;
-  /** Whether a request may have a large answer and is begun only when earlier ones of its kind have been sent. */
-  answersAtLength?(method: string): boolean;
-  /** Whether a request keeps what it brings in memory until it is done: while much is kept so, nothing more is read. */
-  keepsContent?(method: string): boolean;
-  /** Whether errors carry their details: the other end has asked for them. */
+  /** Whether the answer may be large: such a request is started only when earlier large answers have been sent. */
+  hasLargeAnswer?(method: string): boolean;
+  /** Whether the content of a request stays in memory until it is done: above a limit the connection is not read. */
+  isKeptInMemory?(method: string): boolean;
+  /** Whether errors carry their details, for a peer that has asked for them. */
   readonly sendsErrorDetails?: boolean;
-  /** Answers with the wire form of the result; throws what becomes the error answer. */
+  /** Returns the wire form of the result; a thrown error becomes the error answer. */
   request(method: string, params: unknown, signal: AbortSignal): unknown;
-  /** Throwing is a violation; while a returned promise is pending nothing more is read from the connection. */
+  /** A thrown error is a violation; while a returned promise is pending the connection is not read. */
   notification(method: string, params: unknown): void | Promise<void>;
-  /** Called before the connection goes on (after text that is no message) or ends (after the other two). */
+  /** Called before the connection goes on (`malformed`) or ends (`notification`, `answer`). */
   violation(kind: Violation, error: Error): void | Promise<void>;
-  /** Called when a message could not be handled through a fault of ours; the connection ends. */
+  /** Called when handling a message failed through a fault of ours; the connection ends. */
   fault?(error: unknown): void;
 }
 
-/** What a peer must not send: text that is no message, a notification or an answer that is out of place. */
+/** A message that breaks the protocol: malformed text, a notification or an answer that is out of place. */
 export type Violation = 'malformed' | 'notification' | 'answer';
 
 export interface PeerOptions {
@@ -90,7 +90,7 @@ export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 }
 
-/** One end of a JSON-RPC conversation, in the dialect of the exec-server: no version member, ids kept as written. */
+/** One end of a JSON-RPC connection in the dialect of the exec-server: no version member, ids kept as written. */
 export class Peer {
   readonly link: Link;
   readonly #service: Service;
@@ -98,9 +98,9 @@ export class Peer {
   readonly #decodePayload: PayloadDecoder | undefined;
   readonly #pending = new Map<RequestId, Deferred<unknown>>();
   readonly #ended = new AbortController();
-  readonly #deferred = new AnswerLine(1);
-  readonly #burden = new Burden(limits.keptContentBytes);
-  readonly #lengthy = new AnswerLine(LENGTHY_AT_A_TIME);
+  readonly #deferredAnswers = new AnswerQueue(1);
+  readonly #pendingBytes = new PendingBytes(limits.keptContentBytes);
+  readonly #largeAnswers = new AnswerQueue(LARGE_ANSWERS_AT_A_TIME);
   #room: Promise<void> | undefined;
   #nextId = 1;
   #received = 0;
@@ -124,23 +124,23 @@ export class Peer {
     return this.#ended.signal;
   }
 
-  /** How many messages have come. */
+  /** The number of messages received. */
   get received(): number {
     return this.#received;
   }
 
-  /** How many calls have no answer yet. */
+  /** The number of calls without an answer. */
   get pending(): number {
     return this.#pending.size;
   }
 
-  /** Resolves when the link has taken the answers so far; undefined when it has. */
+  /** Resolves when the link has room for another message; undefined while it has. */
   get room(): Promise<void> | undefined {
     return this.#room;
   }
 
-  /** Whether the receiver still works on the last message, so that later ones are not read. */
-  get isHeldUp(): boolean {
+  /** Whether a message is still being handled, so that later ones are not read. */
+  get isBusy(): boolean {
     return this.#held > 0;
   }
 
@@ -165,7 +165,7 @@ export class Peer {
     return busy.finally(() => this.#held--);
   }
 
-  /** Whatever goes wrong with a message concerns this connection alone. */
+  /** A fault while a message is handled ends this connection alone. */
   #confined(work: () => void | Promise<void>): void | Promise<void> {
     try {
       return work()?.catch((error) => this.#fail(error));
@@ -181,11 +181,10 @@ export class Peer {
 
   #receive(bytes: Uint8Array): void | Promise<void> {
     let message: Message;
-    const { length } = bytes; // which a decoder may give back
+    const { length } = bytes; // before a decoder releases the memory
     try {
       message = parseMessage(bytes, this.#decodePayload);
     } catch (error) {
-      // Whatever a text does to the parser, it is the text of one client.
       const text = `failed to parse ${this.link.source}: ${(error as Error).message}`;
       return this.#service.violation('malformed', new ExecError('invalidRequest', text));
     }
@@ -197,13 +196,13 @@ export class Peer {
   #notice(method: string, params: unknown): void | Promise<void> {
     try {
       const busy = this.#service.notification(method, params);
-      if (busy) return busy.catch((error) => this.#cutOff('notification', error));
+      if (busy) return busy.catch((error) => this.#endAfter('notification', error));
     } catch (error) {
-      this.#cutOff('notification', error as Error);
+      this.#endAfter('notification', error as Error);
     }
   }
 
-  #cutOff(kind: Violation, error: Error): void {
+  #endAfter(kind: Violation, error: Error): void {
     this.#service.violation(kind, error);
     this.link.destroy();
   }
@@ -214,14 +213,14 @@ export class Peer {
     if (lane === 'parked' && this.#lanes.parked >= limits.parkedRequests) {
       return this.#refuse(id, new ExecError('invalidRequest', TOO_MANY_PARKED));
     }
-    if (length < COUNTED_BYTES || !this.#service.keepsContent?.(method)) return this.#lanes.run(lane, task);
-    const room = this.#lanes.run(lane, this.#burden.during(length, task));
-    const lighter = this.#burden.room;
-    return lighter && room ? room.then(() => lighter) : (lighter ?? room);
+    if (length < COUNTED_BYTES || !this.#service.isKeptInMemory?.(method)) return this.#lanes.run(lane, task);
+    const room = this.#lanes.run(lane, this.#pendingBytes.during(length, task));
+    const fewerBytes = this.#pendingBytes.room;
+    return fewerBytes && room ? room.then(() => fewerBytes) : (fewerBytes ?? room);
   }
 
   #answer(id: RequestId, method: string, params: unknown): void | Promise<void> {
-    if (this.#service.answersAtLength?.(method)) return this.#lengthy.run(() => this.#carryOut(id, method, params));
+    if (this.#service.hasLargeAnswer?.(method)) return this.#largeAnswers.run(() => this.#carryOut(id, method, params));
     return this.#carryOut(id, method, params);
   }
 
@@ -237,7 +236,7 @@ export class Peer {
   }
 
   #respond(id: RequestId, result: unknown): void | Promise<void> {
-    if (result instanceof DeferredResult) return this.#deferred.run(() => this.#respondNow(id, result));
+    if (result instanceof DeferredResult) return this.#deferredAnswers.run(() => this.#respondNow(id, result));
     if (result instanceof EncodedResult) {
       const whole = result.between(encodeUtf8(`{"id":${id},"result":`), CLOSING_BRACE);
       const room = this.#send(whole, result.onDelivered);
@@ -275,7 +274,8 @@ export class Peer {
   #settle(message: Message & { type: 'result' | 'error' }): void {
     const pending = this.#pending.get(message.id);
     this.#pending.delete(message.id);
-    if (!pending) this.#cutOff('answer', new ExecError('invalidRequest', `unexpected answer to request ${message.id}`));
+    if (!pending)
+      this.#endAfter('answer', new ExecError('invalidRequest', `unexpected answer to request ${message.id}`));
     else if (message.type === 'result') pending.resolve(message.result);
     else pending.reject(ExecError.fromWire(message.error));
   }
@@ -288,8 +288,8 @@ export class Peer {
 }
 
 const TOO_MANY_PARKED = `this connection has ${limits.parkedRequests} requests waiting for something to happen; wait for one of them`;
-/** Shorter messages are bounded well enough by their number. */
+/** Shorter requests are bounded by the number of requests. */
 const COUNTED_BYTES = 16 * 1024;
-/** So that a slow one does not hold up all others. */
-const LENGTHY_AT_A_TIME = 4;
+/** Several, so that a slow answer does not delay all others. */
+const LARGE_ANSWERS_AT_A_TIME = 4;
 const CLOSING_BRACE = encodeUtf8('}');

@@ -2,7 +2,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
-/** Where a message exceeds its number of values, as the reference counts lines and columns. */
+/** The position of the first value too many, with lines and columns counted as the reference does. */
 export interface Excess {
   readonly line: number;
   readonly column: number;
@@ -30,7 +30,7 @@ export function excessOfValues(bytes: Uint8Array, limit: number): Excess | undef
   return undefined;
 }
 
-/** White space, and what stands between and behind values. */
+/** White space, and the characters between and after values. */
 const isSeparator = (code: number): boolean =>
   code <= 0x20 || code === 0x2c || code === COLON || code === 0x5d || code === 0x7d;
 

@@ -80,7 +80,7 @@ const controlMethods = new Set([
 const parkingMethods = new Set(['process/wait', 'process/write', 'http/request']);
 
 /** Their answers may be large. Files and `process/read` bound theirs themselves. */
-const lengthyMethods = new Set([
+const largeAnswerMethods = new Set([
   'process/list',
   'process/snapshot',
   'environmentConfig/read',
@@ -147,11 +147,11 @@ export class Connection implements Service {
     return parkingMethods.has(method) ? 'parked' : 'ordinary';
   }
 
-  answersAtLength(method: string): boolean {
-    return lengthyMethods.has(method);
+  hasLargeAnswer(method: string): boolean {
+    return largeAnswerMethods.has(method);
   }
 
-  keepsContent(method: string): boolean {
+  isKeptInMemory(method: string): boolean {
     return method === 'fs/writeFile' || method === 'fs/writeBlock';
   }
 

@@ -1,6 +1,6 @@
 import { bearerToken } from '../base/index.ts';
 
-/** How a client proves itself on the upgrade request. */
+/** How a client authenticates with the upgrade request. */
 export type WebSocketAuth =
   | { readonly type: 'none' }
   | { readonly type: 'capability-token'; readonly sha256: Buffer }
@@ -12,10 +12,10 @@ export type WebSocketAuth =
       readonly maxClockSkewSeconds: number;
     };
 
-/** Loaded when there is something to check: it would be a tenth of the time to start. */
+/** Loaded when a token has to be checked: loading it takes a tenth of the time to start. */
 const crypto = (): typeof import('node:crypto') => process.getBuiltinModule('node:crypto');
 
-/** Returns why the request is refused, or nothing. */
+/** The reason to refuse a request, or undefined. */
 export async function refusal(auth: WebSocketAuth, authorization: string | undefined): Promise<string | undefined> {
   if (auth.type === 'none') return undefined;
   if (authorization === undefined) return 'missing websocket bearer token';
@@ -48,12 +48,12 @@ async function jwtRefusal(
 }
 
 async function verifiedClaims(secret: Uint8Array, token: string): Promise<Record<string, unknown> | undefined> {
-  const { compactVerify } = await import('jose'); // only servers with this kind of authentication pay for it
+  const { compactVerify } = await import('jose'); // needed for signed tokens alone
   try {
     const { payload } = await compactVerify(token, secret, { algorithms: ['HS256'] });
     const claims: unknown = JSON.parse(new TextDecoder().decode(payload));
     return typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>) : undefined;
   } catch {
-    return undefined; // whatever is wrong with it, the client is told only that it is invalid
+    return undefined; // the client is told only that the token is invalid
   }
 }

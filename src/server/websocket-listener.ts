@@ -10,12 +10,12 @@ import { refusal, type WebSocketAuth } from './websocket-auth.ts';
 export interface WebSocketListenerOptions {
   readonly host: string;
   readonly port: number;
-  /** Asked for every connection, since it can change. */
+  /** Read for every connection, since it can change. */
   readonly auth: () => WebSocketAuth;
   readonly maxConnections: number;
-  /** Whether messages may go past `ws` and Node's streams; asked for every connection. */
+  /** Whether messages may go past `ws` and Node's streams; read for every connection. */
   readonly fastPath: () => boolean;
-  /** Gives what takes the links, once that is ready. */
+  /** Resolves with the receiver of the links once the server is ready. */
   readonly receiver: () => Promise<(link: Link) => void>;
   readonly log: Logger;
 }
@@ -30,7 +30,7 @@ export class WebSocketListener implements AsyncDisposable {
   readonly #options: WebSocketListenerOptions;
   readonly #port: HttpPort;
   readonly #links = new Set<Link>();
-  /** Requests for a connection that are being decided. */
+  /** Upgrade requests that are being examined. */
   #opening = 0;
   maxConnections: number;
 
@@ -52,7 +52,7 @@ export class WebSocketListener implements AsyncDisposable {
         })
         .finally(() => this.#opening--);
     });
-    this.#port = new HttpPort(http, GOODBYE_MS);
+    this.#port = new HttpPort(http, CLOSE_MS);
   }
 
   static async listen(options: WebSocketListenerOptions): Promise<WebSocketListener> {
@@ -65,12 +65,12 @@ export class WebSocketListener implements AsyncDisposable {
     return `ws://${this.#port.authority}`;
   }
 
-  /** Stops accepting; those connected are still served. */
+  /** Accepts no more connections and serves the open ones. */
   stopListening(): void {
     this.#port.stopListening();
   }
 
-  /** Stops accepting and says goodbye to everyone connected. */
+  /** Accepts no more connections and closes the open ones with 1001. */
   async [Symbol.asyncDispose](): Promise<void> {
     const { GOING_AWAY, SERVER_STOPPING } = await import('../protocol/index.ts'); // not needed to open the port
     for (const link of this.#links) link.close({ code: GOING_AWAY, reason: SERVER_STOPPING });
@@ -85,7 +85,7 @@ export class WebSocketListener implements AsyncDisposable {
       (await unauthorized(request, auth)) ??
       (await this.#refusedPeer(socket as Socket, auth));
     if (answer) return refuseUpgrade(socket, { ...answer, type: 'text/plain' });
-    // Not needed to open the port; and nothing may be read before there is someone to take it.
+    // Not needed to open the port. Nothing may be read before the receiver is there.
     const [{ acceptWebSocket }, take] = await Promise.all([import('./accept-websocket.ts'), this.#options.receiver()]);
     const options = { fastPath: this.#options.fastPath(), onFault: (error: unknown) => this.#failed(error) };
     acceptWebSocket(request, socket as Socket, head, options, (link) => {
@@ -104,7 +104,7 @@ export class WebSocketListener implements AsyncDisposable {
     this.#options.log.error('connection.failed', faultFields(error));
   }
 
-  /** After authentication, so that a search for the peer cannot be had for free. */
+  /** After authentication, so that strangers cannot cause a search for their process. */
   async #refusedPeer(socket: Socket, auth: WebSocketAuth): Promise<HttpAnswer | undefined> {
     const body = await refusePeer(socket, auth.type === 'none' ? 'none' : 'token');
     if (body === undefined) return undefined;
@@ -113,18 +113,18 @@ export class WebSocketListener implements AsyncDisposable {
   }
 }
 
-/** How often connections are looked at that take too long to send the head of a request. */
+/** How often connections are checked for a request head that takes too long. */
 const CHECKING_MS = 5000;
 
 /** How long connected clients may take to answer a close frame. */
-const GOODBYE_MS = 500;
+const CLOSE_MS = 500;
 
 async function unauthorized(request: IncomingMessage, auth: WebSocketAuth): Promise<HttpAnswer | undefined> {
   const body = await refusal(auth, request.headers.authorization);
   return body === undefined ? undefined : { status: 401, body };
 }
 
-/** The plain HTTP answer a request gets, or nothing if it may go on to become a WebSocket. */
+/** The plain HTTP answer to a request, or undefined for an upgrade request that may continue. */
 function answerTo(request: IncomingMessage, upgrading: boolean): HttpAnswer | undefined {
   const { headers, method, url = '/' } = request;
   const path = url.split('?', 1)[0];

@@ -1,5 +1,5 @@
-// The `ws` package looks for a module with these two functions to do its masking in native code; the bundled command
-// line gets this one. In JavaScript, unmasking takes most of the time of a large write.
+// Takes the place of the optional package `bufferutil`, with which `ws` masks in native code: the bundled command line
+// resolves it to this file. In JavaScript, unmasking takes most of the time of a large write.
 import { addon } from './addon.ts';
 
 export function mask(source: Uint8Array, key: Uint8Array, target: Uint8Array, offset: number, length: number): void {

@@ -14,17 +14,17 @@ export interface WebSocketConnectOptions {
   readonly connectTimeoutMs?: number;
   /** How often the server is pinged; it is given up when it has not answered two intervals later. */
   readonly pingIntervalMs?: number;
-  /** What certificates are trusted for a `wss:` URL, asked for each connection; otherwise those that Node trusts. */
+  /** The certificates to trust for a `wss:` URL, read for each connection; otherwise those that Node trusts. */
   readonly roots?: () => SecureContext;
 }
 
-/** Connects to a server that listens on a `ws:` or `wss:` URL, which may bring its token along as `#token=TOKEN`. */
+/** Connects to a `ws:` or `wss:` URL, which may end with its token as `#token=TOKEN`. */
 export function webSocket(
   address: string,
   options: WebSocketConnectOptions = {},
 ): (signal: AbortSignal) => Promise<Link> {
-  const { url, token: brought } = splitTokenUrl(address);
-  const { token = brought, headers, connectTimeoutMs = 10_000, roots } = options;
+  const { url, token: tokenOfUrl } = splitTokenUrl(address);
+  const { token = tokenOfUrl, headers, connectTimeoutMs = 10_000, roots } = options;
   const { pingIntervalMs = limits.clientPingIntervalMs } = options;
   return (signal) =>
     new Promise((resolve, reject) => {
@@ -56,7 +56,7 @@ export function webSocket(
     });
 }
 
-/** A server answered, but not with a WebSocket. */
+/** The server answered the upgrade request with another status than 101. */
 export class ConnectionRefused extends Error {
   override readonly name = 'ConnectionRefused';
   readonly status: number;
@@ -71,7 +71,7 @@ function unreachable(url: string, error: NodeJS.ErrnoException): Error {
   return new Error(`cannot connect to ${nameOf(url)}: ${reasonOf(url, error)}`, { cause: error });
 }
 
-/** Names the server; the rest of a URL may be secret. */
+/** Scheme, host and port; the rest of a URL may be secret. */
 function nameOf(url: string): string {
   const { protocol, host } = new URL(url);
   return `${protocol}//${host}`;
@@ -86,7 +86,7 @@ function reasonOf(url: string, { code, message }: NodeJS.ErrnoException): string
   return message;
 }
 
-/** What a server says that does not open a WebSocket. */
+/** The status and the text of an answer that refuses the upgrade. */
 async function refusalOf(response: IncomingMessage): Promise<string> {
   const status = `the server refused the connection (HTTP ${response.statusCode})`;
   let body = '';
@@ -96,7 +96,7 @@ async function refusalOf(response: IncomingMessage): Promise<string> {
       if (body.length > LONGEST_REFUSAL) break;
     }
   } catch {
-    // the status alone has to do
+    // the body broke off: the status alone is shown
   }
   const text = body
     .slice(0, LONGEST_REFUSAL)

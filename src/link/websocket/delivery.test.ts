@@ -85,8 +85,8 @@ describe('delivery', () => {
     delivery.probe();
     send('b');
 
-    delivery.keepAlive();
-    delivery.keepAlive();
+    delivery.probeNow();
+    delivery.probeNow();
     answer(2);
 
     expect({ probes: probes.length, delivered }).toEqual({ probes: 3, delivered: ['a', 'b'] });

@@ -1,15 +1,15 @@
 import { randomFillSync } from 'node:crypto';
 
 /**
- * Knows which sent messages the peer has received. Every so many bytes, or when asked, it sends a probe; the
- * answer confirms everything sent before that probe. A probe carries a random text, so that only a peer that has
- * received it can answer: memory is given back on that answer.
+ * Finds out which messages the peer has received. It sends a probe (a ping) every 128 KiB and on request; the answer (the
+ * pong) confirms all messages sent before that probe. Memory is freed on an answer, so a probe carries a random text that
+ * only a peer which has received it can send back.
  */
 export class Delivery {
   readonly #sendProbe: (text: string) => void;
   #waiting: { after: number; onDelivered: () => void }[] = [];
   /** Probes without an answer, oldest first. */
-  #asked: { number: number; text: string }[] = [];
+  #unanswered: { number: number; text: string }[] = [];
   #probes = 0;
   #confirmed = 0;
   #unprobedBytes = 0;
@@ -23,35 +23,35 @@ export class Delivery {
     return this.#confirmed;
   }
 
-  /** Notes a message that has just been handed to the connection. */
+  /** Called after a message was handed to the connection. */
   sent(bytes: number, onDelivered: (() => void) | undefined): void {
     this.#unprobedBytes += bytes;
     if (onDelivered) this.#waiting.push({ after: this.#probes + 1, onDelivered });
     if (this.#unprobedBytes >= PROBE_EVERY_BYTES) this.probe();
   }
 
-  /** Unless the delivery of what was sent since the last one is of no interest. */
+  /** Sends a probe if a message sent after the last one has an `onDelivered`. */
   probe(): void {
     const last = this.#waiting.at(-1);
-    if (last && last.after > this.#probes) this.keepAlive();
+    if (last && last.after > this.#probes) this.probeNow();
   }
 
-  /** Probes in any case and gives the number: of several pings a peer may answer the newest alone. */
-  keepAlive(): number {
+  /** Sends a probe and gives its number. A peer may answer only the newest of several pings. */
+  probeNow(): number {
     this.#unprobedBytes = 0;
     const probe = { number: ++this.#probes, text: randomTexts.next() };
-    this.#asked.push(probe);
-    if (this.#asked.length > MOST_ASKED) this.#asked.shift(); // a later answer confirms it as well
+    this.#unanswered.push(probe);
+    if (this.#unanswered.length > MOST_UNANSWERED) this.#unanswered.shift();
     this.#sendProbe(probe.text);
     return probe.number;
   }
 
-  /** Takes the text of an answer; one that belongs to no open probe confirms nothing. */
+  /** Called with the text of an answer; one that belongs to no unanswered probe confirms nothing. */
   answered(text: string): void {
-    const at = this.#asked.findIndex((probe) => probe.text === text);
+    const at = this.#unanswered.findIndex((probe) => probe.text === text);
     if (at < 0) return;
-    const { number } = this.#asked[at]!;
-    this.#asked.splice(0, at + 1);
+    const { number } = this.#unanswered[at]!;
+    this.#unanswered.splice(0, at + 1);
     this.#confirmed = number;
     let ready = 0;
     while (ready < this.#waiting.length && this.#waiting[ready]!.after <= number) ready++;
@@ -61,7 +61,7 @@ export class Delivery {
 
 const RANDOM_BYTES = 8;
 
-/** Random bytes are made for many texts at a time: one call costs as much for one text as for all of them. */
+/** Random texts, made 512 at a time because one system call costs as much for one. */
 class RandomTexts {
   readonly #pool = Buffer.alloc(512 * RANDOM_BYTES);
   #used = this.#pool.length;
@@ -80,5 +80,5 @@ const randomTexts = new RandomTexts();
 
 /** Often enough to keep a window of 1 MiB open, seldom enough to cost nothing. */
 const PROBE_EVERY_BYTES = 128 * 1024;
-/** A peer that answers none of so many probes answers the newest, or is dropped. */
-const MOST_ASKED = 1024;
+/** Older probes are forgotten: the answer to a later one confirms them, too. */
+const MOST_UNANSWERED = 1024;

@@ -120,7 +120,7 @@ describe('frames that the fast path receives', () => {
 });
 
 describe('the fast path', () => {
-  it('is not there for anything but a socket of Node itself', () => {
+  it('does not exist over a stream that is no socket', () => {
     expect(FastPath.over(new PassThrough(), native, () => {})).toBeUndefined();
   });
 });

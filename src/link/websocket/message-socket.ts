@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { Changes, deferred } from '../../base/index.ts';
-import type { Farewell } from '../../rpc/index.ts';
+import type { CloseReason } from '../../rpc/index.ts';
 import { Delivery } from './delivery.ts';
 import { FastPath, type NativeBytes } from './fast-path.ts';
 import { KeepAlive } from './keep-alive.ts';
@@ -40,7 +40,7 @@ export class MessageSocket {
   readonly #delivery: Delivery;
   readonly #pongs = new Changes();
   readonly #keepAlive: KeepAlive | undefined;
-  #farewell: Farewell | undefined;
+  #closeReason: CloseReason | undefined;
   /** Whether nothing is read because the handler has enough to do. */
   #busy = false;
   /** Whether the end was asked for on this side, so that a closing socket says nothing about the peer. */
@@ -59,7 +59,7 @@ export class MessageSocket {
       ws.ping(text);
     });
     if (pingIntervalMs !== undefined) {
-      const ping = (): void => void this.#delivery.keepAlive();
+      const ping = (): void => void this.#delivery.probeNow();
       this.#keepAlive = new KeepAlive(ping, () => ws.terminate(), pingIntervalMs);
     }
     ws.on('pong', (data) => this.#answered(data.toString('latin1')));
@@ -73,8 +73,8 @@ export class MessageSocket {
   }
 
   /** Why the peer, or the network, ended the connection. */
-  get farewell(): Farewell | undefined {
-    return this.#farewell;
+  get closeReason(): CloseReason | undefined {
+    return this.#closeReason;
   }
 
   /** Starts handing over messages. Called once; a `ws` that was paused until then is read from then on. */
@@ -126,7 +126,7 @@ export class MessageSocket {
   /** Asks the peer for a sign of life; false when none comes in time or the connection ends. */
   async answers(withinMs: number): Promise<boolean> {
     if (!this.isOpen) return false;
-    const probe = this.#delivery.keepAlive();
+    const probe = this.#delivery.probeNow();
     const deadline = performance.now() + withinMs;
     while (!this.#over && this.#delivery.confirmed < probe) {
       const timeoutMs = deadline - performance.now();
@@ -137,10 +137,10 @@ export class MessageSocket {
   }
 
   /** Ends the connection with a close frame, and terminates it when the peer has not answered in time. */
-  close(farewell?: Farewell): void {
+  close(closeReason?: CloseReason): void {
     this.#closing = true;
     this.#fastPath?.flush();
-    this.#ws.close(farewell?.code, farewell?.reason);
+    this.#ws.close(closeReason?.code, closeReason?.reason);
   }
 
   /** Ends the connection without a close frame, once what was sent before has left. */
@@ -188,8 +188,8 @@ export class MessageSocket {
     while (ws.readyState === ws.OPEN && ws.bufferedAmount > this.#options.outboxBytes) await this.#room.next();
   }
 
-  #end(farewell?: Farewell): void {
-    if (farewell) this.#farewell = farewell;
+  #end(closeReason?: CloseReason): void {
+    if (closeReason) this.#closeReason = closeReason;
     if (this.#over) return;
     this.#over = true;
     this.#keepAlive?.[Symbol.dispose]();

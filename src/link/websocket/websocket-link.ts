@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { limits } from '../../protocol/index.ts';
-import type { Farewell, Link, Receiver } from '../../rpc/index.ts';
+import type { CloseReason, Link, Receiver } from '../../rpc/index.ts';
 import type { NativeBytes } from './fast-path.ts';
 import { MessageSocket } from './message-socket.ts';
 
@@ -32,8 +32,8 @@ export class WebSocketLink implements Link {
     this.closed = this.#messages.closed;
   }
 
-  get farewell(): Farewell | undefined {
-    return this.#messages.farewell;
+  get closeReason(): CloseReason | undefined {
+    return this.#messages.closeReason;
   }
 
   open(receive: Receiver): void {
@@ -52,8 +52,8 @@ export class WebSocketLink implements Link {
     return this.#messages.answers(withinMs);
   }
 
-  close(farewell?: Farewell): void {
-    this.#messages.close(farewell);
+  close(closeReason?: CloseReason): void {
+    this.#messages.close(closeReason);
   }
 
   destroy(): void {

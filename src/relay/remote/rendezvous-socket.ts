@@ -43,7 +43,7 @@ export class RendezvousSocket implements FrameTransport {
 
   /** How the connection ended, once it has. */
   get closeCode(): number | undefined {
-    return this.#messages.farewell?.code;
+    return this.#messages.closeReason?.code;
   }
 
   open(receive: FrameReceiver): void {

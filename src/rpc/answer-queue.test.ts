@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { type Deferred, deferred } from '../base/index.ts';
-import { AnswerLine } from './answer-line.ts';
+import { AnswerQueue } from './answer-queue.ts';
 
-describe('a line of answers', () => {
-  it('has those with room made at once', () => {
-    const line = new AnswerLine(1);
+describe('a queue of answers', () => {
+  it('makes an answer at once where the link has room', () => {
+    const line = new AnswerQueue(1);
     const made: number[] = [];
     for (const n of [1, 2, 3]) expect(line.run(() => void made.push(n))).toBeUndefined();
     expect(made).toEqual([1, 2, 3]);
   });
 
-  it('has as many made as it is wide while the link is full, and the others in order as it takes them', async () => {
-    const line = new AnswerLine(2);
+  it('makes as many answers as it is wide while the link is full, and the others in order as there is room', async () => {
+    const line = new AnswerQueue(2);
     const made: number[] = [];
     const links: Deferred<void>[] = [];
     const answer = (n: number) => () => {
@@ -31,8 +31,8 @@ describe('a line of answers', () => {
     expect(made).toEqual([1, 2, 3, 4]);
   });
 
-  it('goes on behind one that failed', async () => {
-    const line = new AnswerLine(1);
+  it('goes on after an answer that failed', async () => {
+    const line = new AnswerQueue(1);
     const failed = line.run(() => Promise.reject(new Error('lost')));
     const made = line.run(() => undefined);
     await expect(failed).rejects.toThrow('lost');

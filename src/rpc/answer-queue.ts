@@ -1,10 +1,10 @@
 type Task = () => void | Promise<void>;
 
 /**
- * Has answers made one after the other, as the link takes them: while a client does not read, those that wait are not in
- * memory. A task that returns a promise has found the link full, or has work to do before it sends.
+ * Makes answers as the link has room for them, a number of them at a time: while a client does not read, the others are not
+ * made and take no memory. A task returns a promise while the link is full, or while it prepares the answer.
  */
-export class AnswerLine {
+export class AnswerQueue {
   readonly #width: number;
   readonly #waiting: { readonly task: Task; readonly done: () => void }[] = [];
   #running = 0;

@@ -2,22 +2,22 @@ import { Changes } from '../base/index.ts';
 
 type Task = () => void | Promise<void>;
 
-/** Counts the bytes of messages whose requests are not done yet: while there are too many, nothing more is read. */
-export class Burden {
-  readonly #most: number;
-  readonly #lighter = new Changes();
+/** Counts the bytes of requests that are being handled. Above the limit, the connection is not read. */
+export class PendingBytes {
+  readonly #limit: number;
+  readonly #released = new Changes();
   #bytes = 0;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(limit: number) {
+    this.#limit = limit;
   }
 
-  /** Counts the bytes until the returned task is done. */
+  /** Counts the bytes until the returned task has ended. */
   during(bytes: number, task: Task): Task {
     this.#bytes += bytes;
     const done = (): void => {
       this.#bytes -= bytes;
-      this.#lighter.notify();
+      this.#released.notify();
     };
     return () => {
       const busy = task();
@@ -28,10 +28,10 @@ export class Burden {
 
   /** Resolves when there is room for another message; undefined when there is. */
   get room(): Promise<void> | undefined {
-    return this.#bytes > this.#most ? this.#roomAgain() : undefined;
+    return this.#bytes > this.#limit ? this.#roomAgain() : undefined;
   }
 
   async #roomAgain(): Promise<void> {
-    while (this.#bytes > this.#most) await this.#lighter.next();
+    while (this.#bytes > this.#limit) await this.#released.next();
   }
 }
