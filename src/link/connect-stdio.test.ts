@@ -34,7 +34,9 @@ describe('a stdio connector', () => {
   it('reports a program that cannot be started, and cannot be resumed', async () => {
     const connect = stdio(['/no/such/program']);
 
-    await expect(connect(never)).rejects.toThrow('ENOENT');
+    await expect(connect(never)).rejects.toThrow(
+      'cannot start /no/such/program: command or directory not found (ENOENT)',
+    );
     expect(connect.resumable).toBe(false);
   });
 });

@@ -20,7 +20,10 @@ export function stdio(command: readonly string[], options: StdioConnectOptions =
       ...(env && { env }),
       ...(cwd !== undefined && { cwd }),
     });
-    await once(child, 'spawn');
+    await once(child, 'spawn').catch((cause: NodeJS.ErrnoException) => {
+      const reason = cause.code === 'ENOENT' ? 'command or directory not found (ENOENT)' : cause.message;
+      throw new Error(`cannot start ${command[0]}: ${reason}`, { cause });
+    });
     return new ChildLink(child);
   };
   return Object.assign(connect, { resumable: false });

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { WebSocketServer } from 'ws';
@@ -71,5 +71,32 @@ describe('a WebSocket connector', () => {
       'cannot connect to ws://127.0.0.1:1: no server listens there (ECONNREFUSED)',
     );
     await expect(webSocket(url, { connectTimeoutMs: 10 })(never)).rejects.toThrow('timed out');
+  });
+
+  it('names an address that is no URL of a server', async () => {
+    await expect(webSocket('localhost:39811')(never)).rejects.toThrow(
+      "cannot connect to 'localhost:39811': expected ws://HOST:PORT or wss://HOST:PORT",
+    );
+  });
+
+  it.each([
+    [200, 'text/html', ': no exec-server answers at this address; use the one that it has printed'],
+    [404, 'text/plain', ': no exec-server answers at this address; use the one that it has printed'],
+    [502, 'text/html; charset=utf-8', ': no exec-server answers at this address; use the one that it has printed'],
+    [503, 'text/plain', ': too many'],
+  ])('says of an answer %d of type %s what it means', async (status, type, meaning) => {
+    await using scope = new Scope();
+    const server = createHttpServer((_, response) =>
+      response.writeHead(status, { 'content-type': type }).end('too many'),
+    );
+    scope.defer(() => void server.close());
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+    await expect(webSocket(url)(never)).rejects.toMatchObject({
+      message: `cannot connect to ${url}: the server refused the connection (HTTP ${status})${meaning}`,
+      status,
+    });
   });
 });

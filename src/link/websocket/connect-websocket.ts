@@ -28,6 +28,9 @@ export function webSocket(
   const { pingIntervalMs = limits.clientPingIntervalMs } = options;
   return (signal) =>
     new Promise((resolve, reject) => {
+      if (!/^(?:ws|wss|http|https|ws\+unix):/i.test(url) || !URL.canParse(url)) {
+        throw new TypeError(`cannot connect to '${url}': expected ws://HOST:PORT or wss://HOST:PORT`);
+      }
       const ws = new WebSocket(url, {
         perMessageDeflate: false,
         maxPayload: LARGEST_ANSWER,
@@ -86,9 +89,13 @@ function reasonOf(url: string, { code, message }: NodeJS.ErrnoException): string
   return message;
 }
 
-/** The status and the text of an answer that refuses the upgrade. */
+/** The status and the text of an answer that refuses the upgrade. Pages for browsers are left out: an exec-server answers in one line. */
 async function refusalOf(response: IncomingMessage): Promise<string> {
-  const status = `the server refused the connection (HTTP ${response.statusCode})`;
+  const { statusCode = 0, headers } = response;
+  const status = `the server refused the connection (HTTP ${statusCode})`;
+  if (statusCode < 400 || statusCode === 404 || headers['content-type']?.startsWith('text/html')) {
+    return `${status}: no exec-server answers at this address; use the one that it has printed`;
+  }
   let body = '';
   try {
     for await (const chunk of response.setEncoding('utf8')) {
