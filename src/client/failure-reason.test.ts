@@ -54,6 +54,12 @@ it.each<[ErrorDetails | undefined, string, string]>([
     '/disk/f: no space left on device',
   ],
   [{ path: 'file:///disk/f' }, 'path contains a symbolic link', '/disk/f: path contains a symbolic link'],
+  [{ path: 'file:///disk/d' }, 'path `/disk/d` is not a file', 'path `/disk/d` is not a file'],
+  [
+    { subject: 'program', searched: '' },
+    'Unable to spawn sh because:\nUnable to resolve the PATH',
+    'its environment has no PATH to look in: set one, or give the absolute path of the program',
+  ],
   [undefined, missing, missing],
 ])('%j is said as it is understood', (details, message, reason) => {
   expect(failureReason(new ExecError('internal', message, { details }))).toBe(reason);

@@ -6,12 +6,14 @@ export function failureReason(error: unknown): string {
   const { subject, path, errno } = error.details;
   if (subject === 'program') return programReason(error.details, error.message);
   if (subject === 'cwd' && errno !== undefined) return directoryReason(nameOf(path), errno, error.message);
-  return path === undefined || subject !== undefined
-    ? error.message
-    : `${nameOf(path)}: ${withoutNumber(error.message)}`;
+  if (path === undefined || subject !== undefined) return error.message;
+  const name = nameOf(path);
+  return error.message.includes(`\`${name}\``) ? error.message : `${name}: ${withoutNumber(error.message)}`;
 }
 
 function programReason({ errno, path, searched }: ErrorDetails, message: string): string {
+  if (searched === '')
+    return 'its environment has no PATH to look in: set one, or give the absolute path of the program';
   if (errno === 'ENOENT' && searched !== undefined) return `command not found on PATH (${searched})`;
   if (errno === 'EACCES' && searched !== undefined) return `what is found on PATH (${searched}) may not be executed`;
   if (errno === 'ENOENT')
