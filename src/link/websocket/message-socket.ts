@@ -48,6 +48,7 @@ export class MessageSocket {
   #destroyed = false;
   #over = false;
 
+  /** @internal The types of `ws` are not installed with this package. */
   constructor(ws: WebSocket, options: MessageSocketOptions) {
     const { rawSocket, native, pingIntervalMs } = options;
     this.#ws = ws;

@@ -25,6 +25,7 @@ export class WebSocketLink implements Link {
   readonly closed: Promise<void>;
   readonly #messages: MessageSocket;
 
+  /** @internal The types of `ws` are not installed with this package. */
   constructor(ws: WebSocket, { peer, ...options }: WebSocketLinkOptions) {
     this.source = `websocket JSON-RPC message from exec-server websocket ${peer}`;
     this.noticesLoss = options.pingIntervalMs !== undefined;

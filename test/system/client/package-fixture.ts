@@ -67,11 +67,27 @@ export class Installation implements AsyncDisposable {
 
   /** Imports every part of the package from a module of the project. */
   async importAll(): Promise<{ specifiers: string[]; outcome: Outcome }> {
-    const manifest = readFileSync(join(this.#project, 'node_modules', 'exec-server', 'package.json'), 'utf8');
-    const { exports } = JSON.parse(manifest) as { exports: Record<string, unknown> };
-    const specifiers = Object.keys(exports).map((path) => path.replace(/^\./, 'exec-server'));
+    const specifiers = this.#specifiers;
     const script = specifiers.map((specifier) => `await import(${JSON.stringify(specifier)});`).join('\n');
     return { specifiers, outcome: await this.#run('node', ['--input-type=module', '--eval', script]) };
+  }
+
+  get #specifiers(): string[] {
+    const manifest = readFileSync(join(this.#project, 'node_modules', 'exec-server', 'package.json'), 'utf8');
+    const { exports } = JSON.parse(manifest) as { exports: Record<string, unknown> };
+    return Object.keys(exports).map((path) => path.replace(/^\./, 'exec-server'));
+  }
+
+  /** Checks the declarations of every part, with those of Node beside them and no others. */
+  async checkDeclarations(): Promise<Outcome> {
+    const imports = this.#specifiers
+      .map(
+        (part, index) => `export type * as part${index} from '${part}';
+`,
+      )
+      .join('');
+    writeFileSync(join(this.#project, 'parts.mts'), imports);
+    return await this.#compile('parts.mts');
   }
 
   /**
@@ -81,24 +97,7 @@ export class Installation implements AsyncDisposable {
   async bundle(program: string): Promise<{ file: string; native: string }> {
     const input = join(this.#project, 'program.mts');
     writeFileSync(input, program);
-    const types = {
-      target: 'es2022',
-      module: 'nodenext',
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      skipLibCheck: true,
-    };
-    const lib = ['es2023', 'esnext.disposable'];
-    const compilerOptions = {
-      ...types,
-      lib,
-      noEmit: true,
-      types: ['node'],
-      typeRoots: [join(root, 'node_modules', '@types')],
-    };
-    writeFileSync(join(this.#project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.mts'] }));
-    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-    const checked = await this.#run(process.execPath, [compiler, '-p', this.#project]);
+    const checked = await this.#compile('program.mts');
     if (checked.code !== 0) throw new Error(checked.stdout);
     const build = await rolldown({ input, platform: 'node', transform: { target: 'node20.19' } });
     const file = join(this.#made('bundle'), 'program.mjs');
@@ -108,6 +107,25 @@ export class Installation implements AsyncDisposable {
       recursive: true,
     });
     return { file, native };
+  }
+
+  async #compile(file: string): Promise<Outcome> {
+    const types = join(this.#project, 'node_modules', '@types');
+    mkdirSync(types, { recursive: true });
+    if (!existsSync(join(types, 'node')))
+      symlinkSync(join(root, 'node_modules', '@types', 'node'), join(types, 'node'));
+    const compilerOptions = {
+      target: 'es2022',
+      module: 'nodenext',
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      lib: ['es2023', 'esnext.disposable'],
+      noEmit: true,
+      types: ['node'],
+    };
+    writeFileSync(join(this.#project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [file] }));
+    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+    return await this.#run(process.execPath, [compiler, '-p', this.#project]);
   }
 
   /** Runs a file to its end, in its own directory. */

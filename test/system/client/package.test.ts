@@ -29,6 +29,10 @@ describe('the package, installed where there is no compiler', () => {
     expect(outcome).toMatchObject({ code: 0, stderr: '' });
   });
 
+  it('has declarations that a strict compiler takes, without those of the packages it uses', async () => {
+    expect(await installed.checkDeclarations()).toMatchObject({ code: 0, stdout: '' });
+  });
+
   it('serves, and runs a command on the server', async () => {
     await using server = await installed.serve();
 
