@@ -1,5 +1,6 @@
 import { aborted, type Logger, Scope } from '../base/index.ts';
 import type { Host } from '../host/index.ts';
+import { nativeStatus } from '../host/os/index.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
 import type { ConnectionPoint, ConnectionPointOptions } from './connection-point.ts';
 import { isLoopback, type ListenAddress } from './listen-url.ts';
@@ -97,6 +98,8 @@ function requireAuth(options: ServeOptions, { host }: { host: string }, auth: We
  * loaded only here: while the client reads the address.
  */
 export async function openConnectionPoint(options: ConnectionPointOptions): Promise<ConnectionPoint> {
+  const native = nativeStatus();
+  if (!native.ready) throw new Error(native.reason);
   const { ConnectionPoint } = await import('./connection-point.ts');
   return new ConnectionPoint(options);
 }

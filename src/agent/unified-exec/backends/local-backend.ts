@@ -14,7 +14,7 @@ export interface LocalBackendOptions {
 export function localBackend({ host, config = {}, log = silentLogger }: LocalBackendOptions): ExecBackend {
   const scope = new Scope();
   const server = openConnectionPoint({ host, config, log });
-  scope.defer(async () => (await server)[Symbol.asyncDispose]());
+  scope.defer(async () => (await server.catch(() => undefined))?.[Symbol.asyncDispose]()); // what failed to open has told its callers
   const backend = scope.own(
     remoteBackend(async () => {
       const [ours, theirs] = memoryLinkPair();
