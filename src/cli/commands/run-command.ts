@@ -41,12 +41,12 @@ started, or its output could not be written.
 `;
 
 export async function runCommand(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseOptions(argv, options);
+  const { values, positionals } = parsed(argv);
   if (values.help) {
     process.stdout.write(help());
     return 0;
   }
-  if (positionals.length === 0) throw new UsageError('a command is required after --');
+  if (!positionals[0]) throw new UsageError('a command is required after --');
   if (values.cwd !== undefined && !values.cwd.startsWith('/')) {
     throw new UsageError(`invalid value '${values.cwd}' for --cwd: expected an absolute directory, such as /srv`);
   }
@@ -61,6 +61,16 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
     return CONNECTION_FAILED;
   } finally {
     process.stdin.destroy(); // open, it would keep the program running
+  }
+}
+
+/** Options of a command that has no -- before it look like options of this program. */
+function parsed(argv: readonly string[]): ReturnType<typeof parseOptions<typeof options>> {
+  try {
+    return parseOptions(argv, options);
+  } catch (error) {
+    if (!(error instanceof UsageError) || argv.includes('--')) throw error;
+    throw new UsageError(`${error.message}; put -- before the command`);
   }
 }
 

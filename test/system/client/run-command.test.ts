@@ -122,5 +122,9 @@ describe('exec-server run', () => {
       code: 2,
       stderr: expect.stringContaining('a command is required'),
     });
+    expect((await runCommand(['run', '--', ''])).stderr).toContain('error: a command is required after --\n');
+    expect((await runCommand(['run', 'ls', '-l'])).stderr).toContain(
+      "error: unexpected argument '-l'; put -- before the command\n",
+    );
   });
 });
