@@ -308,6 +308,16 @@ describe('every source file', () => {
     expect(long).toEqual([]);
   });
 
+  it('has at most 300 lines where it is C', () => {
+    const files = readdirSync(join(root, 'native'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+      file.endsWith('.c'),
+    );
+    const linesOf = (file: string) => readFileSync(join(root, 'native', file), 'utf8').split('\n').length - 1;
+
+    expect(files).not.toEqual([]);
+    expect(files.filter((file) => linesOf(file) > 300)).toEqual([]);
+  });
+
   it('says why where it drops an error', () => {
     const silent = sources.flatMap((file) =>
       handlersThatDrop(textOf(file))

@@ -44,6 +44,18 @@ describe('a scope', () => {
     expect(releases).toBe(1);
   });
 
+  it('releases nothing that it has handed on', async () => {
+    const scope = new Scope();
+    const released: string[] = [];
+    scope.defer(() => void released.push('handed on'));
+    const heir = scope.move();
+
+    await scope[Symbol.asyncDispose]();
+    expect(released).toEqual([]);
+    await heir[Symbol.asyncDispose]();
+    expect(released).toEqual(['handed on']);
+  });
+
   it('hands back what it is given', () => {
     const resource = { [Symbol.dispose]() {} };
 

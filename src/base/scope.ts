@@ -13,6 +13,13 @@ export class Scope implements AsyncDisposable {
     this.#owned.push({ [Symbol.asyncDispose]: async () => release() });
   }
 
+  /** Hands everything on: nothing is released here any more. */
+  move(): Scope {
+    const moved = new Scope();
+    moved.#owned = this.#owned.splice(0);
+    return moved;
+  }
+
   /** Releases everything even when one release fails; the first failure is thrown at the end. */
   async [Symbol.asyncDispose](): Promise<void> {
     const failures: unknown[] = [];

@@ -1,3 +1,4 @@
+import { Scope } from '../base/index.ts';
 import { type ManagedProcess, type Preparations, processRequests } from '../host/process/index.ts';
 import { ExecError, type Params, type Result } from '../protocol/index.ts';
 import { DeferredResult, EncodedResult } from '../rpc/index.ts';
@@ -21,7 +22,7 @@ export const processHandlers: Handlers = {
   'process/start': (params, context) =>
     params.networkProxy || params.shellSnapshot || deniesByPattern(params)
       ? startPrepared(params, context)
-      : start(params, context),
+      : startNow(params, context),
 
   'process/read': async (params, { session, signal }) => {
     const process = requireProcess(session, params.processId);
@@ -53,29 +54,31 @@ export const processHandlers: Handlers = {
 
 type StartParams = Params<'process/start'>;
 
-function start(
-  params: StartParams,
-  { session, log }: RequestContext,
-  prepared: Preparations = {},
-): Result<'process/start'> {
+/** Starts the process, which has its network from then on. False for a start that was answered before. */
+function start(params: StartParams, { session }: RequestContext, prepared: Preparations = {}): boolean {
   const { processId } = params;
-  const { network } = prepared;
-  let started: boolean;
   try {
-    started = session.processes.start(params, prepared);
+    return session.processes.start(params, prepared);
   } catch (error) {
     // A start refused because the id is taken says nothing about the process that has it.
     if (!session.processes.get(processId)) {
       session.notifyIfWanted('process/failed', { processId, message: ExecError.from(error).message });
     }
-    void network?.[Symbol.asyncDispose]();
     throw error;
   }
-  if (!started) void network?.[Symbol.asyncDispose]();
+}
+
+function answerStart(params: StartParams, { session, log }: RequestContext): Result<'process/start'> {
+  const { processId } = params;
   const { pid, startedAtMs } = requireProcess(session, processId);
   log.debug('process.started', { processId, pid });
   session.notifyIfWanted('process/started', { processId, startedAtMs });
   return { processId, sandboxType: params.sandbox ? 'linuxSeccomp' : 'none' };
+}
+
+function startNow(params: StartParams, context: RequestContext): Result<'process/start'> {
+  start(params, context);
+  return answerStart(params, context);
 }
 
 /** The network is there, the state of the shell and what is hidden are known, before the process that uses them. */
@@ -83,17 +86,14 @@ async function startPrepared(params: StartParams, context: RequestContext): Prom
   const { session, signal } = context;
   const { processId, networkProxy } = params;
   using preparing = session.processes.prepare(processId);
-  const network = networkProxy ? await launchNetwork(context, processId, networkProxy) : undefined;
-  try {
-    const restored = params.shellSnapshot ? await session.processes.restoreShell(params, network) : undefined;
-    const deniedMatches = deniesByPattern(params) ? await session.processes.findDenied(params, network) : undefined;
-    if (signal.aborted || preparing.isCancelled)
-      throw new ExecError('invalidRequest', `process ${processId} start was cancelled`);
-    return start(params, context, { network, restored, deniedMatches });
-  } catch (error) {
-    await network?.[Symbol.asyncDispose]();
-    throw error;
-  }
+  await using prepared = new Scope();
+  const network = networkProxy ? prepared.own(await launchNetwork(context, processId, networkProxy)) : undefined;
+  const restored = params.shellSnapshot ? await session.processes.restoreShell(params, network) : undefined;
+  const deniedMatches = deniesByPattern(params) ? await session.processes.findDenied(params, network) : undefined;
+  if (signal.aborted || preparing.isCancelled)
+    throw new ExecError('invalidRequest', `process ${processId} start was cancelled`);
+  if (start(params, context, { network, restored, deniedMatches })) prepared.move();
+  return answerStart(params, context);
 }
 
 /** Whether the disk has to be searched for what the process must not see. */
