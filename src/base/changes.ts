@@ -1,4 +1,5 @@
 import { onAbort } from './abortable.ts';
+import { LONGEST_TIMER_MS } from './deadline.ts';
 
 /** Wakes everyone who waits for the next change of something; a waiter looks again by itself. */
 export class Changes {
@@ -29,6 +30,3 @@ export class Changes {
     for (const wake of [...this.#waiting]) wake();
   }
 }
-
-/** Timers of JavaScript fire at once when asked for more than 2^31-1 ms. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;

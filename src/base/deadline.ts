@@ -37,4 +37,4 @@ export class Deadline implements Disposable {
 }
 
 /** Timers of JavaScript fire at once when asked for more than 2^31-1 ms. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;

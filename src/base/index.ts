@@ -11,7 +11,7 @@ export {
 } from './bytes.ts';
 export { Changes } from './changes.ts';
 export { type Clock, systemClock } from './clock.ts';
-export { Deadline } from './deadline.ts';
+export { Deadline, LONGEST_TIMER_MS } from './deadline.ts';
 export { type Deferred, deferred } from './deferred.ts';
 export { faultFields } from './fault-fields.ts';
 export { HeadTail } from './head-tail.ts';

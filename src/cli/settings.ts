@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { LONGEST_TIMER_MS } from '../base/index.ts';
 import { defaultConfig, type ExecServerConfig } from '../server/index.ts';
 import type { OptionTable } from './arguments.ts';
 import { UsageError } from './usage-error.ts';
@@ -84,12 +85,11 @@ function parse(name: Setting, { value, where }: Spelled): number | boolean {
     throw new UsageError(`invalid value '${text}' for ${where}: expected true or false`);
   }
   const least = mayBeZero.has(name) ? 0 : 1;
-  if (/^\d+$/.test(text) && Number(text) >= least && Number(text) <= MOST) return Number(text);
-  throw new UsageError(`invalid value '${text}' for ${where}: expected a whole number from ${least} to ${MOST}`);
+  if (/^\d+$/.test(text) && Number(text) >= least && Number(text) <= LONGEST_TIMER_MS) return Number(text);
+  throw new UsageError(
+    `invalid value '${text}' for ${where}: expected a whole number from ${least} to ${LONGEST_TIMER_MS}`,
+  );
 }
-
-/** Timers fire at once when asked for more. */
-const MOST = 2 ** 31 - 1;
 
 const mayBeZero: ReadonlySet<Setting> = new Set(['shutdownGracePeriodMs', 'detachedSessionTtlMs']);
 

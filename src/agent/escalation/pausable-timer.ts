@@ -1,3 +1,5 @@
+import { LONGEST_TIMER_MS } from '../../base/index.ts';
+
 /** A timer that is suspended while it is held. */
 export class PausableTimer implements Disposable {
   readonly #onElapsed: () => void;
@@ -37,6 +39,3 @@ export class PausableTimer implements Disposable {
     this.#timer = setTimeout(this.#onElapsed, Math.min(Math.max(this.#leftMs, 0), LONGEST_TIMER_MS));
   }
 }
-
-/** Timers of JavaScript fire at once when asked for more than 2^31-1 ms. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;

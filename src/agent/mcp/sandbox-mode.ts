@@ -1,11 +1,5 @@
 import { PathUri, type Sandbox } from '../../protocol/index.ts';
-import type { Confinement } from '../approval/index.ts';
 import { permissionsOf, type SandboxMode } from '../unified-exec/index.ts';
-
-export function confinementOf(mode: SandboxMode): Confinement {
-  const restrictsFiles = mode !== 'danger-full-access';
-  return { restrictsFiles, hasDeniedReads: false, managedNetwork: false, ownNetworkPolicy: false };
-}
 
 /** The sandbox of file calls, if there is any. */
 export function sandboxOf(mode: SandboxMode, cwd: string): Sandbox | undefined {

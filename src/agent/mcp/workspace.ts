@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import { ExecError, type ExecutorFileSystem, type Sandbox } from '../../protocol/index.ts';
 import { type ApprovalPolicy, type CommandRequest, type Orchestrator, Rejected } from '../approval/index.ts';
-import type { ExecBackend, SandboxMode } from '../unified-exec/index.ts';
-import { confinementOf, describeMode, sandboxOf } from './sandbox-mode.ts';
+import { confinementOf, type ExecBackend, permissionsOf, type SandboxMode } from '../unified-exec/index.ts';
+import { describeMode, sandboxOf } from './sandbox-mode.ts';
 import type { CallContext } from './tool.ts';
 import type { PermissionArguments } from './tool-arguments.ts';
 
@@ -104,7 +104,7 @@ export class Workspace {
       tty: false,
       sandboxPermissions: permissions.sandbox_permissions ?? 'use_default',
       ...(permissions.justification !== undefined && { justification: permissions.justification }),
-      confinement: confinementOf(sandbox),
+      confinement: confinementOf({ permissions: permissionsOf(sandbox) }),
     };
   }
 }

@@ -5,6 +5,7 @@ import {
   type Confined,
   confine,
   expandGlobsLater,
+  nativePolicyPath,
   type Policy,
   Refusal,
   resolvePolicy,
@@ -110,9 +111,9 @@ export async function findDenied(
 function policyOf(command: Omit<SpawnOptions, 'mark'>, sandbox: Sandbox): Policy {
   const cwd = cwdOf(sandbox);
   return resolvePolicy(sandbox, {
-    cwd: () => (cwd ? nativePolicyPath(cwd) : String(command.cwd)),
+    cwd: () => (cwd ? nativePath(cwd) : String(command.cwd)),
     tmpdir: command.env.TMPDIR,
-    toNative: nativePolicyPath,
+    toNative: nativePath,
   });
 }
 
@@ -122,7 +123,7 @@ const cwdOf = (sandbox: Sandbox): PathUri | null | undefined => sandbox.cwd ?? s
 function checkPlaces(sandbox: Sandbox, commandCwd: PathUri): void {
   const { permissions } = sandbox;
   if (permissions.type === 'managed' && permissions.file_system.type === 'restricted') {
-    for (const { path } of permissions.file_system.entries) if (path.type === 'path') nativePolicyPath(path.path);
+    for (const { path } of permissions.file_system.entries) if (path.type === 'path') nativePath(path.path);
   }
   checkPlace('cwd', cwdOf(sandbox) ?? commandCwd);
   for (const root of workspaceRootsOf(sandbox)) checkPlace('workspace root', root);
@@ -138,18 +139,7 @@ function checkPlace(name: string, uri: PathUri): void {
   }
 }
 
-function nativePolicyPath(uri: PathUri): string {
-  try {
-    const path = uri.toNative();
-    if (typeof path === 'string') return path;
-  } catch (error) {
-    const details = { subject: 'sandbox', path: uri.href } as const;
-    throw new ExecError('invalidParams', `invalid sandbox permission path URI: ${(error as Error).message}`, {
-      details,
-    });
-  }
-  throw new ExecError('invalidParams', `invalid sandbox permission path URI: ${uri} is no UTF-8`);
-}
+const nativePath = (uri: PathUri): string => nativePolicyPath(uri, 'invalidParams');
 
 /** Containers often run under a number without an account. */
 function accountShell(): string {

@@ -5,6 +5,6 @@ export { HelperLaunchers, type LaunchedHelper } from './launch/helper-launchers.
 export { type KeyedView, requireCwd, resolveFilePolicy } from './policy/file-access.ts';
 export { expandGlobsLater } from './policy/glob-scan.ts';
 export { isNarrower } from './policy/narrower.ts';
-export { hasFullRead, type Policy, resolvePolicy, workspaceRootsOf } from './policy/resolution.ts';
+export { hasFullRead, nativePolicyPath, type Policy, resolvePolicy, workspaceRootsOf } from './policy/resolution.ts';
 export { Refusal } from './refusal.ts';
 export { SandboxHost, type SandboxHostOptions } from './sandbox-host.ts';

@@ -3,7 +3,7 @@ import { secretPaths } from '../../own/index.ts';
 import { type HelperView, planHelper } from '../launch/helper-launchers.ts';
 import { Refusal } from '../refusal.ts';
 import { DiskFacts, type RecordedFacts } from '../view/disk-facts.ts';
-import { hasFullRead, needsCwd, type Policy, resolvePolicy, workspaceRootsOf } from './resolution.ts';
+import { hasFullRead, nativePolicyPath, needsCwd, type Policy, resolvePolicy, workspaceRootsOf } from './resolution.ts';
 
 /** How a file call under a sandbox is executed. */
 export type FilePolicy =
@@ -74,9 +74,9 @@ function policyOf(sandbox: Sandbox, env: FilePolicyOptions['env'], facts: DiskFa
   const roots = workspaceRootsOf(sandbox);
   const native = roots.every(isNative) ? sandbox : { ...sandbox, workspaceRoots: roots.filter(isNative) };
   return resolvePolicy(native, {
-    cwd: cwd ? () => nativePath(cwd) : undefined,
+    cwd: cwd ? () => nativePolicyPath(cwd, 'invalidRequest') : undefined,
     tmpdir: env.TMPDIR,
-    toNative: nativePath,
+    toNative: (uri) => nativePolicyPath(uri, 'invalidRequest'),
     isDirectory: (path) => facts.isDirectory(path),
   });
 }
@@ -121,16 +121,6 @@ function isNative(uri: PathUri): boolean {
   } catch {
     return false; // of another host
   }
-}
-
-function nativePath(uri: PathUri): string {
-  try {
-    const path = uri.toNative();
-    if (typeof path === 'string') return path;
-  } catch (error) {
-    throw new ExecError('invalidRequest', `invalid sandbox permission path URI: ${(error as Error).message}`);
-  }
-  throw new ExecError('invalidRequest', `invalid sandbox permission path URI: ${uri} is no UTF-8`);
 }
 
 /** A client has a handful of sandboxes, each of a few hundred bytes. */

@@ -162,3 +162,19 @@ function clean(path: string): string {
 function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
+
+/** The path that a sandbox names, as this machine writes it. The reference refuses it by another error where a file call has it. */
+export function nativePolicyPath(uri: PathUri, kind: 'invalidParams' | 'invalidRequest'): string {
+  const refuse = (reason: string): ExecError =>
+    new ExecError(kind, `invalid sandbox permission path URI: ${reason}`, {
+      details: { subject: 'sandbox', path: uri.href },
+    });
+  let path: string | Uint8Array;
+  try {
+    path = uri.toNative();
+  } catch (error) {
+    throw refuse((error as Error).message);
+  }
+  if (typeof path === 'string') return path;
+  throw refuse(`${uri} is no UTF-8`);
+}
