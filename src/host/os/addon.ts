@@ -5,10 +5,18 @@ import { NativeFileMissing, nativeFile } from './native-file.ts';
 /** How the child's three standard descriptors are made; the numbers are the addon's. */
 export const stdio = { nullInput: 0, openInput: 1, terminal: 2 } as const;
 
-/** What happened to a child; the numbers are the addon's. */
-export const happened = { output: 0, ended: 1, exited: 2, killed: 3, drained: 4, inputFailed: 5, released: 6 } as const;
+/** Kinds of events of a child; the numbers are those of the addon. */
+export const childEventKind = {
+  output: 0,
+  ended: 1,
+  exited: 2,
+  killed: 3,
+  drained: 4,
+  inputFailed: 5,
+  released: 6,
+} as const;
 
-/** Events in order, five entries each: child, what happened, stream, value, raw length of an output buffer. */
+/** Events in order, five entries each: child, kind of the event, stream, value, raw length of an output buffer. */
 export type Batch = readonly (number | Buffer)[];
 
 /** The functions of the native addon. A child is named by the number `spawn` returns until `released` is delivered. */

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import { type Deferred, deferred } from '../../base/index.ts';
-import { happened } from './addon.ts';
+import { childEventKind } from './addon.ts';
 import type { Child, ChildEvent, ExitStatus, OutputStream } from './child.ts';
 import { ChildEvents } from './child-events.ts';
 import { NativeInput } from './child-input.ts';
@@ -86,20 +86,20 @@ export class NativeChild implements Child, Receiver {
   }
 
   receive(kind: number, stream: number, value: number | Buffer, byteLength: number): void {
-    if (kind === happened.output) {
+    if (kind === childEventKind.output) {
       const chunk = outputChunk(value as Buffer, byteLength);
       this.events.push({ type: 'output', stream: this.#streams[stream]!, chunk });
-    } else if (kind === happened.ended) {
+    } else if (kind === childEventKind.ended) {
       this.events.push({ type: 'ended', stream: this.#streams[stream]! });
-    } else if (kind === happened.exited || kind === happened.killed) {
-      const status = kind === happened.exited ? { code: value as number } : { signal: value as number };
+    } else if (kind === childEventKind.exited || kind === childEventKind.killed) {
+      const status = kind === childEventKind.exited ? { code: value as number } : { signal: value as number };
       this.events.push({ type: 'exited', status });
       this.#exited.resolve(status);
-    } else if (kind === happened.drained) {
+    } else if (kind === childEventKind.drained) {
       this.stdin?.drained();
-    } else if (kind === happened.inputFailed) {
+    } else if (kind === childEventKind.inputFailed) {
       this.stdin?.failed(value as number);
-    } else if (kind === happened.released) {
+    } else if (kind === childEventKind.released) {
       this.#release();
     }
   }
