@@ -26,6 +26,7 @@ export {
   foldersAbove,
   isReleasedPackage,
   nativeFile,
+  nativeFolders,
   useRuntimePaths,
 } from './native-file.ts';
 export { type PeerSocket, peerSockets, type TcpEnd } from './peer-sockets.ts';

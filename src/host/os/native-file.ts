@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { platformName } from './platform.ts';
@@ -33,10 +33,15 @@ class NativeFiles {
     this.#folder = folder;
   }
 
+  /** Without links: a command could replace one, and have something else executed the next time. */
   path(name: string): string {
-    const path = this.#found.get(name) ?? (this.#folder === undefined ? search(name) : inFolder(this.#folder, name));
+    const path = this.#found.get(name) ?? realpathSync.native(this.named(name));
     this.#found.set(name, path);
     return path;
+  }
+
+  named(name: string): string {
+    return this.#folder === undefined ? search(name) : inFolder(this.#folder, name);
   }
 }
 
@@ -50,6 +55,16 @@ export const useRuntimePaths = ({ native }: ExecServerRuntimePaths): void => nat
  * (build/native), or of the one that a released package has for this platform (vendor), both in the folders above this code.
  */
 export const nativeFile = (name: string): string => nativeFiles.path(name);
+
+/** The directory of the native parts as it is named, and those in which they lie when links are followed. */
+export function nativeFolders(): readonly string[] {
+  const named = dirname(nativeFiles.named('fs-helper'));
+  const present = readdirSync(named)
+    .map((name) => join(named, name))
+    .filter((path) => existsSync(path));
+  const real = present.map((path) => dirname(realpathSync.native(path)));
+  return [...new Set([named, realpathSync.native(named), ...real])];
+}
 
 function inFolder(folder: string, name: string): string {
   const path = join(folder, name);

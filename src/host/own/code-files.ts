@@ -1,8 +1,8 @@
-import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { once } from '../../base/index.ts';
-import { foldersAbove, isReleasedPackage, nativeFile } from '../os/index.ts';
+import { foldersAbove, isReleasedPackage, nativeFolders } from '../os/index.ts';
 
 /** Its code, the Node it runs in and the directories of the links it is started by. */
 const program = once(() => [...codeFiles(), realpathSync.native(process.execPath), ...startingLinks()]);
@@ -13,8 +13,9 @@ const modules = once(moduleFolders);
 const dependencies = once(findDependencies);
 
 /**
- * Every file and directory from which this program loads code or executes a program, without links: its own package or
- * the built parts of a checkout, the dependencies it runs with, Node, and the directories of the links it is started by.
+ * Every file and directory from which this program loads code or executes a program: its own package or the built parts of a
+ * checkout, the native parts, the dependencies it runs with, Node, and the directories of the links it is started by. They are
+ * without links, and where the native parts are named by one that name is there as well.
  * Of dependencies only those that could lie in or around one of the roots: finding them takes a while.
  */
 export function ownFiles(roots: readonly string[]): readonly string[] {
@@ -49,18 +50,35 @@ const packageFolder = (): string => dirname(codePlace());
 
 /** All of a package is ours. Of a checkout only what is built: the rest is what its developers work on. */
 function codeFiles(): readonly string[] {
+  const place = codePlace();
+  if (place === codeFile()) return [...bundleFiles(), ...nativeParts()];
   const root = packageFolder();
-  if (isReleasedPackage(root)) return [root];
-  const native = nativeFolder();
-  const built = native === undefined ? [] : [native, join(dirname(native), 'bash')];
-  return [codePlace(), ...built.filter((path) => existsSync(path))];
+  return [isReleasedPackage(root) ? root : place, ...nativeParts()];
 }
 
-function nativeFolder(): string | undefined {
+/** The files of the program that this code was bundled into: bundlers have them name each other by relative paths. */
+function bundleFiles(): readonly string[] {
+  const files = new Set([codeFile()]);
+  if (process.argv[1] !== undefined && isFile(process.argv[1])) files.add(realpathSync.native(process.argv[1]));
+  for (const file of files) {
+    for (const [, named] of readFileSync(file, 'utf8').matchAll(NAMED_FILE)) {
+      const path = resolve(dirname(file), named!);
+      if (isFile(path)) files.add(realpathSync.native(path));
+    }
+  }
+  return [...files];
+}
+
+const NAMED_FILE = /["'`](\.{1,2}\/[^"'`\n]+\.(?:[cm]?js|node|wasm))["'`]/g;
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+
+function nativeParts(): readonly string[] {
   try {
-    return dirname(realpathSync.native(nativeFile('fs-helper')));
+    const folders = nativeFolders();
+    return [...folders, ...folders.map((folder) => join(dirname(folder), 'bash')).filter((path) => existsSync(path))];
   } catch {
-    return undefined; // not built
+    return []; // not built
   }
 }
 

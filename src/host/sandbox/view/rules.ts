@@ -11,7 +11,7 @@ export const MINIMAL = ['/bin', '/sbin', '/usr', '/etc', '/lib', '/lib64', '/nix
 export interface ViewRulesOptions {
   /** The paths that the patterns of the policy match. */
   readonly deniedMatches?: readonly string[];
-  /** Files that the server loads and executes in or around writable roots, without links: never writable. */
+  /** Files that the server loads and executes in or around writable roots: never writable. */
   readonly ownFiles?: (roots: readonly string[]) => readonly string[];
   /** Files that hold the server's secrets: always denied. */
   readonly secrets?: readonly string[];
@@ -119,6 +119,11 @@ export class ViewRules {
       if (access === 'write' && isBelow(at, path)) this.#access.delete(at);
     }
     if (accessOf(this.#access, path) !== 'write') return;
+    const pinned = this.#pin(path);
+    if (pinned !== path) {
+      this.#keep(pinned);
+      return;
+    }
     this.#requireSight(path);
     if (this.#disk.look(path) === undefined) return;
     this.#access.set(path, 'read');
