@@ -4,7 +4,7 @@ import { nativeStatus } from '../host/os/index.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
 import type { ConnectionPoint, ConnectionPointOptions } from './connection-point.ts';
 import { isLoopback, type ListenAddress } from './listen-url.ts';
-import type { WebSocketAuth } from './websocket-auth.ts';
+import { registerSecret, type WebSocketAuth } from './websocket-auth.ts';
 import { WebSocketListener } from './websocket-listener.ts';
 
 export interface ServeOptions {
@@ -52,6 +52,7 @@ async function serveWebSocket(
 ): Promise<void> {
   let { auth, config } = options;
   requireAuth(options, address, auth);
+  registerSecret(auth);
   await using scope = new Scope();
   let point: Promise<ConnectionPoint> | undefined;
   const ready = (): Promise<ConnectionPoint> => (point ??= openConnectionPoint(options));
@@ -71,6 +72,7 @@ async function serveWebSocket(
   );
   options.changes?.((next) => {
     requireAuth(options, address, next.auth);
+    registerSecret(next.auth);
     ({ auth, config } = next);
     listener.maxConnections = { ...defaultConfig, ...next.config }.maxConnections;
     void ready().then(

@@ -1,4 +1,5 @@
 import { bearerToken } from '../base/index.ts';
+import { ownCredential, ownCredentialDigest } from '../host/own/index.ts';
 
 /** How a client authenticates with the upgrade request. */
 export type WebSocketAuth =
@@ -11,6 +12,12 @@ export type WebSocketAuth =
       readonly audience?: string;
       readonly maxClockSkewSeconds: number;
     };
+
+/** Keeps commands from inheriting the secret that clients are checked against. */
+export function registerSecret(auth: WebSocketAuth): void {
+  if (auth.type === 'capability-token') ownCredentialDigest(auth.sha256);
+  if (auth.type === 'signed-bearer-token') ownCredential(new TextDecoder().decode(auth.secret));
+}
 
 /** Loaded when a token has to be checked: loading it takes a tenth of the time to start. */
 const crypto = (): typeof import('node:crypto') => process.getBuiltinModule('node:crypto');

@@ -143,4 +143,13 @@ describe.each(accounts)('a program of $name that has the server in it, inside th
       stderr: `exec-server: the sandbox cannot be built: ${link} cannot be protected: ${link} is a symbolic link that commands can replace\n`,
     });
   });
+
+  it('lets no command inherit the token of its clients', async () => {
+    await using fixture = await open(account, 'whole');
+    const envPolicy = { inherit: 'all', ignoreDefaultExcludes: true, exclude: [], set: {}, includeOnly: [] };
+
+    const { stdout } = await fixture.run('echo "$SIGNING:$OTHER"', { start: { envPolicy } });
+
+    expect(stdout).toBe(':kept\n');
+  });
 });
