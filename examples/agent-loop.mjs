@@ -12,6 +12,7 @@ if (url === undefined) {
   process.exit(2);
 }
 const environments = new Environments({ box: remoteBackend(webSocket(url)) });
+await environments.select().info(); // connects: says why if there is no server, which the model is not told
 const user = callbackApprover(({ reason }) => {
   console.log(`user:  "${reason}" Yes.`);
   return { decision: 'accept' };

@@ -32,6 +32,15 @@ it('the example of an agent runs commands in a sandbox, asks its user, and types
   ]);
 });
 
+it.each(['agent-loop.mjs', 'build-and-watch.mjs'])('%s says that no server is there', async (name) => {
+  await expect(run(process.execPath, [example(name), 'ws://127.0.0.1:1'])).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(
+      'Error: cannot connect to ws://127.0.0.1:1: no server listens there (ECONNREFUSED)',
+    ),
+  });
+});
+
 it.each(['agent-loop.mjs', 'build-and-watch.mjs'])('%s says how to use it when no address is given', async (name) => {
   await expect(run(process.execPath, [example(name)])).rejects.toMatchObject({
     code: 2,
