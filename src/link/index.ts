@@ -1,3 +1,4 @@
+export type { Link } from '../rpc/index.ts';
 export { type StdioConnectOptions, stdio } from './connect-stdio.ts';
 export { memoryLinkPair } from './memory-link.ts';
 export { StdioLink } from './stdio-link.ts';

@@ -1,3 +1,4 @@
+export { type Logger, silentLogger } from '../base/index.ts';
 export { Host, type HostOptions } from '../host/index.ts';
 export { type ExecServerRuntimePaths, useRuntimePaths } from '../host/os/index.ts';
 export { defaultConfig, type ExecServerConfig } from './config.ts';
