@@ -56,7 +56,7 @@ function plainRig(forth?: Carrier, back?: Carrier) {
   const link = openPlainHarnessStream(connectHarness(), { reattach: async () => connectHarness(), clock });
   const received: string[] = [];
   link.open((message) => void received.push(Buffer.from(message).toString()));
-  return { clock, streams, accepted, environment, connectEnvironment, transports, link, received };
+  return { clock, rendezvous, streams, accepted, environment, connectEnvironment, transports, link, received };
 }
 
 /** An environment of ours that echoes, and a harness that does as the test tells it. */
@@ -190,6 +190,30 @@ describe('acknowledged delivery on the plain relay', () => {
     expect(sent().map(({ body }) => body)).toEqual([reset, reset]);
   });
 
+  it('ends at once when another environment answers a harness that has one record, whose number no data tells', async () => {
+    const { clock, rendezvous, link, received } = plainRig();
+    void link.send('first');
+    await until(() => received.length === 1);
+    await clock.advance(50);
+    const taken: string[] = [];
+    const other = new PlainEnvironmentStreams({
+      accept: (stream) =>
+        stream.open((message) => {
+          taken.push(Buffer.from(message).toString());
+          return stream.send(message);
+        }),
+      log: silentLogger,
+      clock,
+    });
+    other.attach(rendezvous.connectEnvironment());
+
+    void link.send('later');
+    await clock.advance(120_000);
+    await link.closed;
+
+    expect([received, taken, other.activeStreams]).toEqual([['first'], ['later'], 0]);
+  });
+
   it.each([
     [{ body: data(9, 'x') }, 'begins'],
     [{ body: { type: 'heartbeat' } }, 'offers'],
@@ -198,7 +222,7 @@ describe('acknowledged delivery on the plain relay', () => {
     [{ ack: 1, body: data(9, 'x') }, 'forgotten'],
     [{ ack: 1, body: { type: 'heartbeat' } }, 'forgotten'],
     [{ ack: 1, body: { type: 'ack' } }, 'forgotten'],
-    [{ body: { type: 'ack' } }, 'nothing'],
+    [{ body: { type: 'ack' } }, 'forgotten'],
     [{ body: { type: 'handshake', payload: Buffer.from('x') } }, 'nothing'],
     [{ ack: 1, body: { type: 'reset', reason: 'x' } }, 'nothing'],
   ] as [Omit<RelayFrame, 'streamId'>, string][])('takes the first frame %j of a stream so: %s', (frame, meaning) => {

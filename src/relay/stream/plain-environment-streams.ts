@@ -45,7 +45,9 @@ export class PlainEnvironmentStreams implements AsyncDisposable {
   #receive(frame: RelayFrame): void {
     const { streamId } = frame;
     const stream = this.#connection.stream(streamId);
-    if (stream) void stream.receive(frame);
+    if (stream && !stream.isAcknowledged && acknowledges(frame))
+      stream.fail('unknown stream'); // agreed on before us
+    else if (stream) void stream.receive(frame);
     else this.#unknown(streamId, frame, firstFrame(frame));
   }
 
@@ -75,9 +77,13 @@ export type FirstFrame = 'begins' | 'offers' | 'forgotten' | 'nothing';
  *   resume from the middle, or any acknowledgement ──▶ belongs to a stream that is forgotten here
  *   everything else                     ──▶ nothing
  */
-export function firstFrame({ ack = 0, body }: RelayFrame): FirstFrame {
+export function firstFrame(frame: RelayFrame): FirstFrame {
+  const { body } = frame;
   if (body.type === 'reset') return 'nothing';
-  if (ack > 0 || (body.type === 'resume' && body.nextSeq > 0)) return 'forgotten';
+  if (acknowledges(frame) || (body.type === 'resume' && body.nextSeq > 0)) return 'forgotten';
   if (body.type === 'data') return 'begins';
   return body.type === 'heartbeat' ? 'offers' : 'nothing';
 }
+
+/** Data and heartbeats cannot tell an acknowledgement of the first record, which is number 0, from none. */
+const acknowledges = ({ ack = 0, body }: RelayFrame): boolean => ack > 0 || body.type === 'ack';

@@ -67,6 +67,10 @@ export class RelayStream implements Link {
     if (delivery === 'acknowledged') this.#beginAcknowledging();
   }
 
+  get isAcknowledged(): boolean {
+    return isAcknowledged(this.#state);
+  }
+
   open(receive: Receiver): void {
     this.#incoming.open(receive);
   }
