@@ -236,6 +236,17 @@ describe.each(accounts)('the disk a sandboxed command sees, of a server run by $
       await expectSuccess('echo x > build/n; echo x > tmp/n', options);
     });
 
+    it.each(['deny', 'read', 'write'])(
+      'builds nothing for a %s entry whose link leads on through a link of commands',
+      async (access) => {
+        symlinkSync(fixture.outside, fixture.at('workspace/second'));
+        symlinkSync('workspace/second', fixture.at('first'));
+        const entries = [...workspaceWrite, path(fixture.at('first'), access)];
+        const reason = 'workspace/second is a symbolic link that commands can replace';
+        await expectFailure('ln -sfn sub second', reason, false, { entries });
+      },
+    );
+
     it('ignores writable roots that do not exist and words it does not know', async () => {
       const unknown = special('unknown', 'write', { path: ':future' });
       await expectSuccess('echo x > n', {

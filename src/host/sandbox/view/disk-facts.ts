@@ -1,7 +1,7 @@
-import { constants } from 'node:fs';
+import { constants, readlinkSync } from 'node:fs';
 import { posix } from 'node:path';
 import { firstAnswer, Inspection, type PathStatus, pathStatusOf } from '../../engine/index.ts';
-import { pathText } from '../../os/index.ts';
+import { pathBytes, pathText } from '../../os/index.ts';
 
 /** The thing at a path, not followed. */
 export interface Found {
@@ -51,6 +51,28 @@ export class DiskFacts {
   /** The path without symlinks; undefined when nothing is there. */
   realPath(path: string): string | undefined {
     return pathText(this.#ask('r', path)) || undefined;
+  }
+
+  /**
+   * The links that lead from a path to what is there, in order and each without links in its directory; those that targets of
+   * others lead through are among them. A link cannot be changed without becoming another file, which `look` would tell.
+   */
+  linksOn(path: string): readonly string[] {
+    const links: string[] = [];
+    const names = namesIn(path);
+    let at = '/';
+    for (let name = names.shift(); name !== undefined && links.length < MOST_LINKS; name = names.shift()) {
+      const next = posix.join(at, name);
+      const target = this.look(next)?.kind === 'link' ? targetOf(next) : undefined;
+      if (target === undefined) {
+        at = next;
+        continue;
+      }
+      links.push(next);
+      names.unshift(...namesIn(target));
+      if (target.startsWith('/')) at = '/';
+    }
+    return links;
   }
 
   /** False for what we may not read as well: then it is not ours either. */
@@ -151,6 +173,19 @@ function hasRight(status: PathStatus, right: number): boolean {
   const shift = isOwn(status) ? 6 : inGroup ? 3 : 0;
   return (status.mode & (right << shift)) !== 0;
 }
+
+const namesIn = (path: string): string[] => path.split('/').filter((name) => name !== '' && name !== '.');
+
+function targetOf(link: string): string | undefined {
+  try {
+    return pathText(readlinkSync(pathBytes(link), 'buffer'));
+  } catch {
+    return undefined; // it was replaced, which a pin or the check of the mounts finds
+  }
+}
+
+/** More than the kernel follows. */
+const MOST_LINKS = 41;
 
 const EMPTY = Buffer.alloc(0);
 

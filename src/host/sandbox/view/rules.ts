@@ -168,22 +168,19 @@ export class ViewRules {
   }
 
   /**
-   * The path without links. A link that a command could have made, or could replace later, moves the rule: such a
-   * policy is refused.
+   * The path without links. A link that a command could have made, or could replace later, moves the rule, also where another link
+   * leads to it: such a policy is refused.
    */
   #pin(path: string, intent: 'protected' | 'made writable' = 'protected'): string {
+    const links = this.#disk.linksOn(path);
+    const loose = links.find((link) => accessOf(this.#writable(), posix.dirname(link)) === 'write');
+    if (loose !== undefined) {
+      throw new Refusal(`${path} cannot be ${intent}: ${loose} is a symbolic link that commands can replace`);
+    }
     let at = '/';
     for (const name of path.split('/').filter((part) => part !== '')) {
       const next = posix.join(at, name);
-      const found = this.#disk.look(next);
-      if (found?.kind === 'link') {
-        if (accessOf(this.#writable(), at) === 'write') {
-          throw new Refusal(`${path} cannot be ${intent}: ${next} is a symbolic link that commands can replace`);
-        }
-        at = this.#disk.realPath(next) ?? next;
-      } else {
-        at = next;
-      }
+      at = links.includes(next) ? (this.#disk.realPath(next) ?? next) : next;
     }
     return at;
   }
