@@ -3,7 +3,7 @@ import { PathUri, type Result } from '../../protocol/index.ts';
 
 /** What a process uses together with everything it has started, as far as that lives; of a sandbox only what runs inside. */
 export async function usageOf(pid: number, mark: bigint): Promise<Result<'process/stat'>> {
-  const family = await membersOf(mark);
+  const family = await census.membersOf(mark);
   const stage = family.find(({ parent, name }) => parent === pid && name === STAGE);
   const command = family.find((member) => (stage ? member.parent === stage.pid : member.pid === pid));
   const inside = family.filter((member) => member.name !== STAGE && !(stage && member.pid === pid));
@@ -37,20 +37,64 @@ const TICK_MS = 10;
 /** Files of procfs open at once, at most. */
 const AT_ONCE = 32;
 
-async function membersOf(mark: bigint): Promise<Member[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const members: Member[] = [];
-  for (let at = 0; at < pids.length; at += AT_ONCE) {
-    const found = await Promise.all(pids.slice(at, at + AT_ONCE).map((pid) => memberOf(pid, mark)));
-    members.push(...found.filter((member) => member !== undefined));
-  }
-  return members;
+/** One pass over /proc that is yet to begin, and the families it looks for. */
+interface Pass {
+  readonly marks: Set<bigint>;
+  readonly members: Promise<Map<bigint, Member[]>>;
 }
 
-async function memberOf(pid: number, mark: bigint): Promise<Member | undefined> {
+/** Reads procfs for the members of families, one pass at a time: requests that come during a pass share the next one. */
+class Census {
+  #last: Promise<unknown> = Promise.resolve();
+  #next: Pass | undefined;
+
+  async membersOf(mark: bigint): Promise<Member[]> {
+    this.#next ??= this.#plan();
+    this.#next.marks.add(mark);
+    return (await this.#next.members).get(mark) ?? [];
+  }
+
+  #plan(): Pass {
+    const marks = new Set<bigint>();
+    const members = this.#last.then(() => {
+      this.#next = undefined;
+      return membersByMark(marks);
+    });
+    this.#last = members.catch(() => undefined); // the callers see the failure
+    return { marks, members };
+  }
+}
+
+/** That of this process: were there more, requests would multiply the passes. */
+const census = new Census();
+
+async function membersByMark(marks: ReadonlySet<bigint>): Promise<Map<bigint, Member[]>> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const found = new Map<bigint, Member[]>([...marks].map((mark) => [mark, []]));
+  for (let at = 0; at < pids.length; at += AT_ONCE) {
+    const each = async (pid: number) => {
+      const mark = await markOf(pid);
+      const members = mark === undefined ? undefined : found.get(mark);
+      const member = members && (await memberOf(pid));
+      if (member) members.push(member);
+    };
+    await Promise.all(pids.slice(at, at + AT_ONCE).map(each));
+  }
+  return found;
+}
+
+async function markOf(pid: number): Promise<bigint | undefined> {
   try {
     const limits = await readFile(`/proc/${pid}/limits`, 'utf8');
-    if (/^Max realtime timeout\s+\S+\s+(\d+)/m.exec(limits)?.[1] !== String(mark)) return undefined;
+    const mark = /^Max realtime timeout\s+\S+\s+(\d+)/m.exec(limits)?.[1];
+    return mark === undefined ? undefined : BigInt(mark); // others have no limit
+  } catch {
+    return undefined; // it has ended
+  }
+}
+
+async function memberOf(pid: number): Promise<Member | undefined> {
+  try {
     const [line, status] = await Promise.all(
       ['stat', 'status'].map((file) => readFile(`/proc/${pid}/${file}`, 'latin1')),
     );
