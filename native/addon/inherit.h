@@ -8,7 +8,7 @@
 /* A descriptor of ours, or bytes that the child reads from a file of its own. */
 struct inherited {
     int fd;            /* -1 until inherit_prepare when there are bytes */
-    const void *bytes; /* NULL: the descriptor is lent by the caller */
+    const void *bytes; /* NULL: the descriptor stays the caller's */
     size_t length;
     int moved; /* the child's own number for it while places are taken */
 };

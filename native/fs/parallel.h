@@ -1,6 +1,6 @@
 /* Several threads for the directories of one directory, each of which has a lock of its own in the kernel. */
-#ifndef EXEC_FS_CREW_H
-#define EXEC_FS_CREW_H
+#ifndef EXEC_FS_PARALLEL_H
+#define EXEC_FS_PARALLEL_H
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { countExecs, interceptions, outcomesOfTrue, Site } from '../system/escalation/fixture.ts';
+import { countExecs, EscalationFixture, interceptions, outcomesOfTrue } from '../system/escalation/fixture.ts';
 
 describe.each(interceptions)('many execs of the shell tool (--intercept=%s)', (intercept) => {
   it.each(outcomesOfTrue)('loses none of many execs, one after the other or at once: %s', async (outcome, rules) => {
-    await using site = await Site.open({ intercept, rules });
+    await using fixture = await EscalationFixture.open({ intercept, rules });
     const times = { sequential: 1000, parallel: 300 };
 
-    expect(await countExecs(site, outcome, times)).toEqual(times);
+    expect(await countExecs(fixture, outcome, times)).toEqual(times);
   });
 });

@@ -143,7 +143,7 @@ export class Transfer {
       const entrySource = below(source, listed.path);
       if ('entry' in listed && listed.entry.kind === 'directory') paths.list(listed.path);
       await this.#noting(entrySource, async () => {
-        const entry = usable(listed, paths);
+        const entry = requireEntry(listed, paths);
         const copy = { source: entrySource, destination: below(destination, listed.path), name: listed.path, entry };
         if (await this.#prepareEntry(tree, copy)) paths.enter(listed.path);
       });
@@ -269,7 +269,7 @@ function isConnectionLost(error: unknown): boolean {
   return error instanceof ConnectionLost || (error instanceof Error && isConnectionLost(error.cause));
 }
 
-function usable(listed: ListedEntry, paths: ListedPaths): Entry {
+function requireEntry(listed: ListedEntry, paths: ListedPaths): Entry {
   const refusal = 'problem' in listed ? listed.problem : paths.refusal(listed.path);
   if (refusal !== undefined) throw new Error(refusal);
   return (listed as ListedEntry & { entry: Entry }).entry;

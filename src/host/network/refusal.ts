@@ -19,12 +19,12 @@ const proxyErrors: Readonly<Record<string, string>> = {
 };
 
 export function refusalMessage({ reason }: Decision): string {
-  return known(messages, reason) ?? 'the client decided against this connection';
+  return entryOf(messages, reason) ?? 'the client decided against this connection';
 }
 
 /** The value of the header by which tools recognise the refusal. */
 export function proxyError({ reason }: Decision): string {
-  return known(proxyErrors, reason) ?? 'blocked-by-policy';
+  return entryOf(proxyErrors, reason) ?? 'blocked-by-policy';
 }
 
 /** The body of a refused plain request. */
@@ -34,6 +34,6 @@ export function refusalBody({ protocol, host, port }: Attempt, refusal: Decision
   return JSON.stringify({ status: 'blocked', host, reason, decision, source, protocol, port, message });
 }
 
-function known(table: Readonly<Record<string, string>>, reason: string): string | undefined {
+function entryOf(table: Readonly<Record<string, string>>, reason: string): string | undefined {
   return Object.hasOwn(table, reason) ? table[reason] : undefined;
 }

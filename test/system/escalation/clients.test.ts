@@ -4,7 +4,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it } from 'vitest';
 import { serverProgram } from '../../support/server.ts';
-import { Desk, eras } from '../mcp/fixture.ts';
+import { eras, McpFixture } from '../mcp/fixture.ts';
 
 const rules = `
 prefix_rule(pattern = ["touch"])
@@ -13,9 +13,9 @@ prefix_rule(pattern = ["uname"], decision = "forbidden")
 `;
 
 describe.each(eras)('a client of the SDK that speaks %s', (era) => {
-  const connect = async (desk: Desk, answer?: (message: string) => 'accept' | 'decline') => {
-    mkdirSync(join(desk.home, 'rules'));
-    writeFileSync(join(desk.home, 'rules/default.rules'), rules);
+  const connect = async (fixture: McpFixture, answer?: (message: string) => 'accept' | 'decline') => {
+    mkdirSync(join(fixture.home, 'rules'));
+    writeFileSync(join(fixture.home, 'rules/default.rules'), rules);
     const client = new Client(
       { name: 'test', version: '1' },
       {
@@ -27,10 +27,10 @@ describe.each(eras)('a client of the SDK that speaks %s', (era) => {
       client.setRequestHandler('elicitation/create', ({ params }) => ({ action: answer(params.message) }));
     }
     const args = [serverProgram, 'mcp', '--tools', 'shell'];
-    await client.connect(new StdioClientTransport({ command: process.execPath, args, env: desk.env }));
+    await client.connect(new StdioClientTransport({ command: process.execPath, args, env: fixture.env }));
     return {
       run: async (command: string) => {
-        const call = { name: 'shell', arguments: { command, workdir: desk.work, login: false } };
+        const call = { name: 'shell', arguments: { command, workdir: fixture.work, login: false } };
         return (await client.callTool(call)).structuredContent as { stdout: string; stderr: string };
       },
       [Symbol.asyncDispose]: () => client.close(),
@@ -38,13 +38,13 @@ describe.each(eras)('a client of the SDK that speaks %s', (era) => {
   };
 
   it('has programs allowed, accepted, declined and forbidden', async () => {
-    await using desk = new Desk();
+    await using fixture = new McpFixture();
     const questions: string[] = [];
-    await using client = await connect(desk, (message) => {
+    await using client = await connect(fixture, (message) => {
       questions.push(message);
       return message.includes('/no`') ? 'decline' : 'accept';
     });
-    const made = (name: string): string => join(desk.outside, name);
+    const made = (name: string): string => join(fixture.outside, name);
 
     const { stdout, stderr } = await client.run(
       `touch ${made('a')}; mkdir ${made('one')} & mkdir ${made('two')} & wait; mkdir ${made('no')}; uname; echo end`,
@@ -58,8 +58,8 @@ describe.each(eras)('a client of the SDK that speaks %s', (era) => {
   });
 
   it('has what needs a question denied when it cannot ask', async () => {
-    await using desk = new Desk();
-    await using client = await connect(desk);
+    await using fixture = new McpFixture();
+    await using client = await connect(fixture);
 
     expect((await client.run('mkdir x; echo end')).stdout).toBe('end\n');
     expect((await client.run('mkdir x')).stderr).toContain(

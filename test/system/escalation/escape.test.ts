@@ -4,7 +4,7 @@ import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
-import { interceptions, Site } from './fixture.ts';
+import { EscalationFixture, interceptions } from './fixture.ts';
 
 const rules = `
 prefix_rule(pattern = ["touch"])
@@ -14,55 +14,55 @@ prefix_rule(pattern = ["tool"])
 
 describe.each(interceptions)('no way out (--intercept=%s)', (intercept) => {
   it('leads through links of /proc, which mean another place the next moment', async () => {
-    await using site = await Site.open({ intercept, rules });
-    await site.allowWork();
+    await using fixture = await EscalationFixture.open({ intercept, rules });
+    await fixture.allowWork();
 
-    const { stdout } = await site.run(
+    const { stdout } = await fixture.run(
       'PATH=/proc/self/cwd:/proc/$$/root/bin:/dev/fd/9:/usr/bin /usr/bin/printenv PATH',
     );
-    const { stderr } = await site.run(`/proc/self/root/usr/bin/touch ${site.outside}/escaped`);
+    const { stderr } = await fixture.run(`/proc/self/root/usr/bin/touch ${fixture.outside}/escaped`);
 
     expect(stdout).toBe('/usr/bin\n');
     expect(stderr).toContain('Read-only file system');
-    expect(existsSync(join(site.outside, 'escaped'))).toBe(false);
+    expect(existsSync(join(fixture.outside, 'escaped'))).toBe(false);
   });
 
   it('is opened by another name: many programs do something else then', async () => {
-    await using site = await Site.open({ intercept });
-    writeFileSync(site.rulesFile, `prefix_rule(pattern = ["${join(site.outside, 'tool')}"])`);
-    symlinkSync('/bin/touch', join(site.outside, 'tool'));
+    await using fixture = await EscalationFixture.open({ intercept });
+    writeFileSync(fixture.rulesFile, `prefix_rule(pattern = ["${join(fixture.outside, 'tool')}"])`);
+    symlinkSync('/bin/touch', join(fixture.outside, 'tool'));
 
-    await site.run(`exec -a sh ${site.outside}/tool ${site.outside}/escaped`);
-    expect(existsSync(join(site.outside, 'escaped'))).toBe(false);
+    await fixture.run(`exec -a sh ${fixture.outside}/tool ${fixture.outside}/escaped`);
+    expect(existsSync(join(fixture.outside, 'escaped'))).toBe(false);
 
-    await site.run(`${site.outside}/tool ${site.outside}/escaped`);
-    expect(existsSync(join(site.outside, 'escaped'))).toBe(true);
+    await fixture.run(`${fixture.outside}/tool ${fixture.outside}/escaped`);
+    expect(existsSync(join(fixture.outside, 'escaped'))).toBe(true);
   });
 
   it('is left by an earlier call that could write somewhere else', async () => {
-    await using site = await Site.open({ intercept, rules });
-    await site.allowWork();
-    await site.run(`printf '#!/bin/sh\\n: > ${site.outside}/escaped\\n' > tool; chmod +x tool`);
+    await using fixture = await EscalationFixture.open({ intercept, rules });
+    await fixture.allowWork();
+    await fixture.run(`printf '#!/bin/sh\\n: > ${fixture.outside}/escaped\\n' > tool; chmod +x tool`);
 
-    await site.allowWork({ type: 'read-only' });
-    await site.run('./tool');
+    await fixture.allowWork({ type: 'read-only' });
+    await fixture.run('./tool');
 
-    expect(existsSync(join(site.outside, 'escaped'))).toBe(false);
+    expect(existsSync(join(fixture.outside, 'escaped'))).toBe(false);
   });
 
   it('is opened by rules that a command has written', async () => {
-    await using site = await Site.open({ intercept });
-    const around = dirname(site.work);
-    await site.allowWork({ type: 'workspace-write', writable_roots: [around], exclude_slash_tmp: true });
+    await using fixture = await EscalationFixture.open({ intercept });
+    const around = dirname(fixture.work);
+    await fixture.allowWork({ type: 'workspace-write', writable_roots: [around], exclude_slash_tmp: true });
     const rule = `prefix_rule(pattern = ["sh"])`;
 
-    const { stderr } = await site.run(`echo '${rule}' >> '${site.rulesFile}'`);
-    writeFileSync(site.rulesFile, rule); // as if it had found a way
-    await site.allowWork();
-    await site.run(`sh -c ': > ${site.outside}/escaped'`);
+    const { stderr } = await fixture.run(`echo '${rule}' >> '${fixture.rulesFile}'`);
+    writeFileSync(fixture.rulesFile, rule); // as if it had found a way
+    await fixture.allowWork();
+    await fixture.run(`sh -c ': > ${fixture.outside}/escaped'`);
 
     expect(stderr).toContain('Read-only file system');
-    expect(existsSync(join(site.outside, 'escaped'))).toBe(false);
+    expect(existsSync(join(fixture.outside, 'escaped'))).toBe(false);
   });
 });
 
@@ -78,8 +78,8 @@ print(ctypes.CDLL(None).sendmsg(${descriptor}, ctypes.create_string_buffer(messa
 
 describe('the socket that wrappers announce themselves on', () => {
   it('reaches nothing but the broker', async () => {
-    await using site = await Site.open({ intercept: 'bash' });
-    const path = join(site.outside, 'listener');
+    await using fixture = await EscalationFixture.open({ intercept: 'bash' });
+    const path = join(fixture.outside, 'listener');
     const listen = `import socket; s = socket.socket(1, 2); s.bind(${JSON.stringify(path)}); print("ready", flush=True)
 while True:
     print(s.recv(99).decode(), flush=True)`;
@@ -90,9 +90,9 @@ while True:
       lines.on('line', (line) => (line === 'end' ? resolve() : heard.push(line)));
     });
     await once(lines, 'line');
-    writeFileSync(join(site.work, 'send.py'), sendFrom(250, path));
+    writeFileSync(join(fixture.work, 'send.py'), sendFrom(250, path));
 
-    const { stdout } = await site.run('/usr/bin/python3 send.py');
+    const { stdout } = await fixture.run('/usr/bin/python3 send.py');
     const end = `import socket; socket.socket(1, 2).sendto(b"end", ${JSON.stringify(path)})`;
     execFileSync('/usr/bin/python3', ['-c', end]);
     await ended;
@@ -100,6 +100,6 @@ while True:
 
     expect(heard).toEqual(['ready']);
     expect(stdout).toBe('11\n'); // it went to the broker, which dropped it
-    expect(site.warnings).toContainEqual(['broker.noted', { text: 'a packet with 0 descriptors dropped' }]);
+    expect(fixture.warnings).toContainEqual(['broker.noted', { text: 'a packet with 0 descriptors dropped' }]);
   });
 });

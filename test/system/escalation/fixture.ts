@@ -175,7 +175,7 @@ export interface SiteOptions extends PeerOptions {
 export type LogLine = readonly [event: string, fields: Readonly<Record<string, unknown>> | undefined];
 
 /** The server in this process, a client of it, and the directories they work in. */
-export class Site implements AsyncDisposable {
+export class EscalationFixture implements AsyncDisposable {
   readonly #root = makeOutOfBounds('escalation');
   readonly work = this.#folder('work');
   readonly outside = this.#folder('outside');
@@ -186,10 +186,10 @@ export class Site implements AsyncDisposable {
   #shell!: ExecShell;
   #served!: Promise<void>;
 
-  static async open(options: SiteOptions): Promise<Site> {
-    const site = new Site();
-    await site.#open(options);
-    return site;
+  static async open(options: SiteOptions): Promise<EscalationFixture> {
+    const fixture = new EscalationFixture();
+    await fixture.#open(options);
+    return fixture;
   }
 
   async #open({ intercept, rules = '', shell = {}, ...peer }: SiteOptions): Promise<void> {
@@ -251,12 +251,12 @@ export const outcomesOfTrue = [
 
 /** How many execs of `true` end as they are to, of so many one after the other and so many at once. */
 export async function countExecs(
-  site: Site,
+  fixture: EscalationFixture,
   outcome: (typeof outcomesOfTrue)[number][0],
   times: { readonly sequential: number; readonly parallel: number },
 ): Promise<{ sequential: number; parallel: number }> {
   const ok = outcome === 'deny' ? '!' : '';
-  const count = async (script: string) => Number((await site.run(script, { timeout_ms: 50_000 })).stdout);
+  const count = async (script: string) => Number((await fixture.run(script, { timeout_ms: 50_000 })).stdout);
   return {
     sequential: await count(
       `n=0; for ((i = 0; i < ${times.sequential}; i++)); do if ${ok} /bin/true a$i 2>/dev/null; then ((n++)); fi; done; echo $n`,

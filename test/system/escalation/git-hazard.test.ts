@@ -13,7 +13,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gitCallHazard, gitHazard } from '../../../src/agent/rules/index.ts';
-import { type Answer, interceptions, Site } from './fixture.ts';
+import { type Answer, EscalationFixture, interceptions } from './fixture.ts';
 
 const env = { PATH: '/usr/bin:/bin', HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1' };
 const git = (cwd: string, ...args: string[]) => execFileSync('git', args, { cwd, env, stdio: 'pipe' });
@@ -142,15 +142,15 @@ describe.each(interceptions)('git that a rule allows (--intercept=%s)', (interce
   const environment = { ...env, ...identity, LANG: 'C.UTF-8' };
 
   it.each(traps)('runs no program of its repository outside: %s', async (_name, set, command) => {
-    await using site = await Site.open({ intercept, rules, shell: { environment } });
-    repository(site.work);
-    executable(join(site.outside, 'program'), `#!/bin/sh\n: > ${site.outside}/escaped\nexit 1\n`);
-    set(site.work, join(site.outside, 'program'));
+    await using fixture = await EscalationFixture.open({ intercept, rules, shell: { environment } });
+    repository(fixture.work);
+    executable(join(fixture.outside, 'program'), `#!/bin/sh\n: > ${fixture.outside}/escaped\nexit 1\n`);
+    set(fixture.work, join(fixture.outside, 'program'));
 
-    await site.run(`${command}; true`);
+    await fixture.run(`${command}; true`);
 
-    expect(existsSync(join(site.outside, 'escaped'))).toBe(false);
-    expect(site.warnings).toContainEqual(['exec.kept_inside', expect.objectContaining({ file: '/usr/bin/git' })]);
+    expect(existsSync(join(fixture.outside, 'escaped'))).toBe(false);
+    expect(fixture.warnings).toContainEqual(['exec.kept_inside', expect.objectContaining({ file: '/usr/bin/git' })]);
   });
 
   it.each([
@@ -160,31 +160,31 @@ describe.each(interceptions)('git that a rule allows (--intercept=%s)', (interce
     ['variables that lead it there', 'cd /; GIT_DIR="$OLDPWD/.git" GIT_WORK_TREE="$OLDPWD" git status'],
   ])('runs none, either, by %s', async (_name, command) => {
     const both = `${rules}\nprefix_rule(pattern = ["timeout"])`;
-    await using site = await Site.open({ intercept, rules: both, shell: { environment } });
-    repository(site.work);
-    executable(join(site.outside, 'program'), `#!/bin/sh\n: > ${site.outside}/escaped\nexit 1\n`);
-    git(site.work, 'config', 'core.fsmonitor', join(site.outside, 'program'));
+    await using fixture = await EscalationFixture.open({ intercept, rules: both, shell: { environment } });
+    repository(fixture.work);
+    executable(join(fixture.outside, 'program'), `#!/bin/sh\n: > ${fixture.outside}/escaped\nexit 1\n`);
+    git(fixture.work, 'config', 'core.fsmonitor', join(fixture.outside, 'program'));
 
-    await site.run(`${command}; true`);
+    await fixture.run(`${command}; true`);
 
-    expect(existsSync(join(site.outside, 'escaped'))).toBe(false);
+    expect(existsSync(join(fixture.outside, 'escaped'))).toBe(false);
   });
 
   it('leaves the sandbox where its repository names none, and asks where it does', async () => {
-    await using site = await Site.open({
+    await using fixture = await EscalationFixture.open({
       intercept,
       rules,
       shell: { environment },
       answer: (): Answer => ({ action: 'decline' }),
     });
-    repository(site.work);
-    const { stdout } = await site.run('git commit -q --allow-empty -m second; git log --format=%s');
-    git(site.work, 'config', 'core.fsmonitor', '/x');
-    await site.run('git status');
+    repository(fixture.work);
+    const { stdout } = await fixture.run('git commit -q --allow-empty -m second; git log --format=%s');
+    git(fixture.work, 'config', 'core.fsmonitor', '/x');
+    await fixture.run('git status');
 
     expect(stdout).toBe('second\nfirst\n');
-    expect(site.peer.questions.map(({ message }) => message.split('\n').slice(1))).toEqual([
-      [`${site.work}/.git/config says fsmonitor = /x`, 'It runs outside the sandbox.'],
+    expect(fixture.peer.questions.map(({ message }) => message.split('\n').slice(1))).toEqual([
+      [`${fixture.work}/.git/config says fsmonitor = /x`, 'It runs outside the sandbox.'],
     ]);
   });
 });

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startServer } from '../../support/server.ts';
-import { Desk, eras, type Form } from './fixture.ts';
+import { eras, type Form, McpFixture } from './fixture.ts';
 
 const choose = (decision: string) => () => ({ action: 'accept', content: { decision } }) as const;
 
@@ -10,9 +10,9 @@ describe.each(eras)('approval by an MCP client of %s', (era) => {
   const escalated = { sandbox_permissions: 'require_escalated', justification: 'May I make a file outside?' };
 
   it('is asked for with the command, the reason and the choices, and a yes lets it run', async () => {
-    await using desk = new Desk();
-    await using user = await desk.open([], { era, answer: choose('accept') });
-    const path = join(desk.outside, 'made');
+    await using fixture = new McpFixture();
+    await using user = await fixture.open([], { era, answer: choose('accept') });
+    const path = join(fixture.outside, 'made');
 
     const answer = await user.exec(`echo yes > ${path}`, escalated);
 
@@ -21,7 +21,7 @@ describe.each(eras)('approval by an MCP client of %s', (era) => {
     const [form, ...others] = user.questions as [Form, ...Form[]];
     expect(others).toEqual([]);
     expect(form.message).toContain(`echo yes > ${path}`);
-    expect(form.message).toContain(`In ${desk.work}, outside the sandbox`);
+    expect(form.message).toContain(`In ${fixture.work}, outside the sandbox`);
     expect(form.message).toContain('Reason: May I make a file outside?');
     const { decision } = form.requestedSchema.properties;
     expect(decision.enum).toContain('accept');
@@ -32,9 +32,9 @@ describe.each(eras)('approval by an MCP client of %s', (era) => {
     ['declines', { action: 'decline' }],
     ['chooses what was not offered', { action: 'accept', content: { decision: 'acceptEverything' } }],
   ] as const)('refuses the command when the user %s', async (_, reply) => {
-    await using desk = new Desk();
-    await using user = await desk.open([], { era, answer: () => reply });
-    const path = join(desk.outside, 'made');
+    await using fixture = new McpFixture();
+    await using user = await fixture.open([], { era, answer: () => reply });
+    const path = join(fixture.outside, 'made');
 
     const answer = await user.exec(`echo no > ${path}`, escalated);
 
@@ -43,9 +43,9 @@ describe.each(eras)('approval by an MCP client of %s', (era) => {
   });
 
   it('refuses the command when the user cancels, and goes on with the next one', async () => {
-    await using desk = new Desk();
-    await using user = await desk.open([], { era, answer: () => ({ action: 'cancel' }) });
-    const path = join(desk.outside, 'made');
+    await using fixture = new McpFixture();
+    await using user = await fixture.open([], { era, answer: () => ({ action: 'cancel' }) });
+    const path = join(fixture.outside, 'made');
 
     const answer = await user.exec(`echo no > ${path}`, escalated);
 
@@ -55,9 +55,9 @@ describe.each(eras)('approval by an MCP client of %s', (era) => {
   });
 
   it('is refused with the reason to a client that cannot ask', async () => {
-    await using desk = new Desk();
-    await using user = await desk.open([], { era });
-    const path = join(desk.outside, 'made');
+    await using fixture = new McpFixture();
+    await using user = await fixture.open([], { era });
+    const path = join(fixture.outside, 'made');
 
     const answer = await user.exec(`echo no > ${path}`, escalated);
 
@@ -69,11 +69,11 @@ describe.each(eras)('approval by an MCP client of %s', (era) => {
   });
 
   it('makes a rule that counts at once and stays', async () => {
-    await using desk = new Desk();
-    const rules = join(desk.home, 'rules', 'default.rules');
-    const path = join(desk.outside, 'made');
+    await using fixture = new McpFixture();
+    const rules = join(fixture.home, 'rules', 'default.rules');
+    const path = join(fixture.outside, 'made');
     const command = `touch ${path}`;
-    await using user = await desk.open([], { era, answer: choose('acceptWithRule') });
+    await using user = await fixture.open([], { era, answer: choose('acceptWithRule') });
 
     await user.exec(command, escalated);
     await user.exec(command, escalated);
@@ -86,10 +86,10 @@ describe.each(eras)('approval by an MCP client of %s', (era) => {
   });
 
   it('is asked for after the sandbox has denied a write, and the second attempt succeeds', async () => {
-    await using desk = new Desk();
-    const path = join(desk.outside, 'made');
+    await using fixture = new McpFixture();
+    const path = join(fixture.outside, 'made');
     const granular = 'granular:sandbox_approval,rules,mcp_elicitations';
-    await using user = await desk.open(['--approval', granular], { era, answer: choose('accept') });
+    await using user = await fixture.open(['--approval', granular], { era, answer: choose('accept') });
 
     // A command that took a moment is repeated only if its output shows nothing but the denial.
     const command = await user.exec(`echo command > ${path} && cat ${path}`);
@@ -105,36 +105,36 @@ describe.each(eras)('approval by an MCP client of %s', (era) => {
     ['declined, a command denied on a server runs no more', 'granular:sandbox_approval,rules', 'decline', 1, undefined],
     ['never asked for, a command denied on a server keeps its output', 'never', 'accept', 1, 1],
   ])('%s', async (_, policy, decision, attempts, exitCode) => {
-    await using desk = new Desk();
-    await using server = await startServer({ cwd: desk.work });
+    await using fixture = new McpFixture();
+    await using server = await startServer({ cwd: fixture.work });
     const args = ['--connect', server.url, '--approval', policy];
-    await using user = await desk.open(args, { era, answer: choose(decision) });
-    const path = join(desk.outside, 'made');
+    await using user = await fixture.open(args, { era, answer: choose(decision) });
+    const path = join(fixture.outside, 'made');
 
     const { structured } = await user.exec(`echo attempt >> attempts; echo made > ${path}`);
 
     expect(structured?.exit_code).toBe(exitCode);
-    expect(readFileSync(join(desk.work, 'attempts'), 'utf8')).toBe('attempt\n'.repeat(attempts));
+    expect(readFileSync(join(fixture.work, 'attempts'), 'utf8')).toBe('attempt\n'.repeat(attempts));
     expect(existsSync(path)).toBe(attempts === 2);
     expect(user.questions).toHaveLength(policy === 'never' ? 0 : 1);
   });
 
   it('is asked for before every change under the policy untrusted, and not for looking', async () => {
-    await using desk = new Desk();
-    writeFileSync(join(desk.work, 'a.txt'), 'a\n');
-    await using user = await desk.open(['--approval', 'untrusted'], { era, answer: () => ({ action: 'decline' }) });
+    await using fixture = new McpFixture();
+    writeFileSync(join(fixture.work, 'a.txt'), 'a\n');
+    await using user = await fixture.open(['--approval', 'untrusted'], { era, answer: () => ({ action: 'decline' }) });
 
     const looked = await user.call('read_file', { path: 'a.txt' });
     const changed = await user.call('write_file', { path: 'a.txt', content: 'b\n' });
 
     expect(looked.text).toBe('a\n');
-    expect(changed).toMatchObject({ isError: true, text: `cannot write ${desk.work}/a.txt: rejected by user` });
-    expect(readFileSync(join(desk.work, 'a.txt'), 'utf8')).toBe('a\n');
+    expect(changed).toMatchObject({ isError: true, text: `cannot write ${fixture.work}/a.txt: rejected by user` });
+    expect(readFileSync(join(fixture.work, 'a.txt'), 'utf8')).toBe('a\n');
   });
 
   it('is never asked for under the policy never', async () => {
-    await using desk = new Desk();
-    await using user = await desk.open(['--approval', 'never'], { era, answer: choose('accept') });
+    await using fixture = new McpFixture();
+    await using user = await fixture.open(['--approval', 'never'], { era, answer: choose('accept') });
 
     const command = await user.exec('true', escalated);
     const file = await user.call('read_file', { path: '/proc/self/environ' });
@@ -147,9 +147,9 @@ describe.each(eras)('approval by an MCP client of %s', (era) => {
 
 describe('an answer to a question', () => {
   it('counts for the question it was asked alone', async () => {
-    await using desk = new Desk();
-    await using user = await desk.open([], { era: '2026-07-28', answer: choose('accept') });
-    const path = join(desk.outside, 'made');
+    await using fixture = new McpFixture();
+    await using user = await fixture.open([], { era: '2026-07-28', answer: choose('accept') });
+    const path = join(fixture.outside, 'made');
     const params = {
       name: 'exec_command',
       arguments: { cmd: `touch ${path}`, login: false, sandbox_permissions: 'require_escalated' },
@@ -178,14 +178,14 @@ describe('an answer to a question', () => {
 
 describe('rules for MCP clients', () => {
   it('are read from the files named', async () => {
-    await using desk = new Desk();
-    const rules = join(desk.home, 'mine.rules');
+    await using fixture = new McpFixture();
+    const rules = join(fixture.home, 'mine.rules');
     writeFileSync(rules, 'prefix_rule(pattern = ["touch"], decision = "forbidden")\n');
-    await using user = await desk.open(['--rules', rules]);
+    await using user = await fixture.open(['--rules', rules]);
 
     const answer = await user.exec('touch a');
 
     expect(answer.isError).toBe(true);
-    expect(existsSync(join(desk.work, 'a'))).toBe(false);
+    expect(existsSync(join(fixture.work, 'a'))).toBe(false);
   });
 });

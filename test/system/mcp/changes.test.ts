@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Scope } from '../../../src/base/index.ts';
 import { startServer } from '../../support/server.ts';
-import { Desk, eras, type McpUser, type UserOptions } from './fixture.ts';
+import { eras, McpFixture, type McpUser, type UserOptions } from './fixture.ts';
 
 const choose = (decision: string) => () => ({ action: 'accept', content: { decision } }) as const;
 const decline = () => ({ action: 'decline' }) as const;
@@ -13,18 +13,18 @@ const adding = (...paths: string[]): string => patchOf(...paths.flatMap((path) =
 
 const places = ['on this machine', 'on a server'] as const;
 
-/** A desk and a user who works at it, from here or by a server. */
+/** A fixture and a user who works at it, from here or by a server. */
 class Office implements AsyncDisposable {
   readonly #scope = new Scope();
-  readonly desk = this.#scope.own(new Desk());
+  readonly fixture = this.#scope.own(new McpFixture());
   user!: McpUser;
 
   static async open(place: (typeof places)[number], args: string[], options: UserOptions = {}): Promise<Office> {
     const office = new Office();
-    const { desk } = office;
-    const server = place === 'on a server' ? office.#scope.own(await startServer({ cwd: desk.work })) : undefined;
+    const { fixture } = office;
+    const server = place === 'on a server' ? office.#scope.own(await startServer({ cwd: fixture.work })) : undefined;
     const connect = server ? ['--connect', server.url] : [];
-    office.user = office.#scope.own(await desk.open([...connect, ...args], options));
+    office.user = office.#scope.own(await fixture.open([...connect, ...args], options));
     return office;
   }
 
@@ -38,7 +38,7 @@ class Office implements AsyncDisposable {
 
   /** What the user was asked, without the directories of this run. */
   get messages(): string[] {
-    const { work, outside } = this.desk;
+    const { work, outside } = this.fixture;
     return this.user.questions.map(({ message }) => message.replaceAll(work, 'WORK').replaceAll(outside, 'OUTSIDE'));
   }
 
@@ -49,7 +49,7 @@ class Office implements AsyncDisposable {
         .filter((entry) => !entry.isDirectory())
         .map((entry) => relative(path, join(entry.parentPath, entry.name)))
         .sort();
-    return { work: list(this.desk.work), outside: list(this.desk.outside) };
+    return { work: list(this.fixture.work), outside: list(this.fixture.outside) };
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -62,7 +62,7 @@ describe.each(places)('changes to files by an MCP client %s', (place) => {
     'are made unasked under %s where the sandbox permits',
     async (policy) => {
       await using office = await Office.open(place, ['--approval', policy], { answer: decline });
-      writeFileSync(join(office.desk.work, 'b'), 'one\ntwo\n');
+      writeFileSync(join(office.fixture.work, 'b'), 'one\ntwo\n');
 
       const patched = await office.patch(patchOf('*** Add File: a', '+x', '*** Update File: b', '@@', '-two', '+2'));
       const written = await office.write('c/d', 'y');
@@ -76,21 +76,21 @@ describe.each(places)('changes to files by an MCP client %s', (place) => {
           ],
         },
       });
-      expect(written.structured).toEqual({ path: join(office.desk.work, 'c/d'), bytes: 1 });
+      expect(written.structured).toEqual({ path: join(office.fixture.work, 'c/d'), bytes: 1 });
       expect(office.found.work).toEqual(['a', 'b', 'c/d']);
-      expect(readFileSync(join(office.desk.work, 'b'), 'utf8')).toBe('one\n2\n');
+      expect(readFileSync(join(office.fixture.work, 'b'), 'utf8')).toBe('one\n2\n');
       expect(office.messages).toEqual([]);
     },
   );
 
   it('stay in the sandbox when the user was not asked', async () => {
     await using office = await Office.open(place, [], { answer: choose('accept') });
-    symlinkSync(office.desk.outside, join(office.desk.work, 'link'));
+    symlinkSync(office.fixture.outside, join(office.fixture.work, 'link'));
 
     const answer = await office.patch(adding('a', 'link/b'));
 
     expect(answer).toMatchObject({ isError: true, text: expect.stringContaining('Read-only file system') });
-    expect(answer.text).toContain(`files below ${office.desk.work} and the temporary directories may be written`);
+    expect(answer.text).toContain(`files below ${office.fixture.work} and the temporary directories may be written`);
     expect(office.found).toEqual({ work: ['link'], outside: [] });
     expect(office.messages).toEqual([]);
   });
@@ -108,7 +108,7 @@ describe.each(places)('changes to files by an MCP client %s', (place) => {
 
     expect(broken.text).toMatch(/^apply_patch verification failed: invalid patch: /);
     expect(unfit.text).toMatch(/^apply_patch verification failed: Failed to read file to update .*No such file/);
-    expect(nowhere.text).toBe(`cannot write ${office.desk.work}: path \`${office.desk.work}\` is not a file`);
+    expect(nowhere.text).toBe(`cannot write ${office.fixture.work}: path \`${office.fixture.work}\` is not a file`);
     expect([broken, unfit, nowhere].map(({ isError }) => isError)).toEqual([true, true, true]);
     expect(office.messages).toEqual([]);
     expect(office.found.work).toEqual([]);
@@ -116,7 +116,7 @@ describe.each(places)('changes to files by an MCP client %s', (place) => {
 
   it('beyond the sandbox are asked about by the names of the files, and made when the user agrees', async () => {
     await using office = await Office.open(place, [], { answer: choose('accept') });
-    const { outside, home } = office.desk;
+    const { outside, home } = office.fixture;
     for (const name of ['old', 'gone', 'here']) writeFileSync(join(outside, name), 'one\ntwo\n');
 
     const answer = await office.patch(
@@ -156,7 +156,7 @@ describe.each(places)('changes to files by an MCP client %s', (place) => {
     ['chooses a rule', 'on-request', 'workspace-write', choose('acceptWithRule')],
   ])('are not made when the user %s under %s, %s', async (_, policy, sandbox, answer) => {
     await using office = await Office.open(place, ['--approval', policy, '--sandbox', sandbox], { answer });
-    const { outside } = office.desk;
+    const { outside } = office.fixture;
 
     const patched = await office.patch(adding('a', join(outside, 'b')));
     const written = await office.write(join(outside, 'c'), 'x');
@@ -178,7 +178,7 @@ describe.each(places)('changes to files by an MCP client %s', (place) => {
     await using office = await Office.open(place, ['--approval', policy, '--sandbox', sandbox], {
       answer: choose('accept'),
     });
-    const { outside } = office.desk;
+    const { outside } = office.fixture;
 
     const patched = await office.patch(adding('a', join(outside, 'b')));
     const written = await office.write(join(outside, 'c'), 'x');
@@ -194,7 +194,7 @@ describe.each(places)('changes to files by an MCP client %s', (place) => {
 
   it('accepted for the session are not asked about again, whichever tool makes them', async () => {
     await using office = await Office.open(place, [], { answer: choose('acceptForSession') });
-    const [b, c] = ['b', 'c'].map((name) => join(office.desk.outside, name)) as [string, string];
+    const [b, c] = ['b', 'c'].map((name) => join(office.fixture.outside, name)) as [string, string];
 
     await office.patch(adding(b));
     await office.write(b, 'written\n');
@@ -208,7 +208,7 @@ describe.each(places)('changes to files by an MCP client %s', (place) => {
 
   it('agreed to for one file are no way to another by a link', async () => {
     await using office = await Office.open(place, [], { answer: choose('accept') });
-    const { outside, work } = office.desk;
+    const { outside, work } = office.fixture;
     symlinkSync(outside, join(work, 'link'));
     writeFileSync(join(outside, 'secret'), 'kept\n');
 
@@ -221,7 +221,7 @@ describe.each(places)('changes to files by an MCP client %s', (place) => {
 
   it('to what the sandbox protects in a project take the word of the user', async () => {
     await using office = await Office.open(place, [], { answer: choose('accept') });
-    const { work } = office.desk;
+    const { work } = office.fixture;
     mkdirSync(join(work, '.git/hooks'), { recursive: true });
 
     const first = await office.patch(adding('.git/hooks/a', '.git/b', '.codex/c/d', 'e'));
@@ -247,18 +247,18 @@ describe.each(eras)('changes to files by an MCP client of %s', (era) => {
       'Allow these changes to files?\n\n  add WORK/a\n      +x\n',
       'Allow these changes to files?\n\n  update WORK/a\n      +y\n',
     ]);
-    expect(readFileSync(join(office.desk.work, 'a'), 'utf8')).toBe('y\n');
+    expect(readFileSync(join(office.fixture.work, 'a'), 'utf8')).toBe('y\n');
   });
 
   it('follow rules about the tool and the path', async () => {
-    await using desk = new Desk();
-    const rules = join(desk.home, 'mine.rules');
+    await using fixture = new McpFixture();
+    const rules = join(fixture.home, 'mine.rules');
     const rule = (tool: string, path: string, decision: string) =>
       `prefix_rule(pattern = ["${tool}", "${path}"], decision = "${decision}")\n`;
-    const allowed = join(desk.outside, 'allowed');
-    const forbidden = join(desk.work, 'forbidden');
+    const allowed = join(fixture.outside, 'allowed');
+    const forbidden = join(fixture.work, 'forbidden');
     writeFileSync(rules, rule('apply_patch', allowed, 'allow') + rule('write_file', forbidden, 'forbidden'));
-    await using user = await desk.open(['--approval', 'never', '--rules', rules], { era });
+    await using user = await fixture.open(['--approval', 'never', '--rules', rules], { era });
 
     const patched = await user.call('apply_patch', { input: adding(allowed) });
     const other = await user.call('apply_patch', { input: adding(`${allowed}2`) });

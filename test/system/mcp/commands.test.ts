@@ -5,12 +5,12 @@ import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/command.ts';
 import { gone, isAlive } from '../../support/proc.ts';
 import { startServer } from '../../support/server.ts';
-import { Desk, eras } from './fixture.ts';
+import { eras, McpFixture } from './fixture.ts';
 
 describe.each(eras)('commands of an MCP client of %s', (era) => {
   it('are run, and their results are text and data', async () => {
-    await using desk = new Desk();
-    await using user = await desk.open([], { era });
+    await using fixture = new McpFixture();
+    await using user = await fixture.open([], { era });
 
     const answer = await user.exec('echo out; pwd; exit 3');
 
@@ -19,13 +19,13 @@ describe.each(eras)('commands of an MCP client of %s', (era) => {
       text: expect.stringMatching(
         /^Chunk ID: [0-9a-f]{6}\nWall time: [\d.]+ seconds\nProcess exited with code 3\nOriginal token count: \d+\nOutput:\nout\n/,
       ),
-      structured: expect.objectContaining({ exit_code: 3, output: `out\n${desk.work}\n` }),
+      structured: expect.objectContaining({ exit_code: 3, output: `out\n${fixture.work}\n` }),
     });
   });
 
   it('come back by a session id while they run, and are followed over several calls', async () => {
-    await using desk = new Desk();
-    await using user = await desk.open([], { era });
+    await using fixture = new McpFixture();
+    await using user = await fixture.open([], { era });
     const script =
       'stty -echo; echo ready; while read -r line && [ "$line" != end ]; do echo "got $line"; done; exit 4';
 
@@ -43,13 +43,13 @@ describe.each(eras)('commands of an MCP client of %s', (era) => {
   });
 
   it('are polled until they end', async () => {
-    await using desk = new Desk();
-    await using user = await desk.open([], { era });
+    await using fixture = new McpFixture();
+    await using user = await fixture.open([], { era });
     await user.exec('mkfifo fifo');
 
     const first = await user.exec('cat fifo; exit 6', { yield_time_ms: 250 });
     const polled = user.call('write_stdin', { session_id: first.structured?.session_id });
-    await writeFile(join(desk.work, 'fifo'), 'late\n');
+    await writeFile(join(fixture.work, 'fifo'), 'late\n');
 
     expect(first.structured).not.toHaveProperty('exit_code');
     expect((await polled).structured).toMatchObject({ exit_code: 6, output: 'late\n' });
@@ -57,8 +57,8 @@ describe.each(eras)('commands of an MCP client of %s', (era) => {
 
   it('outlast the time limit of the client, because no call does', async () => {
     const timeout = 8000; // two calls that take all their time are longer
-    await using desk = new Desk();
-    await using user = await desk.open(['--longest-wait-ms', '5000'], { era });
+    await using fixture = new McpFixture();
+    await using user = await fixture.open(['--longest-wait-ms', '5000'], { era });
     await user.exec('mkfifo fifo');
 
     const first = await user.exec('cat fifo; exit 6', { yield_time_ms: 30_000 }, { timeout });
@@ -66,20 +66,20 @@ describe.each(eras)('commands of an MCP client of %s', (era) => {
     const second = await user.call('write_stdin', poll, { timeout });
     expect(second.structured).not.toHaveProperty('exit_code');
     const last = user.call('write_stdin', poll, { timeout });
-    await writeFile(join(desk.work, 'fifo'), 'late\n');
+    await writeFile(join(fixture.work, 'fifo'), 'late\n');
 
     expect((await last).structured).toMatchObject({ exit_code: 6, output: 'late\n' });
   });
 
   it('say that they go on to a client that wants to know', async () => {
-    await using desk = new Desk();
-    await using user = await desk.open([], { era });
+    await using fixture = new McpFixture();
+    await using user = await fixture.open([], { era });
     await user.exec('mkfifo fifo');
     const messages: (string | undefined)[] = [];
 
     const onprogress = ({ message }: { message?: string | undefined }) => {
       messages.push(message);
-      if (messages.length === 1) void writeFile(join(desk.work, 'fifo'), 'go\n');
+      if (messages.length === 1) void writeFile(join(fixture.work, 'fifo'), 'go\n');
     };
     const answer = await user.exec('cat fifo', { yield_time_ms: 30_000 }, { onprogress });
 
@@ -88,9 +88,9 @@ describe.each(eras)('commands of an MCP client of %s', (era) => {
   });
 
   it('go on when the call is cancelled', async () => {
-    await using desk = new Desk();
-    await using user = await desk.open([], { era });
-    const at = (name: string) => join(desk.work, name);
+    await using fixture = new McpFixture();
+    await using user = await fixture.open([], { era });
+    const at = (name: string) => join(fixture.work, name);
     await user.exec('mkfifo started fifo result');
     const cancel = new AbortController();
 
@@ -106,8 +106,8 @@ describe.each(eras)('commands of an MCP client of %s', (era) => {
   });
 
   it('may not be called wrongly without being told what is wrong', async () => {
-    await using desk = new Desk();
-    await using user = await desk.open([], { era });
+    await using fixture = new McpFixture();
+    await using user = await fixture.open([], { era });
 
     expect(await user.call('exec_command', {})).toMatchObject({
       isError: true,
@@ -123,9 +123,9 @@ describe.each(eras)('commands of an MCP client of %s', (era) => {
 
 describe('a terminal of an MCP client', () => {
   it('runs a Python prompt that is typed to, interrupted and left', async () => {
-    await using desk = new Desk();
+    await using fixture = new McpFixture();
     // The sandbox of bubblewrap has no controlling terminal: Ctrl-C ends it, as it does in the reference.
-    await using user = await desk.open(['--sandbox', 'danger-full-access']);
+    await using user = await fixture.open(['--sandbox', 'danger-full-access']);
 
     const python = await user.terminal('exec /usr/bin/python3 -q');
     await python.type('print(6 * 7)\n', /\n42\r\n/);
@@ -139,8 +139,8 @@ describe('a terminal of an MCP client', () => {
   });
 
   it('has a size, and one that the shell can change', async () => {
-    await using desk = new Desk();
-    await using user = await desk.open();
+    await using fixture = new McpFixture();
+    await using user = await fixture.open();
 
     const shell = await user.terminal('exec bash --norc -i');
     await shell.type('stty size\n', /\n[1-9]\d* [1-9]\d*\r\n/);
@@ -156,8 +156,8 @@ describe('a terminal of an MCP client', () => {
 
 describe('exec-server mcp', () => {
   it('offers these tools, each with schemas for what goes in and comes out', async () => {
-    await using desk = new Desk();
-    await using user = await desk.open();
+    await using fixture = new McpFixture();
+    await using user = await fixture.open();
 
     const { tools } = await user.client.listTools();
 
@@ -168,13 +168,13 @@ describe('exec-server mcp', () => {
       expect([name, inputSchema.additionalProperties, outputSchema?.type]).toEqual([name, false, 'object']);
       expect(description).not.toBe('');
     }
-    expect(user.client.getInstructions()).toContain(desk.work);
+    expect(user.client.getInstructions()).toContain(fixture.work);
     expect(JSON.stringify(tools[1]?.inputSchema.properties)).toContain('5000 to 30000 ms');
   });
 
   it('ends with its input, and what it started ends with it', async () => {
-    await using desk = new Desk();
-    const user = await desk.open(['--sandbox', 'danger-full-access']);
+    await using fixture = new McpFixture();
+    const user = await fixture.open(['--sandbox', 'danger-full-access']);
     const { structured } = await user.exec('echo $$; exec sleep 1000', { yield_time_ms: 250 });
     const pid = Number(String(structured?.output).trim());
 
@@ -184,19 +184,19 @@ describe('exec-server mcp', () => {
   });
 
   it('works on a server elsewhere, to which it presents a token', async () => {
-    await using desk = new Desk();
-    const token = join(desk.home, 'token');
+    await using fixture = new McpFixture();
+    const token = join(fixture.home, 'token');
     await writeFile(token, 'open-sesame\n', { mode: 0o600 });
     const auth = ['--ws-auth', 'capability-token', '--ws-token-file', token];
-    await using server = await startServer({ cwd: desk.outside, args: auth });
-    const connect = ['--connect', server.url, '--cwd', desk.outside];
-    await using user = await desk.open([...connect, '--token-file', token]);
+    await using server = await startServer({ cwd: fixture.outside, args: auth });
+    const connect = ['--connect', server.url, '--cwd', fixture.outside];
+    await using user = await fixture.open([...connect, '--token-file', token]);
 
     await user.call('write_file', { path: 'made', content: 'remotely\n' });
     const { structured } = await user.exec('cat made; pwd');
 
-    expect(structured?.output).toBe(`remotely\n${desk.outside}\n`);
-    expect(existsSync(join(desk.outside, 'made'))).toBe(true);
+    expect(structured?.output).toBe(`remotely\n${fixture.outside}\n`);
+    expect(existsSync(join(fixture.outside, 'made'))).toBe(true);
     expect(await runCommand(['mcp', ...connect])).toMatchObject({ code: 1, stderr: expect.stringContaining('401') });
   });
 });

@@ -1,27 +1,27 @@
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Desk, type McpUser } from './fixture.ts';
+import { McpFixture, type McpUser } from './fixture.ts';
 
 describe('file tools of an MCP client', () => {
-  let desk: Desk;
+  let fixture: McpFixture;
   let user: McpUser;
   beforeAll(async () => {
-    desk = new Desk();
-    user = await desk.open(['--sandbox', 'workspace-write']);
+    fixture = new McpFixture();
+    user = await fixture.open(['--sandbox', 'workspace-write']);
   });
   afterAll(async () => {
     await user[Symbol.asyncDispose]();
-    await desk[Symbol.asyncDispose]();
+    await fixture[Symbol.asyncDispose]();
   });
 
   it('write files, with the directories they need, and read them', async () => {
     expect(await user.call('write_file', { path: 'a/b/c.txt', content: 'één\n' })).toEqual({
       isError: false,
-      text: `Wrote 6 bytes to ${desk.work}/a/b/c.txt`,
-      structured: { path: `${desk.work}/a/b/c.txt`, bytes: 6 },
+      text: `Wrote 6 bytes to ${fixture.work}/a/b/c.txt`,
+      structured: { path: `${fixture.work}/a/b/c.txt`, bytes: 6 },
     });
-    expect(await user.call('read_file', { path: join(desk.work, 'a/b/c.txt') })).toEqual({
+    expect(await user.call('read_file', { path: join(fixture.work, 'a/b/c.txt') })).toEqual({
       isError: false,
       text: 'één\n',
       structured: { content: 'één\n', first_line: 1 },
@@ -30,7 +30,7 @@ describe('file tools of an MCP client', () => {
 
   it('read a large file piece by piece', async () => {
     const lines = Array.from({ length: 5_000 }, (_, n) => `line ${n + 1}\n`);
-    writeFileSync(join(desk.work, 'large'), lines.join(''));
+    writeFileSync(join(fixture.work, 'large'), lines.join(''));
 
     let [content, next] = ['', 1 as unknown];
     const starts: unknown[] = [];
@@ -48,8 +48,8 @@ describe('file tools of an MCP client', () => {
   });
 
   it('list directories to a depth and no further than asked', async () => {
-    mkdirSync(join(desk.work, 'tree/one/two'), { recursive: true });
-    for (const name of ['z', 'one/y', 'one/two/x']) writeFileSync(join(desk.work, 'tree', name), '');
+    mkdirSync(join(fixture.work, 'tree/one/two'), { recursive: true });
+    for (const name of ['z', 'one/y', 'one/two/x']) writeFileSync(join(fixture.work, 'tree', name), '');
 
     const flat = await user.call('list_dir', { path: 'tree' });
     const deep = await user.call('list_dir', { path: 'tree', depth: 8 });
@@ -61,15 +61,18 @@ describe('file tools of an MCP client', () => {
   });
 
   it('say what is permitted where the user cannot be asked for more', async () => {
-    const answer = await user.call('write_file', { path: join(desk.outside, 'f'), content: '' });
+    const answer = await user.call('write_file', { path: join(fixture.outside, 'f'), content: '' });
 
-    expect(answer).toMatchObject({ isError: true, text: expect.stringContaining(`cannot write ${desk.outside}/f: `) });
+    expect(answer).toMatchObject({
+      isError: true,
+      text: expect.stringContaining(`cannot write ${fixture.outside}/f: `),
+    });
     expect(answer.text).toContain('this MCP client cannot ask its user');
     expect(answer.text).toContain(
-      `In the workspace-write sandbox everything may be read, and files below ${desk.work} and the temporary ` +
+      `In the workspace-write sandbox everything may be read, and files below ${fixture.work} and the temporary ` +
         'directories may be written.',
     );
-    expect(existsSync(join(desk.outside, 'f'))).toBe(false);
+    expect(existsSync(join(fixture.outside, 'f'))).toBe(false);
   });
 
   it('say how to ask for more where nothing may be read', async () => {
@@ -80,12 +83,12 @@ describe('file tools of an MCP client', () => {
   });
 
   it('cannot write elsewhere by a link', async () => {
-    symlinkSync(desk.outside, join(desk.work, 'link'));
+    symlinkSync(fixture.outside, join(fixture.work, 'link'));
 
     const answer = await user.call('write_file', { path: 'link/f', content: 'x' });
 
     expect(answer).toMatchObject({ isError: true, text: expect.stringContaining('Read-only file system') });
-    expect(existsSync(join(desk.outside, 'f'))).toBe(false);
+    expect(existsSync(join(fixture.outside, 'f'))).toBe(false);
   });
 
   it.each([
@@ -104,11 +107,11 @@ describe('file tools of an MCP client', () => {
   ])('refuse %s %j with the reason', async (name, args, text) => {
     await user.call('write_file', { path: 'a/b/c.txt', content: '' });
 
-    expect(await user.call(name, args)).toMatchObject({ isError: true, text: text.replaceAll('WORK', desk.work) });
+    expect(await user.call(name, args)).toMatchObject({ isError: true, text: text.replaceAll('WORK', fixture.work) });
   });
 
   it('read nothing that is no text', async () => {
-    writeFileSync(join(desk.work, 'binary'), new Uint8Array([1, 0, 2]));
+    writeFileSync(join(fixture.work, 'binary'), new Uint8Array([1, 0, 2]));
 
     expect((await user.call('read_file', { path: 'binary' })).text).toContain('it is no text: it has NUL bytes');
   });

@@ -126,7 +126,7 @@ export class Terminal {
 }
 
 /** A directory to work in, one that is out of bounds, and one for rules. */
-export class Desk implements AsyncDisposable {
+export class McpFixture implements AsyncDisposable {
   readonly #root = makeOutOfBounds('mcp');
   readonly work = this.#folder('work');
   readonly outside = this.#folder('outside');

@@ -11,22 +11,22 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/command.ts';
 import { gone, isAlive } from '../../support/proc.ts';
 import { serverProgram } from '../../support/server.ts';
-import { Desk, eras, McpUser, type UserOptions } from './fixture.ts';
+import { eras, McpFixture, McpUser, type UserOptions } from './fixture.ts';
 
 const TOKEN = 'correct-horse';
 
 /** The program on a port of its own. */
 class HttpServer implements AsyncDisposable {
-  readonly desk = new Desk();
+  readonly fixture = new McpFixture();
   readonly #child;
   #url = '';
 
   constructor(args: readonly string[]) {
-    const file = join(this.desk.home, 'token');
+    const file = join(this.fixture.home, 'token');
     writeFileSync(file, `${TOKEN}\n`);
-    const fixed = ['mcp', '--cwd', this.desk.work, '--http', '127.0.0.1:0', '--http-token-file', file];
+    const fixed = ['mcp', '--cwd', this.fixture.work, '--http', '127.0.0.1:0', '--http-token-file', file];
     this.#child = spawn(process.execPath, [serverProgram, ...fixed, ...args], {
-      env: { ...this.desk.env, EXEC_SERVER_MCP_TOKEN: TOKEN },
+      env: { ...this.fixture.env, EXEC_SERVER_MCP_TOKEN: TOKEN },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
   }
@@ -70,7 +70,7 @@ class HttpServer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#child.kill('SIGTERM');
     if (this.#child.exitCode === null) await once(this.#child, 'exit');
-    await this.desk[Symbol.asyncDispose]();
+    await this.fixture[Symbol.asyncDispose]();
   }
 }
 
@@ -95,7 +95,7 @@ describe('exec-server mcp --http', () => {
       const terminal = await user.terminal('stty -echo; echo ready; read -r line; echo "got $line"');
       await terminal.type('hello\n', /got hello/);
 
-      expect(structured).toMatchObject({ exit_code: 0, output: `one\n${server.desk.work}\n` });
+      expect(structured).toMatchObject({ exit_code: 0, output: `one\n${server.fixture.work}\n` });
       expect(terminal.exitCode).toBe(0);
     });
 
@@ -105,7 +105,7 @@ describe('exec-server mcp --http', () => {
       const escalated = { sandbox_permissions: 'require_escalated', justification: 'Please?' };
 
       const { structured } = await user.exec(
-        `echo hi > ${server.desk.outside}/f; cat ${server.desk.outside}/f`,
+        `echo hi > ${server.fixture.outside}/f; cat ${server.fixture.outside}/f`,
         escalated,
       );
 
@@ -115,7 +115,7 @@ describe('exec-server mcp --http', () => {
 
     it('tells of progress', async () => {
       await using user = await server.user({ era });
-      const fifo = join(server.desk.work, `fifo-${era}`);
+      const fifo = join(server.fixture.work, `fifo-${era}`);
       await user.exec(`mkfifo ${fifo}`);
       let told = 0;
       const onprogress = () => void (told++ === 0 && writeFile(fifo, 'go'));

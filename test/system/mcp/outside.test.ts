@@ -1,26 +1,26 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Desk, type McpUser, type UserOptions } from './fixture.ts';
+import { McpFixture, type McpUser, type UserOptions } from './fixture.ts';
 
 /** Tells in whose pid namespace it ran. */
 const witness = (file: string): string => `readlink /proc/self/ns/pid > ${file}`;
 
 describe('a command that a rule lets out of the sandbox', () => {
-  let desk: Desk;
+  let fixture: McpFixture;
   let file: string;
   beforeEach(() => {
-    desk = new Desk();
-    file = join(desk.work, 'witness');
-    writeFileSync(join(desk.home, 'mine.rules'), 'prefix_rule(pattern = ["uname"], decision = "allow")\n');
+    fixture = new McpFixture();
+    file = join(fixture.work, 'witness');
+    writeFileSync(join(fixture.home, 'mine.rules'), 'prefix_rule(pattern = ["uname"], decision = "allow")\n');
   });
-  afterEach(() => desk[Symbol.asyncDispose]());
+  afterEach(() => fixture[Symbol.asyncDispose]());
 
   function open(env: Record<string, string>, approval = 'never', options: UserOptions = {}): Promise<McpUser> {
-    const HOME = join(desk.outside, 'home');
+    const HOME = join(fixture.outside, 'home');
     mkdirSync(HOME, { recursive: true });
-    const args = ['--rules', join(desk.home, 'mine.rules'), '--approval', approval];
-    return desk.open(args, options, { HOME, ...env });
+    const args = ['--rules', join(fixture.home, 'mine.rules'), '--approval', approval];
+    return fixture.open(args, options, { HOME, ...env });
   }
   const place = (): string =>
     !existsSync(file)
@@ -36,9 +36,9 @@ describe('a command that a rule lets out of the sandbox', () => {
   }
 
   it.each(['bin', 'link'])('is no program that commands can put into a directory of the PATH: %s', async (name) => {
-    plant(join(desk.work, 'bin/uname'));
-    symlinkSync(join(desk.work, 'bin'), join(desk.outside, 'link'));
-    const directory = join(name === 'bin' ? desk.work : desk.outside, name);
+    plant(join(fixture.work, 'bin/uname'));
+    symlinkSync(join(fixture.work, 'bin'), join(fixture.outside, 'link'));
+    const directory = join(name === 'bin' ? fixture.work : fixture.outside, name);
     await using user = await open({ PATH: `${directory}::/usr/bin:/bin` });
 
     const { structured } = await user.exec('uname; readlink /proc/self/ns/pid');
@@ -48,10 +48,10 @@ describe('a command that a rule lets out of the sandbox', () => {
   });
 
   it('is none in a directory that login files add to the PATH', async () => {
-    plant(join(desk.work, 'bin/uname'));
-    const HOME = join(desk.outside, 'own');
+    plant(join(fixture.work, 'bin/uname'));
+    const HOME = join(fixture.outside, 'own');
     mkdirSync(HOME);
-    writeFileSync(join(HOME, '.profile'), `PATH='${desk.work}/bin':$PATH\n`);
+    writeFileSync(join(HOME, '.profile'), `PATH='${fixture.work}/bin':$PATH\n`);
     await using user = await open({ HOME, PATH: '/usr/bin:/bin' });
 
     const { structured } = await user.exec('uname', { login: true });
@@ -60,8 +60,8 @@ describe('a command that a rule lets out of the sandbox', () => {
   });
 
   it('is no file that commands can write, named by a relative path', async () => {
-    writeFileSync(join(desk.home, 'mine.rules'), 'prefix_rule(pattern = ["./run.sh"], decision = "allow")\n');
-    plant(join(desk.work, 'run.sh'));
+    writeFileSync(join(fixture.home, 'mine.rules'), 'prefix_rule(pattern = ["./run.sh"], decision = "allow")\n');
+    plant(join(fixture.work, 'run.sh'));
     await using user = await open({});
 
     await user.exec('./run.sh');
@@ -70,8 +70,8 @@ describe('a command that a rule lets out of the sandbox', () => {
   });
 
   it('is run by no shell that commands can put there', async () => {
-    plant(join(desk.work, 'bin/zsh'));
-    await using user = await open({ PATH: `${join(desk.work, 'bin')}:/usr/bin:/bin` });
+    plant(join(fixture.work, 'bin/zsh'));
+    await using user = await open({ PATH: `${join(fixture.work, 'bin')}:/usr/bin:/bin` });
 
     const { structured } = await user.exec('uname', { shell: 'zsh' });
 
@@ -83,12 +83,12 @@ describe('a command that a rule lets out of the sandbox', () => {
     [
       'by a start-up file that leads there',
       (home: string) => {
-        writeFileSync(join(desk.work, 'profile'), witness(file));
-        symlinkSync(join(desk.work, 'profile'), join(home, '.bash_profile'));
+        writeFileSync(join(fixture.work, 'profile'), witness(file));
+        symlinkSync(join(fixture.work, 'profile'), join(home, '.bash_profile'));
       },
     ],
   ])('stays inside %s, unless the user agrees', async (title, prepare) => {
-    const home = title.startsWith('in') ? desk.work : join(desk.outside, 'own');
+    const home = title.startsWith('in') ? fixture.work : join(fixture.outside, 'own');
     mkdirSync(home, { recursive: true });
     prepare(home);
     await using silent = await open({ HOME: home });

@@ -4,7 +4,7 @@ import { ExecServerClient } from '../../../src/client/index.ts';
 import { webSocket } from '../../../src/link/index.ts';
 import { runCommand } from '../../support/command.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
-import { Desk } from '../mcp/fixture.ts';
+import { McpFixture } from '../mcp/fixture.ts';
 import { accounts, SandboxFixture, uri } from '../sandbox/fixture.ts';
 import { ExecFixture } from '../unified-exec/fixture.ts';
 
@@ -92,11 +92,11 @@ describe('a server that takes prepared starts alone', () => {
   });
 
   it('can be used by exec-server mcp', async () => {
-    await using desk = new Desk();
-    await using user = await desk.open(['--connect', server.url]);
+    await using fixture = new McpFixture();
+    await using user = await fixture.open(['--connect', server.url]);
     expect((await user.exec('echo hello; pwd')).structured).toMatchObject({
       exit_code: 0,
-      output: `hello\n${desk.work}\n`,
+      output: `hello\n${fixture.work}\n`,
     });
   });
 });

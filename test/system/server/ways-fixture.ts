@@ -6,7 +6,7 @@ import { CoveredProgram } from '../../support/covered-program.ts';
 import { Background } from '../../support/remote-programs.ts';
 import { announced, prepared } from '../../support/server.ts';
 import { connect, type WebSocketClient } from '../../support/wire-client.ts';
-import { Desk, McpUser } from '../mcp/fixture.ts';
+import { McpFixture, McpUser } from '../mcp/fixture.ts';
 
 const COMMAND_LINE = 'dist/cli/main.js';
 
@@ -36,17 +36,17 @@ export async function inServer(action: Action, preparation: Action = async () =>
 
 /** The files at work when a program that serves tools is asked for a command in a directory that has just changed. */
 export async function inToolServer(cmd: string): Promise<string[]> {
-  await using desk = new Desk();
-  using program = new CoveredProgram(COMMAND_LINE, ['mcp', '--cwd', desk.work]);
+  await using fixture = new McpFixture();
+  using program = new CoveredProgram(COMMAND_LINE, ['mcp', '--cwd', fixture.work]);
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [...program.args],
-    env: { ...desk.env, ...program.env, EXEC_SERVER_LOG: 'debug' },
+    env: { ...fixture.env, ...program.env, EXEC_SERVER_LOG: 'debug' },
     stderr: 'ignore',
   });
   await using user = await new McpUser({}).connect(transport);
   await user.exec(cmd); // from now on a launcher waits, with a plan of the directory
-  mkdirSync(join(desk.work, '.git'));
+  mkdirSync(join(fixture.work, '.git'));
   return await atWork([program], () => user.exec(cmd));
 }
 
