@@ -94,7 +94,7 @@ export class Conversation implements AsyncDisposable {
   async end(processId: string): Promise<void> {
     const process = this.#processes.get(processId);
     await this.#client.call('process/terminate', { processId }).catch(() => {}); // there was none
-    await process?.closed();
+    await Promise.race([process?.closed(), this.#client.closed]); // a lost connection tells nothing any more
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
