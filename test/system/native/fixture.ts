@@ -77,7 +77,11 @@ export async function outputMatching(child: Child, pattern: RegExp): Promise<Reg
 export async function bundledOs(): Promise<string> {
   const root = fileURLToPath(new URL('../../..', import.meta.url));
   const file = join(root, 'build', 'test', `os-${process.pid}.mjs`);
-  const bundle = await rolldown({ input: join(root, 'src', 'host', 'os', 'index.ts'), platform: 'node' });
+  const bundle = await rolldown({
+    input: join(root, 'src', 'host', 'os', 'index.ts'),
+    platform: 'node',
+    transform: { target: 'node20.19' },
+  });
   await bundle.write({ file, format: 'esm' });
   await bundle.close();
   return file;

@@ -35,7 +35,12 @@ beforeAll(async () => {
     resolveId: (id: string) => (id === 'entry' ? id : null),
     load: (id: string) => (id === 'entry' ? source : null),
   };
-  const bundle = await rolldown({ input: 'entry', platform: 'node', plugins: [entry] });
+  const bundle = await rolldown({
+    input: 'entry',
+    platform: 'node',
+    plugins: [entry],
+    transform: { target: 'node20.19' },
+  });
   await bundle.write({ file: program, format: 'esm' });
   await bundle.close();
 });
