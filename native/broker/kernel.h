@@ -48,7 +48,7 @@ int caller_lookup(pid_t thread, struct wanted *wanted);
 /* verdicts.c */
 /* Lets the call go on, or fail with an error. */
 void notification_answer(const struct broker *broker, uint64_t notification, int error);
-/* Whether the caller is still blocked: what was read from its memory was then its own, as its number has not passed to another process. */
+/* Whether the caller is still blocked. Only then has its number not passed to another process, whose memory would have been read. */
 bool notification_is_valid(const struct broker *broker, uint64_t notification);
 
 /* denied-files.c */

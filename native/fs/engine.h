@@ -64,7 +64,7 @@ enum fs_flag {
     FS_FORCE = 4,            /* what is not there counts as removed */
     FS_GUARDED = 8,          /* nothing in procfs, nothing hidden */
     FS_AT_ONCE = 16,         /* answer FS_LATER rather than wait for a device */
-    FS_REPLACE = 32,         /* open: create or truncate; rename: what is at the target goes */
+    FS_REPLACE = 32,         /* open: create or truncate; rename: replace the target */
     FS_FOLLOW_DIRECTORIES = 64,
     FS_PRUNE_HIDDEN = 128,
     FS_IDENTITY = 256,       /* get metadata: tell device and inode */
