@@ -21,7 +21,7 @@ const sockets = new WebSocketServer({
   handleProtocols: () => false,
 });
 
-const native: NativeBytes = { send: sendNow, unmask: mask, release }; // masking and unmasking are the same operation
+const native: NativeBytes = { send: sendNow, unmask: mask, release }; // masking is XOR, which undoes itself
 
 /** Completes the handshake of a valid request; `take` gets the link before anything is read from it. */
 export function acceptWebSocket(

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { defaultConfig } from './config.ts';
 
-it('a server that is told nothing is as generous as the reference, and ends its processes gently', () => {
+it('a server without settings has the limits of the reference, and gives its processes two seconds to end', () => {
   expect(defaultConfig).toEqual({
     shutdownGracePeriodMs: 2000,
     maxProcessesPerConnection: 4096,

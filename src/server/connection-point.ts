@@ -6,18 +6,18 @@ import { type EnvironmentInfo, encode, methods } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
 import { Connection, type OwnInfo } from './connection.ts';
-import { Rehearsal } from './rehearsal.ts';
+import { SandboxWarmup } from './sandbox-warmup.ts';
 import { Sessions } from './sessions.ts';
 
 export interface ConnectionPointOptions {
   readonly host: Host;
   readonly config?: Partial<ExecServerConfig>;
-  /** Of sandboxed commands: one for each (the default), or that of this process. */
+  /** Whether each sandboxed command gets a pid namespace of its own (the default) or shares that of this process. */
   readonly sandboxPidNamespace?: 'isolate' | 'inherit' | undefined;
   readonly log: Logger;
 }
 
-/** Where links become connections of one server, whatever they are made of. */
+/** Makes links of any kind connections of one server, which share its sessions and settings. */
 export class ConnectionPoint implements AsyncDisposable {
   readonly #host: Host;
   #config: ExecServerConfig;
@@ -27,7 +27,7 @@ export class ConnectionPoint implements AsyncDisposable {
   readonly #machine: EnvironmentInfo;
   #info: OwnInfo;
   readonly #launchers: HelperLaunchers;
-  readonly #rehearsal: Rehearsal;
+  readonly #warmup: SandboxWarmup;
 
   constructor(options: ConnectionPointOptions) {
     const { host } = options;
@@ -42,7 +42,7 @@ export class ConnectionPoint implements AsyncDisposable {
       onJournalFault: (error) => this.#log.warn('mount_points.journal_kept', faultFields(error)),
     });
     this.#launchers = new HelperLaunchers(this.#sandboxes, () => this.#sessions.helperMark());
-    this.#rehearsal = new Rehearsal(this.#sandboxes, this.#launchers, options.log);
+    this.#warmup = new SandboxWarmup(this.#sandboxes, this.#launchers, options.log);
     this.#sessions = new Sessions({ host, sandboxes: this.#sandboxes, config: () => this.#config, log: options.log });
   }
 
@@ -50,13 +50,13 @@ export class ConnectionPoint implements AsyncDisposable {
     return this.#config;
   }
 
-  /** Changes the settings, for connections and processes to come. */
+  /** Changes the settings of later connections and processes. */
   configure(config: Partial<ExecServerConfig> = {}): void {
     this.#config = { ...defaultConfig, ...config };
     this.#info = ownInfo(this.#machine, this.#config);
   }
 
-  /** Has every process end and clients hear of it; from now on nothing is started. */
+  /** Ends every process and tells the clients; nothing is started any more. */
   finish(): Promise<void> {
     return this.#sessions.finish();
   }
@@ -70,7 +70,7 @@ export class ConnectionPoint implements AsyncDisposable {
       info: this.#info,
       log: this.#log,
       launchers: this.#launchers,
-      rehearsal: this.#rehearsal,
+      warmup: this.#warmup,
       resumable,
     });
   }
@@ -81,7 +81,7 @@ export class ConnectionPoint implements AsyncDisposable {
   }
 }
 
-/** What clients are told about this machine, and in which forms they may send a start; encoded once for all of them. */
+/** The answer to `environment/info`: this machine, and the forms of `process/start` that are allowed. Encoded once for all clients. */
 function ownInfo(machine: EnvironmentInfo, { allowDirectExec, allowPreparedExec }: ExecServerConfig): OwnInfo {
   const forms = { processStartDirect: allowDirectExec, processStartPrepared: allowPreparedExec };
   const value = { ...machine, capabilities: { ...machine.capabilities, ...forms } };

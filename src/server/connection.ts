@@ -32,22 +32,22 @@ import { fileHandlers } from './file-handlers.ts';
 import type { Handlers, RequestContext } from './handlers.ts';
 import { httpHandlers } from './http-handlers.ts';
 import { processHandlers } from './process-handlers.ts';
-import type { Rehearsal } from './rehearsal.ts';
-import type { Attachment, ClientWishes, Session } from './session.ts';
+import type { SandboxWarmup } from './sandbox-warmup.ts';
+import type { Attachment, ClientWishes, ServerSession } from './session.ts';
 import type { Sessions } from './sessions.ts';
 
 /**
  * new ──initialize──▶ initialized ──initialized──▶ ready
  *  └──initialize of a session that has a connection──▶ resuming ──▶ initialized, or new when it is refused
  *
- * Whatever was reached becomes `taken` when another connection gets the session.
+ * `initialized` and `ready` become `superseded` when another connection takes the session over.
  */
 type Handshake =
   | { readonly phase: 'new' }
   | { readonly phase: 'resuming'; readonly done: Promise<unknown> }
-  | { readonly phase: 'taken' }
-  | { readonly phase: 'initialized'; readonly session: Session }
-  | { readonly phase: 'ready'; readonly session: Session };
+  | { readonly phase: 'superseded' }
+  | { readonly phase: 'initialized'; readonly session: ServerSession }
+  | { readonly phase: 'ready'; readonly session: ServerSession };
 
 export interface OwnInfo {
   readonly value: EnvironmentInfo;
@@ -63,7 +63,7 @@ export interface ConnectionOptions {
   readonly info: OwnInfo;
   readonly log: Logger;
   readonly launchers: HelperLaunchers;
-  readonly rehearsal: Rehearsal;
+  readonly warmup: SandboxWarmup;
   /** Whether a client that lost this connection could come back on another. */
   readonly resumable: boolean;
 }
@@ -76,10 +76,10 @@ const controlMethods = new Set([
   'fs/close',
 ]);
 
-/** They wait for a process or a server elsewhere; a `process/read` does if it says so. */
+/** Methods that wait for a process or for another server. `process/read` waits only when it has `waitMs`. */
 const parkingMethods = new Set(['process/wait', 'process/write', 'http/request']);
 
-/** Their answers may be large. Files and `process/read` bound theirs themselves. */
+/** Methods whose answers may be large. `fs/*` and `process/read` bound theirs themselves. */
 const largeAnswerMethods = new Set([
   'process/list',
   'process/snapshot',
@@ -112,8 +112,8 @@ export class Connection implements Service {
     this.#attachment = {
       link,
       call: (method, params) => peer.call(method, params),
-      lost: () => {
-        this.#handshake = { phase: 'taken' };
+      supersede: () => {
+        this.#handshake = { phase: 'superseded' };
         link.destroy();
       },
     };
@@ -136,7 +136,7 @@ export class Connection implements Service {
       .catch((error) => this.fault(error));
     const peer = new Peer(link, this, {
       concurrentRequests: options.config.concurrentRequests,
-      decodePayload: takePayload,
+      decodePayload: decodeAndRelease,
     });
     setMaxListeners(0, peer.ended); // every parked request listens
   }
@@ -157,16 +157,16 @@ export class Connection implements Service {
 
   request(method: string, wireParams: unknown, signal: AbortSignal): unknown {
     try {
-      const result = this.#carryOut(method, wireParams, signal);
+      const result = this.#dispatch(method, wireParams, signal);
       return result instanceof Promise ? result.catch((error) => this.#failed(method, error)) : result;
     } catch (error) {
       return this.#failed(method, error);
     }
   }
 
-  #carryOut(method: string, wireParams: unknown, signal: AbortSignal): unknown {
+  #dispatch(method: string, wireParams: unknown, signal: AbortSignal): unknown {
     if (this.#handshake.phase === 'resuming') {
-      return this.#handshake.done.then(() => this.#carryOut(method, wireParams, signal));
+      return this.#handshake.done.then(() => this.#dispatch(method, wireParams, signal));
     }
     if (!isMethodName(method)) throw notImplemented(method);
     const params = decodeParams(method, wireParams ?? null);
@@ -174,7 +174,7 @@ export class Connection implements Service {
     const session = this.#session(methods[method].family);
     const handler = handlers[method] as ((params: unknown, context: RequestContext) => unknown) | undefined;
     if (!handler) throw notImplemented(method);
-    this.#options.rehearsal.begin();
+    this.#options.warmup.begin();
     const { host, info, log } = this.#options;
     const result = handler(params, {
       session,
@@ -194,7 +194,7 @@ export class Connection implements Service {
     if (this.#handshake.phase === 'resuming') return this.#handshake.done.then(() => this.notification(method));
     if (method !== 'initialized') throw new ExecError('invalidRequest', `unexpected notification ${method}`);
     if (this.#handshake.phase === 'new') throw new ExecError('invalidRequest', 'initialized before initialize');
-    if (this.#handshake.phase === 'taken') throw takenError();
+    if (this.#handshake.phase === 'superseded') throw supersededError();
     this.#handshake = { phase: 'ready', session: this.#handshake.session };
   }
 
@@ -215,12 +215,12 @@ export class Connection implements Service {
     const { sessions } = this.#options;
     const wishes = wishesOf(asked);
     this.sendsErrorDetails = asked.capabilities?.errorDetails === true;
-    const greet = (session: Session) => this.#greet(session, clientName, resumeSessionId != null);
-    if (resumeSessionId == null) return greet(sessions.create(this.#attachment, wishes));
+    const attached = (session: ServerSession) => this.#attached(session, clientName, resumeSessionId != null);
+    if (resumeSessionId == null) return attached(sessions.create(this.#attachment, wishes));
     const session = sessions.resume(resumeSessionId, this.#attachment, wishes);
-    if (!(session instanceof Promise)) return greet(session);
+    if (!(session instanceof Promise)) return attached(session);
     const answer = session.then((resumed) => {
-      const result = greet(resumed);
+      const result = attached(resumed);
       if (signal.aborted) this.#release(); // this client is gone as well
       return result;
     });
@@ -231,23 +231,23 @@ export class Connection implements Service {
     return answer;
   }
 
-  /** The answer to `initialize`, as it goes over the wire. */
-  #greet(session: Session, clientName: string, resumed: boolean): unknown {
+  /** Completes `initialize` with the session; gives its answer in wire form. */
+  #attached(session: ServerSession, clientName: string, resumed: boolean): unknown {
     const { info, log } = this.#options;
     this.#handshake = { phase: 'initialized', session };
     log.debug('session.attached', { sessionId: session.id, clientName, resumed });
     return { sessionId: session.id, environmentInfo: info.encoded };
   }
 
-  #session(family: string): Session {
+  #session(family: string): ServerSession {
     const { phase } = this.#handshake;
     if (phase === 'ready') return this.#handshake.session;
-    if (phase === 'taken') throw takenError();
+    if (phase === 'superseded') throw supersededError();
     const missing = phase === 'new' ? 'call initialize' : 'send initialized';
     throw new ExecError('invalidRequest', `client must ${missing} before using ${family} methods`);
   }
 
-  /** The client is told the message; what it was thrown for, and where, is for the log. */
+  /** The client gets the message; the log gets the cause and the stack as well. */
   #failed(method: string, thrown: unknown): never {
     const error = ExecError.from(thrown);
     if (error !== thrown) this.#options.log.error('request.failed', { method, ...faultFields(thrown) });
@@ -265,8 +265,8 @@ function wishesOf({ events, capabilities }: Pick<Params<'initialize'>, 'events' 
   return { events: new Set(events ?? []), sandboxDenials: capabilities?.sandboxDenials === true };
 }
 
-/** What is large comes in one piece and is used up by this, so that the next one can have its memory. */
-function takePayload(message: Uint8Array, start: number, end: number): Uint8Array {
+/** Decodes the payload of a large message and releases the message, so that the next one can use its memory. */
+function decodeAndRelease(message: Uint8Array, start: number, end: number): Uint8Array {
   const payload = decodeBase64Part(message, start, end);
   release(message);
   return payload;
@@ -276,7 +276,7 @@ function notImplemented(method: string): ExecError {
   return new ExecError('methodNotFound', `exec-server stub does not implement \`${method}\` yet`);
 }
 
-function takenError(): ExecError {
+function supersededError(): ExecError {
   return new ExecError('invalidRequest', 'session has been resumed by another connection');
 }
 

@@ -4,14 +4,14 @@ import type { Host } from '../host/index.ts';
 import type { HttpClient } from '../host/network/index.ts';
 import type { EnvironmentInfo, MethodName, Params, Result } from '../protocol/index.ts';
 import type { DeferredResult, EncodedResult } from '../rpc/index.ts';
-import type { Session } from './session.ts';
+import type { ServerSession } from './session.ts';
 
-/** What a handler knows besides its parameters. */
+/** What a handler gets besides its parameters. */
 export interface RequestContext {
-  readonly session: Session;
+  readonly session: ServerSession;
   readonly host: Host;
   readonly info: EnvironmentInfo;
-  /** What the connection has opened, and what it has asked of servers elsewhere. */
+  /** The open files and the outgoing HTTP requests of the connection. */
   readonly files: FileService;
   readonly http: HttpClient;
   /** Aborts when the connection is gone. */

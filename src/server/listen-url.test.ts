@@ -17,7 +17,7 @@ describe('a listen URL', () => {
   });
 
   it.each(['', 'http://127.0.0.1:0', 'wss://127.0.0.1:0', 'WS://127.0.0.1:0', '127.0.0.1:0', 'stdio:', 'unix:///x'])(
-    '%j is of no kind that is supported',
+    '%j has an unsupported scheme',
     (text) => {
       expect(() => parseListenUrl(text)).toThrow(
         new ExecServerListenUrlParseError(
@@ -41,13 +41,13 @@ describe('a listen URL', () => {
     'ws://::1:0',
     'ws://[127.0.0.1]:0',
     'ws://user@127.0.0.1:0',
-  ])('%j names no IP address and port', (text) => {
+  ])('%j is refused for want of a valid IP address and port', (text) => {
     expect(() => parseListenUrl(text)).toThrow(
       new ExecServerListenUrlParseError(`invalid websocket --listen URL \`${text}\`; expected \`ws://IP:PORT\``),
     );
   });
 
-  it('is loopback or not', () => {
+  it('on 127.0.0.0/8 or ::1, mapped to IPv6 or not, is loopback', () => {
     const hosts = ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1', '0.0.0.0', '::', '10.0.0.1', '128.0.0.1'];
 
     expect(hosts.filter(isLoopback)).toEqual(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']);

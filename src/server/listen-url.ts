@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** The address a server listens on when told nothing. */
+/** The default of `--listen`. */
 export const DEFAULT_LISTEN_URL = 'ws://127.0.0.1:0';
 
 export type ListenAddress =

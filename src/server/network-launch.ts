@@ -2,9 +2,9 @@ import { Deadline } from '../base/index.ts';
 import { type Attempt, type Decision, ManagedNetwork, type Opinion } from '../host/network/index.ts';
 import { clientMethods, decode, ExecError, encode, limits, type Params } from '../protocol/index.ts';
 import type { RequestContext } from './handlers.ts';
-import type { Session } from './session.ts';
+import type { ServerSession } from './session.ts';
 
-/** What the client's time to answer is extended by, so that its own clock runs out first. */
+/** Added to the client's time to answer, so that the client's own timeout fires first. */
 const BUDGET_SLACK_MS = 5000;
 
 const LONGEST_PROCESS_ID_BYTES = 256;
@@ -41,8 +41,8 @@ function checkCallback(processId: string, timeoutMs: number): void {
   }
 }
 
-/** Silence, an error, nonsense and an absent client all mean no. */
-async function ask(session: Session, processId: string, attempt: Attempt, signal: AbortSignal): Promise<Opinion> {
+/** A late, failed or invalid answer and an absent client all deny the connection. */
+async function ask(session: ServerSession, processId: string, attempt: Attempt, signal: AbortSignal): Promise<Opinion> {
   const { params, result } = clientMethods['network/policyRequest'];
   const { protocol, host, port } = attempt;
   try {
@@ -51,7 +51,7 @@ async function ask(session: Session, processId: string, attempt: Attempt, signal
     if (decision.type === 'allow') return decision;
     return isPresentable(decision.reason) ? { ...decision, reason: decision.reason || 'policy_denied' } : noAnswer;
   } catch {
-    return noAnswer; // the caller refuses the connection
+    return noAnswer; // which denies the connection
   }
 }
 
@@ -61,7 +61,7 @@ function isPresentable(reason: string): boolean {
   return Buffer.byteLength(reason) <= LONGEST_REASON_BYTES && !/\p{Cc}/u.test(reason);
 }
 
-function report(session: Session, processId: string, attempt: Attempt, decision: Decision): void {
+function report(session: ServerSession, processId: string, attempt: Attempt, decision: Decision): void {
   const { protocol, host, port, method, client } = attempt;
   session.notifyIfRoom(
     'network/policyDecision',

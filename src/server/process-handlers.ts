@@ -5,9 +5,9 @@ import { DeferredResult, EncodedResult } from '../rpc/index.ts';
 import type { Handlers, RequestContext } from './handlers.ts';
 import { launchNetwork } from './network-launch.ts';
 import { releaseAfter } from './payload.ts';
-import type { Session } from './session.ts';
+import type { ServerSession } from './session.ts';
 
-/** Requests that a process answers, which must be known. */
+/** Handlers of the requests about one process, whose id must be known. */
 const answeredByProcess: Handlers = Object.fromEntries(
   Object.entries(processRequests).map(([method, answer]) => [
     method,
@@ -54,7 +54,7 @@ export const processHandlers: Handlers = {
 
 type StartParams = Params<'process/start'>;
 
-/** Starts the process, which has its network from then on. False for a start that was answered before. */
+/** Starts the process, which then owns its network. False for the repetition of a start that was answered before. */
 function start(params: StartParams, { session }: RequestContext, prepared: Preparations = {}): boolean {
   const { processId } = params;
   try {
@@ -81,7 +81,7 @@ function startNow(params: StartParams, context: RequestContext): Result<'process
   return answerStart(params, context);
 }
 
-/** The network is there, the state of the shell and what is hidden are known, before the process that uses them. */
+/** Starts the network, restores the state of the shell and searches for denied paths; then starts the process that uses them. */
 async function startPrepared(params: StartParams, context: RequestContext): Promise<Result<'process/start'>> {
   const { session, signal } = context;
   const { processId, networkProxy } = params;
@@ -96,13 +96,13 @@ async function startPrepared(params: StartParams, context: RequestContext): Prom
   return answerStart(params, context);
 }
 
-/** Whether the disk has to be searched for what the process must not see. */
+/** Whether the sandbox denies paths by patterns, for which the disk has to be searched. */
 function deniesByPattern({ sandbox }: StartParams): boolean {
   const files = sandbox?.permissions.type === 'managed' ? sandbox.permissions.file_system : undefined;
   return files?.type === 'restricted' && files.entries.some(({ path }) => path.type === 'glob_pattern');
 }
 
-function requireProcess(session: Session, processId: string): ManagedProcess {
+function requireProcess(session: ServerSession, processId: string): ManagedProcess {
   const process = session.processes.get(processId);
   if (!process) throw new ExecError('invalidRequest', `unknown process id ${processId}`);
   return process;

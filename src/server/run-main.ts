@@ -6,9 +6,9 @@ import { DEFAULT_LISTEN_URL, parseListenUrl } from './listen-url.ts';
 import { type ServeOptions, serve } from './serve.ts';
 
 export interface RunMainOptions extends Partial<Omit<ServeOptions, 'host' | 'address'>> {
-  /** `ws://IP:PORT` or `stdio`; `DEFAULT_LISTEN_URL` unless said otherwise. */
+  /** `ws://IP:PORT` or `stdio`; the default is `DEFAULT_LISTEN_URL`. */
   readonly listenUrl?: string;
-  /** Needed where this code is bundled into another program; otherwise the native parts of the package are found. */
+  /** Where the native parts are. Needed when this code is bundled into another program; the package finds its own. */
   readonly runtimePaths?: ExecServerRuntimePaths;
   /** The variables of the program, usually `process.env`. */
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -17,8 +17,8 @@ export interface RunMainOptions extends Partial<Omit<ServeOptions, 'host' | 'add
 }
 
 /**
- * Makes this process an exec-server until the signal aborts or, on stdio, the input ends. It concerns the whole process, which no
- * other of its user can look into any more; a program that only wants a server inside uses `serve`.
+ * Makes this process an exec-server until the signal aborts or, on stdio, the input ends. Other processes of the same user can no
+ * longer inspect the whole process; a program that only wants a server inside uses `serve`.
  */
 export async function runMain(options: RunMainOptions, signal: AbortSignal): Promise<void> {
   const { listenUrl = DEFAULT_LISTEN_URL, runtimePaths, environment, secrets = [], ...rest } = options;
@@ -28,10 +28,10 @@ export async function runMain(options: RunMainOptions, signal: AbortSignal): Pro
   if (!native.ready) throw new Error(native.reason);
   hardenProcess();
   secretPaths.add(...secrets, stateFolder(environment as NodeJS.ProcessEnv));
-  const usual: Pick<ServeOptions, 'auth' | 'log' | 'announce'> = {
+  const defaults: Pick<ServeOptions, 'auth' | 'log' | 'announce'> = {
     auth: { type: 'none' },
     log: silentLogger,
     announce: (url) => process.stdout.write(`${url}\n`),
   };
-  await serve({ ...usual, ...rest, host: new Host({ environment }), address }, signal);
+  await serve({ ...defaults, ...rest, host: new Host({ environment }), address }, signal);
 }

@@ -29,12 +29,12 @@ async function startServing(scope: Scope, config: Partial<ExecServerConfig>) {
 /** The server's side of a new connection, once a request on it was answered. */
 async function connectTo(scope: Scope, url: string): Promise<Socket> {
   const accepted = deferred<Socket>();
-  const note = (message: unknown): void => accepted.resolve((message as { socket: Socket }).socket);
-  subscribe('net.server.socket', note);
+  const onSocket = (message: unknown): void => accepted.resolve((message as { socket: Socket }).socket);
+  subscribe('net.server.socket', onSocket);
   const client = new WebSocket(url);
   scope.defer(() => client.terminate());
   await once(client, 'open');
-  unsubscribe('net.server.socket', note);
+  unsubscribe('net.server.socket', onSocket);
   client.send('{"id":1,"method":"initialize","params":{"clientName":"test"}}');
   const [answer] = (await once(client, 'message')) as [Buffer];
   expect(JSON.parse(`${answer}`)).toMatchObject({ id: 1, result: {} });

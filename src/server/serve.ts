@@ -18,15 +18,15 @@ export interface ServeOptions {
   readonly log: Logger;
   /** Called with the URL once clients can connect. */
   readonly announce: (url: string) => void;
-  /** Called when what serves clients has been loaded. */
+  /** Called when the code that serves clients has been loaded. */
   readonly loaded?: () => void;
-  /** Given a function that changes authentication and settings while serving: for connections and processes to come. */
+  /** Called with a function that changes authentication and settings of later connections and processes. */
   readonly changes?: (change: (next: ChangeableOptions) => void) => void;
 }
 
 export type ChangeableOptions = Pick<ServeOptions, 'auth' | 'config'>;
 
-/** Serves until the signal aborts or, on stdio, the input ends; then everything that was started is ended. */
+/** Serves until the signal aborts or, on stdio, the input ends; then ends every process that was started. */
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
   const { address } = options;
   if (address.type === 'stdio') await serveStdio(options, signal);
@@ -77,10 +77,10 @@ async function serveWebSocket(
     listener.maxConnections = { ...defaultConfig, ...next.config }.maxConnections;
     void ready().then(
       (server) => server.configure(next.config),
-      () => undefined, // this ends the server anyway
+      () => undefined, // the same failure ends `serveWebSocket`
     );
   });
-  options.announce(listener.url); // from here on signals are sent
+  options.announce(listener.url);
   await Promise.all([ready(), import('./accept-websocket.ts')]);
   options.loaded?.();
   await aborted(signal);
@@ -96,7 +96,7 @@ function requireAuth(options: ServeOptions, { host }: { host: string }, auth: We
 }
 
 /**
- * Opens a server that takes links of any kind. What serves a client takes longer to load than opening a port, so it is
+ * Opens a server that takes links of any kind. The code that serves clients takes longer to load than a port to open, so it is
  * loaded only here: while the client reads the address.
  */
 export async function openConnectionPoint(options: ConnectionPointOptions): Promise<ConnectionPoint> {

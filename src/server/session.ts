@@ -13,11 +13,11 @@ export interface Attachment {
   readonly link: Link;
   /** Sends a request; rejects when the connection ends before the answer. */
   call(method: string, params: unknown): Promise<unknown>;
-  /** Called when another connection has got the session. */
-  lost(): void;
+  /** Called when another connection has taken the session over. */
+  supersede(): void;
 }
 
-/** What a client has asked for at `initialize`. */
+/** The events and features that a client asked for in `initialize`. */
 export interface ClientWishes {
   readonly events: ReadonlySet<string>;
   readonly sandboxDenials: boolean;
@@ -34,11 +34,11 @@ export interface SessionOptions {
   readonly number: number;
 }
 
-/** What outlives a connection: the processes of a client, waiting to be resumed while no connection is attached. */
-export class Session implements ProcessAudience, AsyncDisposable {
+/** The processes of one client. A session outlives its connection and waits to be resumed while none is attached. */
+export class ServerSession implements ProcessAudience, AsyncDisposable {
   readonly id = randomUUID();
   readonly processes: ProcessTable;
-  /** Its number in the marks of its processes. */
+  /** The number of this session in the marks of its processes. */
   readonly number: number;
   readonly #config: () => ExecServerConfig;
   readonly #familyMark: bigint;
@@ -67,7 +67,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
     return this.#config().proxyPrivateIpsViaUpstream;
   }
 
-  /** The connection it belongs to now, if any. */
+  /** The connection that is attached now, if any. */
   get client(): Attachment | undefined {
     return this.#client;
   }
@@ -82,7 +82,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
     return this.#wishes.sandboxDenials;
   }
 
-  /** Leaves the session without a connection for at most so long. False when another connection has taken it over, and keeps it. */
+  /** Leaves the session without a connection for at most `forMs`. False when another connection has taken the session over. */
   detach(client: Attachment, forMs = 0): boolean {
     if (this.#client !== client) return false;
     this.#client = undefined;
@@ -90,7 +90,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
     return true;
   }
 
-  /** Events are not queued for a client that is away: it reads what it missed when it comes back. */
+  /** Events are not queued for a client that is disconnected: once it has resumed, it reads the missed ones by `process/read`. */
   send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void> {
     return this.#client?.link.send(message, onDelivered);
   }
@@ -103,7 +103,7 @@ export class Session implements ProcessAudience, AsyncDisposable {
     return (await this.#client?.link.answers?.(limits.takeOverProbeMs)) ?? true;
   }
 
-  /** Asks the client, on the connection it has now; gives the wire form of its answer. */
+  /** Sends a request to the client on its present connection; gives the wire form of the answer. */
   async request(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
     signal.throwIfAborted();
     if (!this.#client) throw new ConnectionLost('no client is attached');
@@ -113,21 +113,21 @@ export class Session implements ProcessAudience, AsyncDisposable {
     return await abortable(answer, signal);
   }
 
-  /** Sends a notification unless as many are waiting already for a client that is slow to take them. */
-  notifyIfRoom(method: string, params: Readonly<Record<string, unknown>>, most: number): void {
-    if (this.#unsent >= most) return;
+  /** Sends a notification unless `limit` of them already wait for a slow client. */
+  notifyIfRoom(method: string, params: Readonly<Record<string, unknown>>, limit: number): void {
+    if (this.#unsent >= limit) return;
     const sending = this.send(`{"method":"${method}","params":${JSON.stringify(params)}}`);
     if (!sending) return;
     this.#unsent++;
     void sending.finally(() => this.#unsent--);
   }
 
-  /** Sends a notification that only clients who asked for it know. */
+  /** Sends a notification to a client that asked for it in `initialize`. */
   notifyIfWanted(method: 'process/started' | 'process/failed', params: Readonly<Record<string, unknown>>): void {
     if (this.#wishes.events.has(method)) void this.send(`{"method":"${method}","params":${JSON.stringify(params)}}`);
   }
 
-  /** Kills every process of the session, and what they left behind. */
+  /** Kills every process of the session, and the daemons that they left behind. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.processes[Symbol.asyncDispose]();
     if (this.processes.hasStarted) await killFamily(this.#familyMark, SESSION_MASK);

@@ -8,7 +8,7 @@ import { Sessions } from './sessions.ts';
 
 const wishes = { events: new Set<string>(), sandboxDenials: false };
 
-/** A client that notes how often it is asked for a sign of life. */
+/** A client that counts how often it is asked for an answer. */
 function client(): Attachment & { asked: number } {
   const attachment = {
     asked: 0,
@@ -19,13 +19,13 @@ function client(): Attachment & { asked: number } {
       },
     } as unknown as Link,
     call: () => Promise.reject(new Error('not asked for')),
-    lost: () => {},
+    supersede: () => {},
   };
   return attachment;
 }
 
 describe('sessions of a server that stops', () => {
-  it('wait until a client has the last events, also one that came back meanwhile', async () => {
+  it('wait until a client has the last events, also a client that resumed meanwhile', async () => {
     await using sessions = new Sessions({
       host: testHost({}),
       sandboxes: testSandboxes(),

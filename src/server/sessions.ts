@@ -5,7 +5,7 @@ import { claimServerNumber, ownSessions, processMarks, sessionNumbers, startGuar
 import { CommandLaunchers, type SandboxHost } from '../host/sandbox/index.ts';
 import { ExecError, limits, SERVER_STOPPING } from '../protocol/index.ts';
 import type { ExecServerConfig } from './config.ts';
-import { type Attachment, type ClientWishes, Session } from './session.ts';
+import { type Attachment, type ClientWishes, ServerSession } from './session.ts';
 import { stopTimes } from './stop-times.ts';
 
 export interface SessionsOptions {
@@ -23,11 +23,11 @@ export class Sessions implements AsyncDisposable {
   readonly #log: Logger;
   readonly #server = claimServerNumber();
   readonly #numbers = sessionNumbers(this.#server, () => [...this.#living].map(({ number }) => number));
-  /** Those that may still start or end something: the sessions, and those that are being ended. */
-  readonly #living = new Set<Session>();
+  /** Sessions whose marks are in use: open ones, and those that are being ended. */
+  readonly #living = new Set<ServerSession>();
   readonly #launchers = new CommandLaunchers();
-  readonly #sessions = new Map<string, Session>();
-  readonly #expiries = new Map<Session, NodeJS.Timeout>();
+  readonly #sessions = new Map<string, ServerSession>();
+  readonly #expiries = new Map<ServerSession, NodeJS.Timeout>();
   readonly #guardian: Promise<AsyncDisposable>;
   readonly #ending = new Set<Promise<void>>();
   #finished: Promise<void> | undefined;
@@ -40,12 +40,12 @@ export class Sessions implements AsyncDisposable {
     this.#guardian = startGuardian(this.#server, (error) => log.error('guardian.failed', faultFields(error)));
   }
 
-  /** The mark of the next helper, which the guardian will know as ours. */
+  /** The mark of the next helper, by which the guardian knows it as one of this server. */
   readonly helperMark = processMarks(this.#server, ownSessions.helpers);
 
-  create(client: Attachment, wishes: ClientWishes): Session {
+  create(client: Attachment, wishes: ClientWishes): ServerSession {
     if (this.#finished) throw new ExecError('invalidRequest', SERVER_STOPPING);
-    const session = new Session({
+    const session = new ServerSession({
       host: this.#host,
       sandboxes: this.#sandboxes,
       config: this.#config,
@@ -61,16 +61,21 @@ export class Sessions implements AsyncDisposable {
   }
 
   /**
-   * Gives a session to another connection. One that is attached is free when the old connection gives no sign of life:
-   * its client has noticed a loss that the server has not. Without such a doubt the answer is there at once.
+   * Attaches a session to another connection. If the session still has a connection, that one is asked for an answer first: a client
+   * may notice the loss of its connection before the server does. A detached session is given at once.
    */
-  resume(id: string, client: Attachment, wishes: ClientWishes): Session | Promise<Session> {
+  resume(id: string, client: Attachment, wishes: ClientWishes): ServerSession | Promise<ServerSession> {
     const session = this.#find(id);
     if (session.client) return this.#takeOver(session, session.client, client, wishes);
     return this.#attach(session, client, wishes);
   }
 
-  async #takeOver(session: Session, holder: Attachment, client: Attachment, wishes: ClientWishes): Promise<Session> {
+  async #takeOver(
+    session: ServerSession,
+    holder: Attachment,
+    client: Attachment,
+    wishes: ClientWishes,
+  ): Promise<ServerSession> {
     const { link } = holder;
     const isAlive = link.answers === undefined || (await link.answers(limits.takeOverProbeMs));
     this.#find(session.id); // it may have ended meanwhile
@@ -79,26 +84,26 @@ export class Sessions implements AsyncDisposable {
     }
     if (session.detach(holder)) {
       this.#log.info('session.taken_over', { sessionId: session.id });
-      holder.lost();
+      holder.supersede();
     }
     return this.#attach(session, client, wishes);
   }
 
-  #find(id: string): Session {
+  #find(id: string): ServerSession {
     const session = this.#sessions.get(id);
     if (!session) throw new ExecError('invalidRequest', `unknown session id ${id}`);
     return session;
   }
 
-  #attach(session: Session, client: Attachment, wishes: ClientWishes): Session {
+  #attach(session: ServerSession, client: Attachment, wishes: ClientWishes): ServerSession {
     clearTimeout(this.#expiries.get(session));
     this.#expiries.delete(session);
     session.attach(client, wishes);
     return session;
   }
 
-  /** The connection of a session is gone: keep it for a while, or end it at once where its client cannot come back. */
-  release(session: Session, client: Attachment, resumable: boolean): void {
+  /** Keeps a session whose connection is lost until it expires, or ends it at once if its client cannot resume it. */
+  release(session: ServerSession, client: Attachment, resumable: boolean): void {
     const ttlMs = resumable ? this.#config().detachedSessionTtlMs : 0;
     if (!session.detach(client, ttlMs)) return;
     if (!this.#sessions.has(session.id)) return; // ended with the server
@@ -114,8 +119,8 @@ export class Sessions implements AsyncDisposable {
   }
 
   /**
-   * Ends every process, by force when the grace is over, and waits until clients that are attached have heard of it or have
-   * had the time to. From now on nothing is started.
+   * Ends every process, by SIGKILL when the grace period is over, and waits until attached clients have confirmed the last events or
+   * the time for that is over. Nothing is started any more.
    */
   finish(): Promise<void> {
     this.#finished ??= this.#finish();
@@ -131,20 +136,20 @@ export class Sessions implements AsyncDisposable {
     const ended = Promise.all(
       sessions.map(async (session) => {
         const hadSome = await session.processes.endGracefully(kill);
-        const { client } = session; // who may have come back meanwhile
+        const { client } = session; // may have attached meanwhile
         if (hadSome) await client?.link.answers?.(Math.min(LAST_EVENTS_MS, closeAt - performance.now()));
       }),
     );
-    // What a tracer holds never ends, and is no reason not to close connections.
+    // A process that a tracer holds never ends; connections are closed all the same.
     let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise((resolve) => {
+    const timeout = new Promise((resolve) => {
       timer = setTimeout(resolve, closeMs);
     });
-    await Promise.race([ended, patience]);
+    await Promise.race([ended, timeout]);
     clearTimeout(timer);
   }
 
-  /** Ends every session with all that is left of it. */
+  /** Ends every session with all processes of its family. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const timer of this.#expiries.values()) clearTimeout(timer);
     await this.finish();
@@ -154,7 +159,7 @@ export class Sessions implements AsyncDisposable {
     await (await this.#guardian)[Symbol.asyncDispose]();
   }
 
-  #end(session: Session): void {
+  #end(session: ServerSession): void {
     clearTimeout(this.#expiries.get(session));
     this.#expiries.delete(session);
     this.#sessions.delete(session.id);

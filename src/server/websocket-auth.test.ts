@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { refusal, sha256, type WebSocketAuth } from './websocket-auth.ts';
+import { authRefusal, sha256, type WebSocketAuth } from './websocket-auth.ts';
 
 const capability: WebSocketAuth = {
   type: 'capability-token',
@@ -9,8 +9,8 @@ const capability: WebSocketAuth = {
 };
 
 describe('a server without authentication', () => {
-  it('takes everyone', async () => {
-    expect([await refusal({ type: 'none' }, undefined), await refusal({ type: 'none' }, 'Basic x')]).toEqual([
+  it('accepts every request', async () => {
+    expect([await authRefusal({ type: 'none' }, undefined), await authRefusal({ type: 'none' }, 'Basic x')]).toEqual([
       undefined,
       undefined,
     ]);
@@ -33,13 +33,13 @@ describe('a capability token', () => {
     ['Bearer golden-capability-token x', 'invalid websocket bearer token'],
     ['Bearer GOLDEN-CAPABILITY-TOKEN', 'invalid websocket bearer token'],
   ])('presented as %j gives %j', async (header, answer) => {
-    expect(await refusal(capability, header)).toBe(answer);
+    expect(await authRefusal(capability, header)).toBe(answer);
   });
 
   it('is found in time linear in the length of the header', async () => {
     const header = `Bearer a${' '.repeat(200_000)}b`;
 
-    expect(await refusal(capability, header)).toBe('invalid websocket bearer token');
+    expect(await authRefusal(capability, header)).toBe('invalid websocket bearer token');
   });
 
   it('is kept as its digest', () => {
@@ -60,7 +60,7 @@ describe('a signed token', () => {
   const valid = () => ({ exp: now() + 60, iss: 'iss-1', aud: 'aud-1' });
   const sign = (claims: Record<string, unknown>, alg = 'HS256', key: Uint8Array = secret) =>
     new SignJWT(claims).setProtectedHeader({ alg }).sign(key);
-  const answerTo = async (token: string | Promise<string>, auth = signed) => refusal(auth, `Bearer ${await token}`);
+  const answerTo = async (token: string | Promise<string>, auth = signed) => authRefusal(auth, `Bearer ${await token}`);
 
   it.each<[string, () => Record<string, unknown>, string | undefined]>([
     ['that is in order', valid, undefined],
@@ -108,8 +108,8 @@ describe('a signed token', () => {
     expect(await answerTo(sign({ exp: now() + 60 }), open)).toBeUndefined();
   });
 
-  it('is asked for like any other', async () => {
-    expect([await refusal(signed, undefined), await refusal(signed, 'Basic x')]).toEqual([
+  it('comes in the same header as a capability token', async () => {
+    expect([await authRefusal(signed, undefined), await authRefusal(signed, 'Basic x')]).toEqual([
       'missing websocket bearer token',
       'invalid authorization header',
     ]);

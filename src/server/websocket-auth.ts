@@ -19,11 +19,11 @@ export function registerSecret(auth: WebSocketAuth): void {
   if (auth.type === 'signed-bearer-token') ownCredential(new TextDecoder().decode(auth.secret));
 }
 
-/** Loaded when a token has to be checked: loading it takes a tenth of the time to start. */
+/** Loads `node:crypto` only when a token has to be checked: loading it takes a tenth of the time to start. */
 const crypto = (): typeof import('node:crypto') => process.getBuiltinModule('node:crypto');
 
 /** The reason to refuse a request, or undefined. */
-export async function refusal(auth: WebSocketAuth, authorization: string | undefined): Promise<string | undefined> {
+export async function authRefusal(auth: WebSocketAuth, authorization: string | undefined): Promise<string | undefined> {
   if (auth.type === 'none') return undefined;
   if (authorization === undefined) return 'missing websocket bearer token';
   const token = bearerToken(authorization);

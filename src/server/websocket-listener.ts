@@ -5,7 +5,7 @@ import { faultFields, type Logger } from '../base/index.ts';
 import { HttpPort, refuseUpgrade } from '../host/http/index.ts';
 import { refusePeer } from '../host/peers/index.ts';
 import type { Link } from '../rpc/index.ts';
-import { refusal, type WebSocketAuth } from './websocket-auth.ts';
+import { authRefusal, type WebSocketAuth } from './websocket-auth.ts';
 
 export interface WebSocketListenerOptions {
   readonly host: string;
@@ -81,7 +81,7 @@ export class WebSocketListener implements AsyncDisposable {
     const auth = this.#options.auth();
     const answer =
       answerTo(request, true) ??
-      this.#full() ??
+      this.#refusedWhenFull() ??
       (await unauthorized(request, auth)) ??
       (await this.#refusedPeer(socket as Socket, auth));
     if (answer) return refuseUpgrade(socket, { ...answer, type: 'text/plain' });
@@ -95,7 +95,7 @@ export class WebSocketListener implements AsyncDisposable {
     });
   }
 
-  #full(): HttpAnswer | undefined {
+  #refusedWhenFull(): HttpAnswer | undefined {
     if (this.#links.size + this.#opening <= this.maxConnections) return undefined;
     return { status: 503, body: `${this.maxConnections} connections are open, as many as --max-connections allows` };
   }
@@ -104,7 +104,7 @@ export class WebSocketListener implements AsyncDisposable {
     this.#options.log.error('connection.failed', faultFields(error));
   }
 
-  /** After authentication, so that strangers cannot cause a search for their process. */
+  /** To be called after authentication, so that strangers cannot cause a search of `/proc` for their process. */
   async #refusedPeer(socket: Socket, auth: WebSocketAuth): Promise<HttpAnswer | undefined> {
     const body = await refusePeer(socket, auth.type === 'none' ? 'none' : 'token');
     if (body === undefined) return undefined;
@@ -120,7 +120,7 @@ const CHECKING_MS = 5000;
 const CLOSE_MS = 500;
 
 async function unauthorized(request: IncomingMessage, auth: WebSocketAuth): Promise<HttpAnswer | undefined> {
-  const body = await refusal(auth, request.headers.authorization);
+  const body = await authRefusal(auth, request.headers.authorization);
   return body === undefined ? undefined : { status: 401, body };
 }
 

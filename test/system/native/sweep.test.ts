@@ -14,7 +14,7 @@ import {
 } from '../../../src/host/os/index.ts';
 import { CommandLaunchers } from '../../../src/host/sandbox/index.ts';
 import { defaultConfig } from '../../../src/server/config.ts';
-import { Session } from '../../../src/server/session.ts';
+import { ServerSession } from '../../../src/server/session.ts';
 import { testHost, testSandboxes } from '../../support/host.ts';
 import { appeared, childrenOf, gone, isAlive, processesWith, uniqueSeconds } from '../../support/proc.ts';
 import { freshMark, outputMatching, start } from './fixture.ts';
@@ -94,7 +94,7 @@ it('a sandbox is forgotten when no sweep looks for it any more', async () => {
 it('a session that has started nothing kills no process', async () => {
   const server = claimServerNumber();
   await using launchers = new CommandLaunchers();
-  const session = new Session({
+  const session = new ServerSession({
     host: testHost(),
     sandboxes: testSandboxes(),
     config: () => defaultConfig,

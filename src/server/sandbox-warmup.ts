@@ -6,10 +6,10 @@ import { type HelperLaunchers, resolveFilePolicy, type SandboxHost } from '../ho
 import { decodeParams } from '../protocol/index.ts';
 
 /**
- * Goes once through all that a sandboxed call needs, in the turns after a client has first asked for anything: code that
- * runs for the first time takes as long as the sandbox itself. A server without clients spends nothing on it.
+ * Runs one example of a sandboxed call, step by step in the turns of the event loop after the first request of any client: code
+ * that runs for the first time takes as long as the sandbox itself. A server without clients spends nothing on it.
  */
-export class Rehearsal {
+export class SandboxWarmup {
   readonly #sandboxes: SandboxHost;
   readonly #launchers: HelperLaunchers;
   readonly #log: Logger;
@@ -26,7 +26,7 @@ export class Rehearsal {
     this.#begun = true;
     void this.#run().then(
       () => this.#log.debug('sandboxes.prepared'),
-      (error) => this.#log.debug('sandboxes.unprepared', { reason: String(error) }), // the first call will tell why
+      (error) => this.#log.debug('sandboxes.unprepared', { reason: String(error) }), // the first real call reports the reason to its client
     );
   }
 
@@ -38,7 +38,7 @@ export class Rehearsal {
     await nextTurn();
     this.#launchers.keepOneWaiting(nativeFile('fs-helper'));
     await nextTurn();
-    // Only what reads is carried out: a rehearsal changes nothing.
+    // Only the reading call is carried out: a warm-up changes nothing.
     const reading = decodeParams('fs/getMetadata', example('read'));
     await using files = new FileService({
       onMissingChanged: () => {},
@@ -50,7 +50,7 @@ export class Rehearsal {
   }
 }
 
-/** In directories that every machine has, with something of everything that bubblewrap is asked for. */
+/** A call in directories that every machine has, whose sandbox needs each kind of mount. */
 const example = (access: 'read' | 'write') => ({
   path: 'file:///usr',
   sandbox: {
