@@ -23,13 +23,13 @@ export function readAnswerHead(head: Buffer): { payloadBytes: number; id: number
   return { payloadBytes: head.readUInt32LE(0), id: head.readUInt32LE(4) };
 }
 
-/** The result an answer holds; throws the error it tells of. */
+/** The result in an answer; throws the error if it is one. */
 export function resultOf(answer: Buffer): ResultText {
   const start = ANSWER_ROOM_BEFORE;
   const end = start + answer.readUInt32LE(0);
   const status = answer.readUInt32LE(8);
   const number = answer.readUInt32LE(12);
-  if (status === statuses.ok) return number === 0 ? { buffer: answer, start, end } : withMessages(answer, start, end);
+  if (status === statuses.ok) return number === 0 ? { buffer: answer, start, end } : withErrorTexts(answer, start, end);
   if (status === statuses.invalid) throw new ExecError('invalidRequest', answer.toString('utf8', start, end));
   if (status === statuses.failed) throw new ExecError('internal', answer.toString('utf8', start, end));
   throw osError(number);
@@ -39,7 +39,7 @@ export function osError(errno: number): ExecError {
   return new ExecError(kinds[errno] ?? 'internal', osErrorText(errno), { details: { errno: errorName(errno) } });
 }
 
-/** Missing things, refused ones and impossible ones are the caller's affair, everything else is the machine's. */
+/** The errors that a caller can mend; all others are internal. */
 const kinds: Readonly<Record<number, ErrorKind>> = {
   1: 'invalidRequest', // EPERM
   2: 'notFound', // ENOENT
@@ -47,14 +47,14 @@ const kinds: Readonly<Record<number, ErrorKind>> = {
   22: 'invalidRequest', // EINVAL
 };
 
-/** Errors inside a result come as numbers, because the engine has no texts. */
-function withMessages(answer: Buffer, start: number, end: number): ResultText {
+/** Replaces the numbers of the errors inside a result by texts, which the engine does not have. */
+function withErrorTexts(answer: Buffer, start: number, end: number): ResultText {
   const result = JSON.parse(answer.toString('utf8', start, end)) as { errors: { path: string; message: number }[] };
   const errors = result.errors.map(({ path, message }) => ({ path, message: osErrorText(message) }));
   return resultText({ ...result, errors });
 }
 
-/** A result of our own in the form of the engine's. */
+/** A result made in TypeScript, in the form of the engine's. */
 export function resultText(result: unknown): ResultText {
   const buffer = Buffer.from(JSON.stringify(result));
   return { buffer, start: 0, end: buffer.length };

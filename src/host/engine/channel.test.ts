@@ -8,7 +8,7 @@ import { EngineChannel } from './channel.ts';
 
 const request = { operation: 'readFile', paths: [PathUri.fromNative('/file')] } as const;
 
-/** An answer with so many bytes of content. */
+/** An answer with `length` bytes of content. */
 function answerOf(id: number, length: number): Buffer {
   const answer = Buffer.alloc(ANSWER_ROOM_BEFORE + length, 'x');
   answer.fill(0, 0, ANSWER_ROOM_BEFORE);

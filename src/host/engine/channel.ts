@@ -34,7 +34,7 @@ export class EngineChannel implements AsyncDisposable {
     return this.#pending > 0;
   }
 
-  /** After the exchanges before it, on a thread of its own. */
+  /** Exchanges after all earlier requests, on a thread of its own. */
   exchange(request: FileRequest): Promise<Buffer> {
     const id = this.#nextId++;
     const message = this.#encode(request, id);
@@ -45,7 +45,7 @@ export class EngineChannel implements AsyncDisposable {
   exchangeNow(request: FileRequest): Buffer | Promise<Buffer> {
     const id = this.#nextId++;
     const message = this.#encode(request, id);
-    const answer = fileAnswer(this.#order(PATIENCE_MICROSECONDS, message), message);
+    const answer = fileAnswer(this.#exchangeRequest(BLOCKING_MICROSECONDS, message), message);
     if (readAnswerHead(answer).id === id) return answer;
     if (!isPostponed(answer)) return Promise.reject(new Error('the engine has ended'));
     return this.#inTurn(() => this.#receiveLater(id));
@@ -75,7 +75,7 @@ export class EngineChannel implements AsyncDisposable {
   async #receiveLater(id: number, message?: Buffer): Promise<Buffer> {
     const deadline = setTimeout(this.#onOverdue, ANSWER_LIMIT_MS).unref();
     try {
-      const answer = await fileAnswerLater(this.#order(LONGEST_MICROSECONDS, message), message);
+      const answer = await fileAnswerLater(this.#exchangeRequest(LONGEST_MICROSECONDS, message), message);
       if (readAnswerHead(answer).id !== id) throw new Error('the engine has ended');
       return answer;
     } finally {
@@ -83,15 +83,16 @@ export class EngineChannel implements AsyncDisposable {
     }
   }
 
-  #order(microseconds: number, message?: Buffer): Buffer {
+  /** Has the engine in this process send a message through the socket, and wait for the answer. */
+  #exchangeRequest(microseconds: number, message?: Buffer): Buffer {
     const numbers = [this.#descriptor, microseconds];
     return encodeFileRequest({ operation: 'exchange', numbers, payload: message });
   }
 }
 
-/** The event loop waits as long, so it is not more than a few small requests take. */
-const PATIENCE_MICROSECONDS = 500;
-/** An engine that is silent for longer hangs, on a dead network file system for example. */
+/** How long an exchange may block the event loop: no longer than a few small requests take. */
+const BLOCKING_MICROSECONDS = 500;
+/** An engine that does not answer for longer hangs, on a dead network file system for example. */
 export const ANSWER_LIMIT_MS = 30_000;
-/** Never reached: the process has been ended by then. */
+/** Never reached: `onOverdue` has ended the process by then. */
 const LONGEST_MICROSECONDS = 60_000_000;

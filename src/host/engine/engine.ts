@@ -3,7 +3,7 @@ import type { FileOperation, FileRequest } from './request.ts';
 
 /** Executes file requests: in this process, or in a sandbox. */
 export interface Engine {
-  /** The result, at once where nothing has to be waited for; throws or rejects with the error for the client. */
+  /** The result, or a promise if it has to be waited for; throws or rejects with the error for the client. */
   execute(request: FileRequest): ResultText | Promise<ResultText>;
 }
 

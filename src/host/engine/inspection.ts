@@ -3,8 +3,8 @@ import { ANSWER_ROOM_AFTER, ANSWER_ROOM_BEFORE, fileAnswer } from '../os/index.t
 import { encodeFileRequest, pathList } from './request.ts';
 
 /**
- * Questions about paths, each a letter and a path (native/fs/stat.c): `l` the thing at the path, `s` the thing the path leads
- * to, `r` the real path, `e` whether a directory is empty, `b` the beginning of a file. The engine answers all in one call.
+ * Questions about paths, each a letter and a path (native/fs/stat.c): `l` lstat, `s` stat, `r` the real path, `e` whether a
+ * directory is empty, `b` the beginning of a file. The engine answers all in one call.
  */
 export class Inspection {
   readonly #head: Buffer;
@@ -15,10 +15,10 @@ export class Inspection {
     this.#head = encodeFileRequest({ operation: 'inspect', payload: this.#questions });
   }
 
-  /** The answers in order, each behind its length. */
+  /** The answers in order, each after its length. */
   answers(): Buffer {
     const answer = fileAnswer(this.#head, this.#questions);
-    if (answer.readUInt32LE(8) !== 0) throw new Error('the disk cannot be inspected');
+    if (answer.readUInt32LE(8) !== 0) throw new Error('the file engine cannot inspect paths');
     return answer.subarray(ANSWER_ROOM_BEFORE, answer.length - ANSWER_ROOM_AFTER);
   }
 }
@@ -37,11 +37,11 @@ export interface PathStatus {
   readonly inode: bigint;
   /** Device, inode and time of birth. */
   readonly identity: string;
-  /** Answers to `s` alone: whether this user could write, or give itself the right to. */
+  /** Only in answers to `s`: whether this user may write, or could give itself the permission. */
   readonly writable: boolean;
 }
 
-/** Undefined when the path is missing or cannot be reached. */
+/** Undefined when the path is missing or out of reach. */
 export function pathStatusOf(answer: Buffer): PathStatus | undefined {
   if (answer.readUInt32LE(SEEN) === 0) return undefined;
   const mode = answer.readUInt32LE(MODE);
@@ -65,5 +65,5 @@ const types: Readonly<Record<number, PathStatus['type']>> = {
 
 const LENGTH_BYTES = 4;
 
-/** Where the members of `struct path_status` in native/fs/stat.c lie. */
+/** Offsets of the members of `struct path_status` in native/fs/stat.c. */
 const [SEEN, MODE, UID, GID, DEVICE, INODE, BIRTH_END, WRITABLE] = [0, 4, 8, 12, 16, 24, 44, 44];

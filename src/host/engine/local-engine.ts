@@ -11,7 +11,7 @@ export const directEngine: Engine = {
   execute: (request) => execute(request, request.flags ?? 0),
 };
 
-/** The same without procfs, which shows the server itself, and without the server's secrets. */
+/** The file system without procfs, which shows the server itself, and without the server's secrets. */
 class GuardedEngine implements Engine {
   /** The paths that the addon hides. */
   #hidden: readonly string[] = [];
@@ -21,7 +21,7 @@ class GuardedEngine implements Engine {
     return execute(request, (request.flags ?? 0) | fileFlags.guarded);
   }
 
-  /** By their real paths and by their names, as a link may lead elsewhere later. */
+  /** By their real paths and by the paths as given, because a link may lead elsewhere later. */
   #hideSecrets(): void {
     const { paths } = secretPaths;
     if (paths === this.#hidden) return;
@@ -38,7 +38,7 @@ function withoutLinks(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    // nothing is there yet
+    // missing
     const parent = dirname(path);
     return parent === path ? path : join(withoutLinks(parent), basename(path));
   }

@@ -4,7 +4,7 @@ import { PathUri } from '../../protocol/index.ts';
 import { fileAnswer, fileOperations } from '../os/index.ts';
 import { encodeFileRequest, type FileOperation } from './request.ts';
 
-/** Takes a request apart the way the engine does. */
+/** Decodes a request as the engine does. */
 function decoded(message: Buffer) {
   const pathLength = message.readUInt32LE(12);
   const targetLength = message.readUInt32LE(40);
@@ -31,7 +31,7 @@ const nativePath = fc
   .map((names) => Buffer.concat(names.flatMap((name) => [Buffer.from('/'), Buffer.from(name)])));
 
 describe('a request to the engine', () => {
-  it('says what it was made of', () => {
+  it('carries operation, id, flags, numbers, paths and the length of its payload', () => {
     const operation = fc.constantFrom(...(Object.keys(fileOperations()) as FileOperation[]));
     const numbers = fc.array(fc.maxSafeNat(), { minLength: 3, maxLength: 3 });
     fc.assert(
@@ -60,7 +60,7 @@ describe('a request to the engine', () => {
     );
   });
 
-  it('has no slash at the end of a path but the one of the root', () => {
+  it('has no slash at the end of a path, except for the root', () => {
     const path = (uri: string) =>
       decoded(encodeFileRequest({ operation: 'readFile', paths: [PathUri.parse(uri)] })).path;
     expect(path('file:///a/b//').toString()).toBe('/a/b\0');
@@ -70,16 +70,16 @@ describe('a request to the engine', () => {
   it('is refused by the engine when its parts contradict each other', () => {
     const good = encodeFileRequest({ operation: 'getMetadata', paths: [PathUri.parse('file:///')] });
     expect(fileAnswer(good).readUInt32LE(8)).toBe(0);
-    const spoilt = (change: (message: Buffer) => void) => {
+    const corrupted = (change: (message: Buffer) => void) => {
       const message = Buffer.from(good);
       change(message);
       return () => fileAnswer(message);
     };
     const refusal = 'a filesystem request is wanted';
-    expect(spoilt((message) => message.writeUInt32LE(99, 0))).toThrow(refusal); // length of the body
-    expect(spoilt((message) => message.writeUInt32LE(99, 12))).toThrow(refusal); // length of the path
-    expect(spoilt((message) => message.writeUInt32LE(0xffff_ffff, 40))).toThrow(refusal); // length of the second path
-    expect(spoilt((message) => message.writeUInt8(0x61, 49))).toThrow(refusal); // a path without its end
+    expect(corrupted((message) => message.writeUInt32LE(99, 0))).toThrow(refusal); // length of the body
+    expect(corrupted((message) => message.writeUInt32LE(99, 12))).toThrow(refusal); // length of the path
+    expect(corrupted((message) => message.writeUInt32LE(0xffff_ffff, 40))).toThrow(refusal); // length of the second path
+    expect(corrupted((message) => message.writeUInt8(0x61, 49))).toThrow(refusal); // a path without its end
     expect(() => fileAnswer(good.subarray(0, 47))).toThrow(refusal);
   });
 

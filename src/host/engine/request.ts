@@ -1,7 +1,7 @@
 import type { FileMethod, NativePath, PathUri } from '../../protocol/index.ts';
 import { fileOperations, pathBytes } from '../os/index.ts';
 
-/** What the engine can do (native/fs/engine.h): carry out a method, or what only this program asks of it. */
+/** The operations of the engine (native/fs/engine.h): methods of the protocol, and five that only this program uses. */
 export type FileOperation = Named<FileMethod> | 'inspect' | 'exchange' | 'protect' | 'hide' | 'mounted';
 
 type Named<M extends FileMethod> = M extends `fs/${infer Name}` ? Name : never;
@@ -10,14 +10,14 @@ export const fileFlags = {
   noFollow: 1,
   recursive: 2,
   force: 4,
-  /** Nothing in procfs. */
+  /** Refuse paths in procfs and the server's secrets. */
   guarded: 8,
-  /** Refuse rather than wait. */
+  /** Postpone rather than wait for the disk. */
   atOnce: 16,
   replace: 32,
   followDirectories: 64,
   pruneHidden: 128,
-  /** Tell which file it is. */
+  /** Give the device and inode of the file. */
   identity: 256,
 } as const;
 
@@ -31,7 +31,7 @@ export interface FileRequest {
   readonly payload?: Uint8Array | undefined;
 }
 
-/** The request as the engine takes it, but for its payload. */
+/** The request as the engine takes it, without its payload. */
 export function encodeFileRequest(request: FileRequest, id = 0): Buffer {
   const { operation, flags = 0, paths, numbers, payload } = request;
   const path = simplified(paths?.[0]?.toNative());
@@ -53,7 +53,7 @@ export function encodeFileRequest(request: FileRequest, id = 0): Buffer {
   return message;
 }
 
-/** Paths as the engine takes a list of them. */
+/** A list of paths as the engine takes it. */
 export const pathList = (paths: readonly string[]): Buffer => pathBytes(paths.map((path) => `${path}\0`).join(''));
 
 /** The request and its payload in one message. */
@@ -67,12 +67,14 @@ export function setFlags(message: Buffer, flags: number): void {
   message[11] = flags >> 8;
 }
 
-/** Told by the engine when the first request is made. */
-const numbers = new Map<string, number>();
+/** The numbers of the operations, which the engine tells when the first request is made. */
+const operationNumbers = new Map<string, number>();
 
 function numberOf(operation: FileOperation): number {
-  if (numbers.size === 0) for (const [name, number] of Object.entries(fileOperations())) numbers.set(name, number);
-  const number = numbers.get(operation);
+  if (operationNumbers.size === 0) {
+    for (const [name, number] of Object.entries(fileOperations())) operationNumbers.set(name, number);
+  }
+  const number = operationNumbers.get(operation);
   if (number === undefined) throw new Error(`the engine has no operation ${operation}`);
   return number;
 }
@@ -84,11 +86,11 @@ const head = new Uint32Array(HEAD_BYTES / 4);
 const headBytes = new Uint8Array(head.buffer);
 
 function setNumber(at: number, number = 0): void {
-  head[at] = number; // what fits into 32 bits
+  head[at] = number; // the low 32 bits
   head[at + 1] = Math.floor(number / 2 ** 32);
 }
 
-/** Without slashes that say nothing: at the end, or after another. The text is part of some answers. */
+/** Without redundant slashes, at the end or after another, because some answers repeat the path. */
 function simplified(path: NativePath | undefined): NativePath | undefined {
   if (path === undefined) return undefined;
   if (typeof path !== 'string') return Buffer.from(withSingleSlashes(Buffer.from(path).toString('latin1')), 'latin1');
@@ -100,7 +102,7 @@ function withSingleSlashes(path: string): string {
   return path.replaceAll(/\/{2,}/g, '/').replace(/(?!^)\/$/, '');
 }
 
-/** With the NUL at its end. */
+/** Including the NUL at its end. */
 function lengthInC(path: NativePath | undefined): number {
   if (path === undefined) return 0;
   return (typeof path === 'string' ? Buffer.byteLength(path) : path.length) + 1;

@@ -6,7 +6,7 @@ import { SandboxedEngines } from './sandboxed-engines.ts';
 
 export interface FileAccessOptions {
   readonly sandboxes: SandboxHost;
-  /** Those of the whole server, where one may be waiting. */
+  /** The launchers of the whole server, of which one may be waiting; unless given, this file access has its own. */
   readonly launchers?: HelperLaunchers;
 }
 
@@ -24,7 +24,7 @@ export class FileAccess implements AsyncDisposable {
     if (!sandbox) return directEngine;
     const engine = this.#engine(sandbox, mode, paths);
     if (!(engine instanceof SandboxedEngine) || engine.started) return engine;
-    return tryingOut(this.#sandboxes, engine, () => this.#engine(sandbox, mode, paths));
+    return withFallback(this.#sandboxes, engine, () => this.#engine(sandbox, mode, paths));
   }
 
   #engine(sandbox: Sandbox, mode: 'read' | 'write', paths: readonly PathUri[]): Engine {
@@ -39,15 +39,15 @@ export class FileAccess implements AsyncDisposable {
   }
 }
 
-/** The first helper finds out whether sandboxes can be made the usual way; if not, another way is looked for. */
-function tryingOut({ bubblewrap }: SandboxHost, first: SandboxedEngine, another: () => Engine): Engine {
+/** The first helper assumes that bubblewrap works here. If it does not, a trial finds out how it does, for a second helper. */
+function withFallback({ bubblewrap }: SandboxHost, first: SandboxedEngine, another: () => Engine): Engine {
   let engine: Engine = first;
   return {
     execute: async (request) => {
       try {
         return await engine.execute(request);
       } catch (error) {
-        if (engine !== first || !first.unbuilt) throw error;
+        if (engine !== first || !first.hasNoSandbox) throw error;
         await bubblewrap.triedLater();
         engine = another();
         return await engine.execute(request);

@@ -4,7 +4,7 @@ import type { NativePath, PathUri } from '../../protocol/index.ts';
 
 /**
  * Tells once when one of several missing paths appears, or when a present one changes or goes away. A client has one
- * watch at a time; a request with a greater number takes the place of the one before.
+ * watch at a time; a request with a greater id replaces the one before.
  */
 export class MissingWatch implements Disposable {
   readonly #onChanged: (watchId: number) => void;
@@ -22,7 +22,7 @@ export class MissingWatch implements Disposable {
     this[Symbol.dispose]();
     if (missing.length === 0 || missing.length > MAX_PATHS) return false;
     const paths = [...missing, ...(present ? [present] : [])].map(nativeBuffer);
-    if (!paths.every((path) => path !== undefined)) return false; // of another host
+    if (!paths.every((path) => path !== undefined)) return false; // a path of another host
     if (new Set(paths.flatMap(ancestorsOf)).size > MAX_DIRECTORIES) return false;
     const armed = new ArmedWatch(paths.slice(0, missing.length), paths[missing.length], () => {
       this.#armed = undefined;
@@ -54,13 +54,13 @@ class ArmedWatch implements Disposable {
     this.#onChanged = onChanged;
   }
 
-  /** Watches every place where the news would show. False when there is news already, or no way to see it. */
+  /** Watches every directory where a change would show. False when something has changed already, or cannot be watched. */
   arm(): boolean {
     if (this.#present && this.#presentAtFirst === undefined) return false;
     if (!this.#missing.every(isAbsent)) return false;
-    const there = [...this.#missing.map(existingAncestor), ...(this.#present ? [this.#present] : [])];
-    if (there.some(leadsElsewhere)) return false;
-    if (this.#follow() && !this.#changed()) return true;
+    const watched = [...this.#missing.map(existingAncestor), ...(this.#present ? [this.#present] : [])];
+    if (watched.some(leadsThroughLink)) return false;
+    if (this.#watchAll() && !this.#changed()) return true;
     this[Symbol.dispose]();
     return false;
   }
@@ -71,34 +71,34 @@ class ArmedWatch implements Disposable {
     this.#watchers.clear();
   }
 
-  /** Watches what is not watched yet; false where that is impossible. */
-  #follow(): boolean {
-    const places = this.#missing.map(existingAncestor);
-    if (this.#present) places.push(this.#present, parentOf(this.#present));
+  /** Watches every path that is not watched yet; false where that is impossible. */
+  #watchAll(): boolean {
+    const paths = this.#missing.map(existingAncestor);
+    if (this.#present) paths.push(this.#present, parentOf(this.#present));
     try {
-      for (const place of places) this.#watch(place);
+      for (const path of paths) this.#watch(path);
       return true;
     } catch {
-      return false; // out of watches, or the place went away meanwhile
+      return false; // out of inotify watches, or the path went away meanwhile
     }
   }
 
-  #watch(place: Buffer): void {
-    const key = place.toString('latin1');
+  #watch(path: Buffer): void {
+    const key = path.toString('latin1');
     if (this.#watchers.has(key)) return;
-    // A file rewritten within one tick of the clock looks as before, so an event about it is news in any case.
-    const isPresent = this.#present?.equals(place) ?? false;
-    const watcher = watch(place, { persistent: false, encoding: 'buffer' }, () =>
-      isPresent ? this.#fire() : this.#look(),
+    // A file rewritten within one tick of the clock has the fingerprint it had, so an event about it counts as a change.
+    const isPresent = this.#present?.equals(path) ?? false;
+    const watcher = watch(path, { persistent: false, encoding: 'buffer' }, () =>
+      isPresent ? this.#fire() : this.#check(),
     );
-    watcher.on('error', () => this.#fire()); // no longer watching: better one false alarm than none
+    watcher.on('error', () => this.#fire()); // no longer watching: a false alarm is better than a missed change
     this.#watchers.set(key, watcher);
   }
 
-  /** Something moved: fires if it matters, otherwise follows, for a directory on the way may be there now. */
-  #look(): void {
+  /** After an event in a directory: fires if a path has changed, otherwise watches directories that have appeared on the way. */
+  #check(): void {
     if (this.#over) return;
-    if (this.#changed() || !this.#follow() || this.#changed()) this.#fire();
+    if (this.#changed() || !this.#watchAll() || this.#changed()) this.#fire();
   }
 
   #changed(): boolean {
@@ -113,25 +113,25 @@ class ArmedWatch implements Disposable {
   }
 }
 
-/** What tells one state of a file from another; undefined when there is none. */
+/** Differs between two states of a file; undefined when there is no file. */
 function fingerprint(path: Buffer): string | undefined {
   try {
     const { ino, size, mtimeNs, ctimeNs } = lstatSync(path, { bigint: true });
     return `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
   } catch {
-    return undefined; // nothing there, or nothing that could be seen: a directory on the way is a file, a loop or closed to us
+    return undefined; // missing, or out of reach: a directory on the way is a file, a loop of links, or may not be searched
   }
 }
 
-/** The nearest directory above a path that is there. */
+/** The nearest directory above a path that exists. */
 function existingAncestor(path: Buffer): Buffer {
-  let place = parentOf(path);
-  while (place.length > 1 && fingerprint(place) === undefined) place = parentOf(place);
-  return place;
+  let ancestor = parentOf(path);
+  while (ancestor.length > 1 && fingerprint(ancestor) === undefined) ancestor = parentOf(ancestor);
+  return ancestor;
 }
 
-/** Whether a path that is there is one through a link, which could lead to another place without a change in this one. */
-function leadsElsewhere(path: Buffer): boolean {
+/** Whether an existing path leads through a link, which could be changed without an event here. */
+function leadsThroughLink(path: Buffer): boolean {
   try {
     return !realpathSync(path, 'buffer').equals(path);
   } catch {
@@ -139,16 +139,16 @@ function leadsElsewhere(path: Buffer): boolean {
   }
 }
 
-/** Latin-1 keeps every byte what it is. */
+/** Latin-1 keeps every byte as it is. */
 const parentOf = (path: Buffer): Buffer => Buffer.from(dirname(path.toString('latin1')), 'latin1');
 
-/** The directories above a path, those that are not there included. */
+/** The directories above a path, missing ones included. */
 function ancestorsOf(path: Buffer): string[] {
   const names = path.toString('latin1').split('/').slice(0, -1);
   return names.map((_, index) => names.slice(0, index + 1).join('/'));
 }
 
-/** The path without needless slashes: one at its end would ask what a link leads to. Undefined for a path of another host. */
+/** The path without redundant slashes: one after a link would mean its target. Undefined for a path of another host. */
 function nativeBuffer(uri: PathUri): Buffer | undefined {
   try {
     const path: NativePath = uri.toNative();
@@ -161,11 +161,11 @@ function nativeBuffer(uri: PathUri): Buffer | undefined {
       'latin1',
     );
   } catch {
-    return undefined; // no path: it cannot be watched
+    return undefined; // not a path of this host
   }
 }
 
-/** Whether nothing is there but something could be: below a file, or with a name that is too long, nothing ever can. */
+/** Whether a path is missing but could be created: below a file, or with a name that is too long, nothing can be. */
 function isAbsent(path: Buffer): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) === undefined;

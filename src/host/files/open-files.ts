@@ -1,22 +1,22 @@
 import { ExecError } from '../../protocol/index.ts';
 import type { Engine, FileRequest } from '../engine/index.ts';
 import { parseResult, type ResultText, resultText } from '../engine/index.ts';
-import type { AnswerPlaces } from './answer-places.ts';
+import type { AnswerSlots } from './answer-slots.ts';
 
 /** The files a client has open, by the ids it chose. */
 export class OpenFiles implements AsyncDisposable {
   readonly #files = new Map<string, OpenFile>();
-  readonly #places: AnswerPlaces | undefined;
+  readonly #slots: AnswerSlots | undefined;
   #disposed = false;
 
-  constructor(places: AnswerPlaces | undefined) {
-    this.#places = places;
+  constructor(slots: AnswerSlots | undefined) {
+    this.#slots = slots;
   }
 
-  /** The id is checked first, and taken before the file is open, so that two openings cannot both win. */
+  /** The id is checked first, and claimed before the file is open, so that of two opens with one id one fails. */
   async open(handleId: string, engine: () => Engine, request: FileRequest): Promise<ResultText> {
     checkHandleId(handleId);
-    // One that waited for its turn may get it after the connection is gone.
+    // A request may have waited for its turn until after the connection closed.
     if (this.#disposed) throw new ExecError('invalidRequest', 'the connection is closed');
     if (this.#files.has(handleId)) {
       throw new ExecError('invalidRequest', `file handle \`${handleId}\` already exists`);
@@ -35,13 +35,13 @@ export class OpenFiles implements AsyncDisposable {
     return resultText({ handleId });
   }
 
-  /** After an error the place in the file is unknown, and the file is closed. */
+  /** After an error the position in the file is unknown, and the file is closed. */
   async readBlock(handleId: string, offset: number, length: number): Promise<ResultText> {
     checkHandleId(handleId);
     if (length < 1 || length > MAX_BLOCK_BYTES) throw blockLength('read');
-    const file = this.#known(handleId);
+    const file = this.#requireOpen(handleId);
     try {
-      return await file.execute({ operation: 'readBlock', numbers: [offset, length] }, this.#places);
+      return await file.execute({ operation: 'readBlock', numbers: [offset, length] }, this.#slots);
     } catch (error) {
       void this.close(handleId);
       throw error;
@@ -54,10 +54,10 @@ export class OpenFiles implements AsyncDisposable {
     if (offset + chunk.length >= OFFSET_LIMIT) {
       throw new ExecError('invalidRequest', 'file write range exceeds the signed 64-bit file offset limit');
     }
-    return this.#known(handleId).executeInOrder({ operation: 'writeBlock', numbers: [offset], payload: chunk });
+    return this.#requireOpen(handleId).executeInOrder({ operation: 'writeBlock', numbers: [offset], payload: chunk });
   }
 
-  /** Closes after what is under way; closing what is not open is no mistake. */
+  /** Closes a file after its requests under way; does nothing for an unknown handle. */
   async close(handleId: string): Promise<void> {
     checkHandleId(handleId);
     const file = this.#files.get(handleId);
@@ -70,7 +70,7 @@ export class OpenFiles implements AsyncDisposable {
     await Promise.all([...this.#files.keys()].map((handleId) => this.close(handleId)));
   }
 
-  #known(handleId: string): OpenFile {
+  #requireOpen(handleId: string): OpenFile {
     const file = this.#files.get(handleId);
     if (!file) throw new ExecError('notFound', `unknown file handle \`${handleId}\``);
     return file;
@@ -90,14 +90,14 @@ class OpenFile implements AsyncDisposable {
     this.opened = Promise.resolve(engine.execute(request)).then((result) => {
       this.#descriptor = (parseResult(result) as { fd: number }).fd;
     });
-    this.opened.catch(() => {}); // the request that opened it is told
+    this.opened.catch(() => {}); // the request that opened it gets the error
   }
 
-  async execute(request: FileRequest, places?: AnswerPlaces): Promise<ResultText> {
+  async execute(request: FileRequest, slots?: AnswerSlots): Promise<ResultText> {
     if (this.#descriptor < 0) await this.opened;
     const numbers = [this.#descriptor, ...(request.numbers ?? [])];
     const execute = () => this.#engine.execute({ ...request, numbers });
-    const outcome = Promise.resolve(places ? places.run(execute) : execute());
+    const outcome = Promise.resolve(slots ? slots.run(execute) : execute());
     this.#pending.add(outcome);
     try {
       return await outcome;
@@ -106,19 +106,20 @@ class OpenFile implements AsyncDisposable {
     }
   }
 
-  /** Blocks that overlap must not race each other. */
+  /** One after the other, because overlapping blocks must not race. */
   executeInOrder(request: FileRequest): Promise<ResultText> {
     const outcome = this.#lastWrite.then(() => this.execute(request));
-    this.#lastWrite = outcome.catch(() => {}); // told to its own caller
+    this.#lastWrite = outcome.catch(() => {}); // its own caller gets the error
     return outcome;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.opened.catch(() => {}); // then there is nothing to close
+    await this.opened.catch(() => {}); // not open: nothing to close
     if (this.#descriptor < 0) return;
     await this.#lastWrite;
     await Promise.allSettled(this.#pending);
-    await Promise.resolve(this.#engine.execute({ operation: 'close', numbers: [this.#descriptor] })).catch(() => {}); // gone with its helper
+    const closed = this.#engine.execute({ operation: 'close', numbers: [this.#descriptor] });
+    await Promise.resolve(closed).catch(() => {}); // its helper has ended, and the file is closed with it
   }
 }
 

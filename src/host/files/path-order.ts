@@ -5,7 +5,7 @@ interface Work {
 }
 
 /**
- * Runs tasks side by side but keeps the order of those that touch the same place, one of them changing it: a client
+ * Runs tasks concurrently but keeps the order of those that touch the same path, if one of them changes it: a client
  * may send "create the directory" and "write a file in it" without waiting in between.
  */
 export class PathOrder {
@@ -13,14 +13,14 @@ export class PathOrder {
   #changes = 0;
 
   run<T>(paths: readonly string[], changes: boolean, task: () => T | Promise<T>): T | Promise<T> {
-    const earlier = changes || this.#changes > 0 ? this.#inTheWay(paths, changes) : [];
+    const earlier = changes || this.#changes > 0 ? this.#conflicting(paths, changes) : [];
     const outcome = earlier.length === 0 ? task() : Promise.all(earlier).then(task);
     if (!(outcome instanceof Promise)) return outcome;
     this.#remember(paths, changes, outcome);
     return outcome;
   }
 
-  #inTheWay(paths: readonly string[], changes: boolean): Promise<void>[] {
+  #conflicting(paths: readonly string[], changes: boolean): Promise<void>[] {
     return [...this.#running]
       .filter((work) => (changes || work.changes) && overlap(work.paths, paths))
       .map(({ done }) => done);
@@ -41,8 +41,8 @@ function overlap(some: readonly string[], others: readonly string[]): boolean {
   return some.some((one) => others.some((other) => contains(one, other) || contains(other, one)));
 }
 
-/** Whether a URI is the other one or lies below it. */
-function contains(upper: string, lower: string): boolean {
-  if (!lower.startsWith(upper)) return false;
-  return lower.length === upper.length || upper.endsWith('/') || lower[upper.length] === '/';
+/** Whether a URI is the given directory or lies below it. */
+function contains(directory: string, uri: string): boolean {
+  if (!uri.startsWith(directory)) return false;
+  return uri.length === directory.length || directory.endsWith('/') || uri[directory.length] === '/';
 }

@@ -14,8 +14,8 @@ import type { Child, ExitStatus, OutputChunk } from '../os/index.ts';
 import type { LaunchedHelper } from '../sandbox/index.ts';
 
 /**
- * The engine in a helper process inside a sandbox; answers any number of requests, in order. An answer that usually takes
- * less time than a switch to another thread is waited for on this one.
+ * The engine in a helper process inside a sandbox; answers any number of requests, in order. Answers that usually take
+ * less time than a switch to another thread are waited for on the main thread.
  */
 export class SandboxedEngine implements Engine, AsyncDisposable {
   readonly #child: Child;
@@ -25,7 +25,7 @@ export class SandboxedEngine implements Engine, AsyncDisposable {
   #failure: Error | undefined;
   #openFiles = 0;
   #lastUsed = performance.now();
-  /** Whether the sandbox is built, which takes a while. */
+  /** Whether the helper has answered, so that its sandbox is built, which takes milliseconds. */
   #started = false;
 
   constructor({ child, channel, refused, mounts }: LaunchedHelper) {
@@ -35,25 +35,24 @@ export class SandboxedEngine implements Engine, AsyncDisposable {
       ...(refused.length > 0 ? [encodeWhole({ operation: 'protect', payload: pathList(refused) })] : []),
     ];
     this.#channel = new EngineChannel(channel, { preface, onOverdue: () => this.#giveUp() });
-    this.#ended = this.#listen();
+    this.#ended = this.#readStderr();
   }
 
-  /** Whether it can take no more requests. */
+  /** Whether the helper has ended, and rejects every request. */
   get failed(): boolean {
     return this.#failure !== undefined;
   }
 
-  /** Whether it has answered. */
   get started(): boolean {
     return this.#started;
   }
 
-  /** Whether it ended because no sandbox could be made for it. */
-  get unbuilt(): boolean {
+  /** Whether the helper ended because bubblewrap could make no sandbox for it. */
+  get hasNoSandbox(): boolean {
     return this.failed && !this.#started && this.#stderr.startsWith('bwrap: ');
   }
 
-  /** Whether ending it now would take something away from the client. */
+  /** Whether a request is under way or a file open, which the client would lose with the helper. */
   get busy(): boolean {
     return !this.failed && (this.#channel.busy || this.#openFiles > 0);
   }
@@ -77,12 +76,12 @@ export class SandboxedEngine implements Engine, AsyncDisposable {
 
   #answersSoon({ operation, payload, numbers }: FileRequest): boolean {
     if (!this.#started || this.#channel.busy) return false;
-    if (!usuallyInstant.has(operation) || (payload?.length ?? 0) > PROMPT_BYTES) return false;
-    return operation !== 'readBlock' || numbers![2]! <= PROMPT_BYTES;
+    if (!usuallyInstant.has(operation) || (payload?.length ?? 0) > SMALL_BYTES) return false;
+    return operation !== 'readBlock' || numbers![2]! <= SMALL_BYTES;
   }
 
   async #await({ operation }: FileRequest, answer: Promise<Buffer>): Promise<ResultText> {
-    const bytes = await answer.catch(() => this.#explain()); // throws what the helper died of
+    const bytes = await answer.catch(() => this.#throwFailure()); // the channel does not know how the helper ended
     this.#lastUsed = performance.now();
     this.#started = true;
     const result = resultOf(bytes);
@@ -91,8 +90,8 @@ export class SandboxedEngine implements Engine, AsyncDisposable {
     return result;
   }
 
-  /** Ends the process behind a broken channel and throws the reason. */
-  async #explain(): Promise<never> {
+  /** Ends the process behind a broken channel and throws why it ended. */
+  async #throwFailure(): Promise<never> {
     void this.#child[Symbol.asyncDispose]();
     await this.#ended;
     throw this.#failure;
@@ -103,7 +102,7 @@ export class SandboxedEngine implements Engine, AsyncDisposable {
     void this.#child[Symbol.asyncDispose]();
   }
 
-  async #listen(): Promise<void> {
+  async #readStderr(): Promise<void> {
     for await (const event of this.#child.events) {
       if (event.type !== 'output' || event.stream !== 'stderr') continue;
       this.#stderr = `${this.#stderr}${textOf(event.chunk)}`.slice(-STDERR_LIMIT);
@@ -112,7 +111,7 @@ export class SandboxedEngine implements Engine, AsyncDisposable {
     this.#fail(`with status ${status}: ${this.#stderr.trim()}`);
   }
 
-  /** The first reason is the one that is told. */
+  /** Keeps the first reason. */
   #fail(how: string): void {
     this.#failure ??= new ExecError('internal', `fs sandbox helper failed ${how}`);
   }
@@ -127,7 +126,7 @@ function textOf({ buffer, start, end }: OutputChunk): string {
   return Buffer.from(buffer.toString('latin1', start, end), 'base64').toString();
 }
 
-/** More is copied and encoded for too long to wait for it. */
-const PROMPT_BYTES = 64 * 1024;
-/** Enough for the reason, too little to be misused. */
+/** Copying and encoding more would block the event loop for too long. */
+const SMALL_BYTES = 64 * 1024;
+/** The last lines, which hold the reason; more would let a helper fill the memory. */
 const STDERR_LIMIT = 2000;

@@ -3,7 +3,7 @@ import { nativeFile } from '../os/index.ts';
 import type { HelperLaunchers, KeyedView } from '../sandbox/index.ts';
 import { SandboxedEngine } from './sandboxed-engine.ts';
 
-/** The helpers of one client, kept warm: the first call under a policy starts one, later calls find it waiting. */
+/** The helpers of one client: the first call under a policy starts one, later calls use it again. */
 export class SandboxedEngines implements AsyncDisposable {
   readonly #launchers: HelperLaunchers;
   readonly #engines = new Map<string, SandboxedEngine>(); // the most recently used last
@@ -16,9 +16,9 @@ export class SandboxedEngines implements AsyncDisposable {
     this.#sweep = setInterval(() => this.#endIdle(), IDLE_MS / 2).unref();
   }
 
-  /** The one for a view, to be given a request at once: one without any may be ended. */
+  /** The engine for a view. Must be given a request at once: an engine without requests may be ended. */
   get({ key, view }: KeyedView): SandboxedEngine {
-    // A request that waited for another gets its turn after the connection is gone: nothing would end its helper.
+    // A request may have waited for its turn until after the connection closed: nothing would end its helper.
     if (this.#closed) throw new ExecError('invalidRequest', 'the connection is closed');
     const known = this.#engines.get(key);
     const engine =
@@ -57,7 +57,7 @@ export class SandboxedEngines implements AsyncDisposable {
   }
 }
 
-/** A client has a handful of policies at most; those with open files or requests under way come on top. */
+/** A client has a handful of policies at most; engines with open files or requests under way are not counted. */
 const MOST_ENGINES = 8;
-/** Longer than a client thinks between two calls. */
+/** Longer than a model usually takes between two calls. */
 const IDLE_MS = 15_000;

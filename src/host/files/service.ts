@@ -2,7 +2,7 @@ import { ExecError, type FileMethod, type Params, type PathUri } from '../../pro
 import { fileFlags, type ResultText, resultText } from '../engine/index.ts';
 import { requireCwd } from '../sandbox/index.ts';
 import { FileAccess, type FileAccessOptions } from './access.ts';
-import { AnswerPlaces } from './answer-places.ts';
+import { AnswerSlots } from './answer-slots.ts';
 import { MissingWatch } from './missing-watch.ts';
 import { OpenFiles } from './open-files.ts';
 import { PathOrder } from './path-order.ts';
@@ -11,7 +11,7 @@ import { isPlainFileMethod, type PlainFileMethod, wireRequests } from './wire-re
 export interface FileServiceOptions extends FileAccessOptions {
   /** Called when a watch of `fs/watchMissing` has fired. */
   readonly onMissingChanged: (watchId: number) => void;
-  /** Whether what `answer` gives is sent to a client, and `onSent` of it called then: bounds how much waits to be sent. */
+  /** Whether results of `answer` are sent to a client, and `onSent` is called then: bounds how much waits to be sent. */
   readonly sendsAnswers?: boolean;
 }
 
@@ -21,9 +21,9 @@ type Handlers = { readonly [M in FileMethod]?: (params: Params<M>) => ResultText
 export class FileService implements AsyncDisposable {
   readonly #order = new PathOrder();
   readonly #files: OpenFiles;
-  readonly #contents: AnswerPlaces | undefined;
-  /** Apart, because a directory with many entries takes a while, and an answer of contents does not. */
-  readonly #listings: AnswerPlaces | undefined;
+  readonly #contents: AnswerSlots | undefined;
+  /** Separate slots, because listing a directory with many entries takes longer than reading a file. */
+  readonly #listings: AnswerSlots | undefined;
   readonly #access: FileAccess;
   readonly #watch: MissingWatch;
   readonly #handlers: Handlers = {
@@ -36,8 +36,8 @@ export class FileService implements AsyncDisposable {
 
   constructor({ onMissingChanged, sendsAnswers, ...access }: FileServiceOptions) {
     if (sendsAnswers) {
-      this.#contents = new AnswerPlaces();
-      this.#listings = new AnswerPlaces();
+      this.#contents = new AnswerSlots();
+      this.#listings = new AnswerSlots();
     }
     this.#files = new OpenFiles(this.#contents);
     this.#access = new FileAccess(access);
@@ -48,7 +48,7 @@ export class FileService implements AsyncDisposable {
   answer<M extends FileMethod>(method: M, params: Params<M>): ResultText | Promise<ResultText> {
     const handler = this.#handlers[method];
     if (handler) return handler(params);
-    return this.#call(method as PlainFileMethod, params as never, this.#placesFor(method));
+    return this.#call(method as PlainFileMethod, params as never, this.#slotsFor(method));
   }
 
   answers(method: string): method is FileMethod {
@@ -63,7 +63,7 @@ export class FileService implements AsyncDisposable {
   open({ handleId, path, mode, sandbox }: Params<'fs/open'>): ResultText | Promise<ResultText> {
     const replace = mode === 'replace';
     const request = { operation: 'open', paths: [path], flags: replace ? fileFlags.replace : 0 } as const;
-    return naming([path], () =>
+    return namingPath([path], () =>
       this.#order.run([path.href], replace, () => {
         if (sandbox) requireCwd(sandbox); // before the handle is looked at, as in the reference
         const engine = () => this.#access.engine(sandbox, replace ? 'write' : 'read', request.paths);
@@ -97,31 +97,31 @@ export class FileService implements AsyncDisposable {
     await this.#access[Symbol.asyncDispose]();
   }
 
-  /** What may have a large answer needs a place. */
-  #placesFor(method: FileMethod): AnswerPlaces | undefined {
+  /** Requests whose answers may be large need a slot. */
+  #slotsFor(method: FileMethod): AnswerSlots | undefined {
     if (method === 'fs/readFile') return this.#contents;
     return method === 'fs/readDirectory' || method === 'fs/walk' ? this.#listings : undefined;
   }
 
-  /** A request waits for its place in order: what changes the same path later waits for it. */
+  /** A request waits for its slot after its turn has come, so that later changes of the same path wait for it. */
   #call<M extends PlainFileMethod>(
     method: M,
     params: Params<M>,
-    places: AnswerPlaces | undefined,
+    slots: AnswerSlots | undefined,
   ): ResultText | Promise<ResultText> {
     const request = wireRequests[method](params);
     const { paths, mode, sandbox } = request;
     const execute = () => this.#access.engine(sandbox, mode, paths).execute(request);
-    return naming(paths, () =>
-      this.#order.run(paths.map(hrefOf), mode === 'write', places ? () => places.run(execute) : execute),
+    return namingPath(paths, () =>
+      this.#order.run(paths.map(hrefOf), mode === 'write', slots ? () => slots.run(execute) : execute),
     );
   }
 }
 
 const hrefOf = (path: PathUri): string => path.href;
 
-/** Has failures name the path they are about; of two paths it cannot be said which one that is. */
-function naming<T>([path, ...more]: readonly PathUri[], work: () => T | Promise<T>): T | Promise<T> {
+/** Adds the path to the errors of a request with one path; with two, which of them failed is unknown. */
+function namingPath<T>([path, ...more]: readonly PathUri[], work: () => T | Promise<T>): T | Promise<T> {
   const fail = (error: unknown): never => {
     throw error instanceof ExecError && path && more.length === 0 ? error.with({ path: path.href }) : error;
   };

@@ -7,9 +7,9 @@ import {
   expandGlobsLater,
   nativePolicyPath,
   type Policy,
-  Refusal,
   resolvePolicy,
   type SandboxHost,
+  UnenforceablePolicy,
   workspaceRootsOf,
 } from '../sandbox/index.ts';
 import { childEnvironment } from './child-environment.ts';
@@ -103,7 +103,7 @@ export async function findDenied(
   try {
     return await expandGlobsLater(deniedGlobs, globDepth);
   } catch (error) {
-    if (error instanceof Refusal) return undefined;
+    if (error instanceof UnenforceablePolicy) return undefined;
     throw error;
   }
 }

@@ -6,5 +6,5 @@ export { type KeyedView, requireCwd, resolveFilePolicy } from './policy/file-acc
 export { expandGlobsLater } from './policy/glob-scan.ts';
 export { isNarrower } from './policy/narrower.ts';
 export { hasFullRead, nativePolicyPath, type Policy, resolvePolicy, workspaceRootsOf } from './policy/resolution.ts';
-export { Refusal } from './refusal.ts';
 export { SandboxHost, type SandboxHostOptions } from './sandbox-host.ts';
+export { UnenforceablePolicy } from './unenforceable-policy.ts';

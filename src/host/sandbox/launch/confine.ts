@@ -4,10 +4,10 @@ import { DenialRecord } from '../denial-record.ts';
 import { expandGlobs } from '../policy/glob-scan.ts';
 import { isHidden } from '../policy/hidden-path.ts';
 import { hasFullRead, type Policy } from '../policy/resolution.ts';
-import { Refusal } from '../refusal.ts';
 import type { SandboxHost } from '../sandbox-host.ts';
 import { canWatch } from '../seccomp/can-watch.ts';
 import type { FilterMode } from '../seccomp/program.ts';
+import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 import type { MountPlan } from '../view/plan.ts';
 import { type Bubblewrap, requireUsable, type UsableBubblewrap } from './bubblewrap.ts';
 import { InnerProxies, proxyPorts } from './inner-proxies.ts';
@@ -93,7 +93,7 @@ function orRefused(command: Command, confined: () => Confined): Confined {
   try {
     return confined();
   } catch (error) {
-    if (error instanceof Refusal) return refused(command, error.message);
+    if (error instanceof UnenforceablePolicy) return refused(command, error.message);
     throw error;
   }
 }

@@ -3,8 +3,8 @@ import { type Child, killFamily, nextOwnMark, PROCESS_MASK, spawn, streamPair } 
 import { ownFiles, secretPaths } from '../../own/index.ts';
 import { expandGlobs } from '../policy/glob-scan.ts';
 import type { Policy } from '../policy/resolution.ts';
-import { Refusal } from '../refusal.ts';
 import type { SandboxHost } from '../sandbox-host.ts';
+import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 import type { DiskFacts } from '../view/disk-facts.ts';
 import { type MountPlan, planMounts } from '../view/plan.ts';
 import { type InstalledBubblewrap, requireUsable } from './bubblewrap.ts';
@@ -17,7 +17,7 @@ import { helperPlace, type StagePlace, USUAL_HELPER_PLACE } from './stage-place.
 import { EMPTY_FILES_WHILE_WAITING, FIRST_FREE, PROGRAM_SOCKET, WaitingLauncher } from './waiting-launcher.ts';
 
 /** The view a helper is to be given, or why there can be none. */
-export type HelperView = MountPlan | Refusal;
+export type HelperView = MountPlan | UnenforceablePolicy;
 
 /** A helper, and our end of a socket that leads to it, which the caller closes. */
 export interface LaunchedHelper {
@@ -44,7 +44,7 @@ export function planHelper(policy: Policy, facts: DiskFacts): HelperView {
       secrets: secretPaths.paths,
     });
   } catch (error) {
-    if (error instanceof Refusal) return error;
+    if (error instanceof UnenforceablePolicy) return error;
     throw error;
   }
 }
@@ -76,9 +76,9 @@ export class HelperLaunchers implements AsyncDisposable {
   }
 
   launch(program: string, view: HelperView): LaunchedHelper {
-    const place = view instanceof Refusal ? view : this.#placeIn(view, program);
-    if (view instanceof Refusal || place instanceof Refusal) {
-      return refusing(program, place as Refusal, this.#nextMark());
+    const place = view instanceof UnenforceablePolicy ? view : this.#placeIn(view, program);
+    if (view instanceof UnenforceablePolicy || place instanceof UnenforceablePolicy) {
+      return refusing(program, place as UnenforceablePolicy, this.#nextMark());
     }
     const launcher = this.#take(program, place.path, view) ?? this.#load(place.path, view.emptyFiles);
     try {
@@ -106,11 +106,11 @@ export class HelperLaunchers implements AsyncDisposable {
     return new HelperLauncher({ bubblewrap: this.#host.bubblewrap, path, emptyFiles, mark: this.#nextMark() });
   }
 
-  #placeIn(view: MountPlan, program: string): StagePlace | Refusal {
+  #placeIn(view: MountPlan, program: string): StagePlace | UnenforceablePolicy {
     try {
       return helperPlace(program, view, requireUsable(this.#host.bubblewrap.presumed()).proc);
     } catch (error) {
-      if (error instanceof Refusal) return error;
+      if (error instanceof UnenforceablePolicy) return error;
       throw error;
     }
   }
@@ -178,7 +178,7 @@ const inherited = (emptyFiles: number): (number | Uint8Array)[] => [
 ];
 
 /** A process that says why there is no helper, and ends. */
-function refusing(program: string, { message }: Refusal, mark: bigint): LaunchedHelper {
+function refusing(program: string, { message }: UnenforceablePolicy, mark: bigint): LaunchedHelper {
   const { command } = refused({ argv: [program], cwd: '/', env: {}, io: { type: 'pipe', stdin: 'closed' } }, message);
   const [channel, other] = streamPair();
   closeSync(other);

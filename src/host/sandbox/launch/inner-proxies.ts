@@ -1,7 +1,7 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { DescriptorChannel } from '../../os/index.ts';
 import { leadsToOwnListener } from '../../peers/index.ts';
-import { Refusal } from '../refusal.ts';
+import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -13,7 +13,8 @@ type Environment = Readonly<Record<string, string>>;
 export function proxyPorts(env: Environment): readonly number[] {
   const values = Object.entries(env).filter(([name]) => /(^|_)proxy$/i.test(name) && !/no_?proxy$/i.test(name));
   const ports = values.flatMap(([, value]) => loopbackPort(value) ?? []);
-  if (ports.length === 0) throw new Refusal('the network is to be managed, but no variable names a proxy on loopback');
+  if (ports.length === 0)
+    throw new UnenforceablePolicy('the network is to be managed, but no variable names a proxy on loopback');
   return [...new Set(ports)];
 }
 

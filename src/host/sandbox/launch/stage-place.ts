@@ -1,5 +1,5 @@
 import { nativeFile } from '../../os/index.ts';
-import { Refusal } from '../refusal.ts';
+import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 import type { MountPlan } from '../view/plan.ts';
 
 /** Where a view has the program that is its first process, and the arguments that put it there. */
@@ -32,7 +32,7 @@ function placeOf(file: string, name: string, args: readonly string[], proc: bool
     return option === '--dev' || (option === '--tmpfs' && permissions === '555');
   };
   if (!args.some((arg, index) => arg === '/dev' && !isOwnDevices(index))) return placed(file, `/dev/${name}`);
-  if (!proc) throw new Refusal('its policy names /dev, and no procfs can be mounted here');
+  if (!proc) throw new UnenforceablePolicy('its policy names /dev, and no procfs can be mounted here');
   return placed(file, `/proc/driver/${name}`, ['--perms', '555', '--tmpfs', '/proc/driver']);
 }
 

@@ -1,7 +1,7 @@
 import { ExecError, type PathUri, type Sandbox } from '../../../protocol/index.ts';
 import { secretPaths } from '../../own/index.ts';
 import { type HelperView, planHelper } from '../launch/helper-launchers.ts';
-import { Refusal } from '../refusal.ts';
+import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 import { DiskFacts, type RecordedFacts } from '../view/disk-facts.ts';
 import { hasFullRead, nativePolicyPath, needsCwd, type Policy, resolvePolicy, workspaceRootsOf } from './resolution.ts';
 
@@ -10,18 +10,18 @@ export type FilePolicy =
   | { readonly kind: 'direct' }
   /** Directly, except for paths that resolve into procfs, where the server would show itself. */
   | { readonly kind: 'directButNotProcfs' }
-  /** By a helper that sees this view; calls with equal keys may share one. */
+  /** By a helper in a sandbox with this view; calls with equal keys may share a helper. */
   | ({ readonly kind: 'view' } & KeyedView);
 
 export interface KeyedView {
   readonly key: string;
-  /** For a helper that is started at once: it is out of date when the disk changes. */
+  /** For a helper that is started at once: the view is out of date when the disk changes. */
   readonly view: HelperView;
 }
 
 export interface FilePolicyOptions {
   readonly mode: 'read' | 'write';
-  /** What the call is about. */
+  /** The paths of the call. */
   readonly paths: readonly PathUri[];
   /** The environment the server was started with. */
   readonly env: Readonly<Record<string, string>>;
@@ -31,14 +31,14 @@ interface Resolution {
   readonly env: FilePolicyOptions['env'];
   readonly secrets: readonly string[];
   readonly policy: FilePolicy;
-  /** What the policy was made from; undefined when that is too much to ask again. */
+  /** The answers of the disk that the policy was made from; undefined for a policy that is never used again. */
   readonly facts: RecordedFacts | undefined;
 }
 
-/** By mode and sandbox, the one used last at the end: a client sends the same sandbox with many calls. */
+/** By mode and sandbox, the most recently used last: a client sends the same sandbox with many calls. */
 const resolutions = new Map<string, Resolution>();
 
-/** The policy as the disk is now: a policy that was resolved before holds as long as the disk gives the same answers. */
+/** The policy as the disk is now: an earlier resolution is used again as long as the disk gives the same answers. */
 export function resolveFilePolicy(sandbox: Sandbox, options: FilePolicyOptions): FilePolicy {
   const { mode, env, paths } = options;
   const key = mode + JSON.stringify(sandbox);
@@ -47,7 +47,7 @@ export function resolveFilePolicy(sandbox: Sandbox, options: FilePolicyOptions):
   resolutions.delete(key);
   const isCurrent = kept?.env === env && kept.secrets === secrets && kept.facts?.holds();
   const resolution = isCurrent ? kept : resolve(sandbox, options);
-  if (!isCurrent && resolution.policy.kind === 'view') checkPlaces(sandbox, paths);
+  if (!isCurrent && resolution.policy.kind === 'view') requireNativePaths(sandbox, paths);
   if (key.length <= LONGEST_KEY) resolutions.set(key, resolution);
   if (resolutions.size > MOST_RESOLUTIONS) resolutions.delete(resolutions.keys().next().value!);
   return resolution.policy;
@@ -57,11 +57,11 @@ function resolve(sandbox: Sandbox, { mode, env }: FilePolicyOptions): Resolution
   const facts = new DiskFacts();
   const resolved = policyOf(sandbox, env, facts);
   const policy = filePolicyOf(resolved, mode, facts);
-  const repeatable = resolved.deniedGlobs.length === 0; // a search is no question
+  const repeatable = resolved.deniedGlobs.length === 0; // patterns have to be searched for again every time
   return { env, secrets: secretPaths.paths, policy, facts: repeatable ? facts.record() : undefined };
 }
 
-/** Refuses a profile that cannot be understood without the directory that its sandbox does not name. */
+/** Refuses a profile that depends on a working directory, if its sandbox names none. */
 export function requireCwd(sandbox: Sandbox): void {
   if (sandbox.cwd ?? sandbox.policyContext?.cwd) return;
   if (!needsCwd(sandbox)) return;
@@ -86,23 +86,20 @@ function filePolicyOf(policy: Policy, mode: FilePolicyOptions['mode'], facts: Di
   if (mode === 'read' && hasFullRead(policy)) return { kind: 'directButNotProcfs' };
   const confined: Policy = { ...policy, network: 'restricted', minimal: policy.minimal || !hasFullRead(policy) };
   const view = planHelper(confined, facts);
-  return { kind: 'view', key: JSON.stringify([confined, identify(view, facts)]), view };
+  return { kind: 'view', key: JSON.stringify([confined, identityOf(view, facts)]), view };
 }
 
-/** A helper that was started before a directory was replaced, or before something to be protected appeared, has another. */
-function identify(view: HelperView, facts: DiskFacts): readonly unknown[] {
-  if (view instanceof Refusal) return [view.message];
+/** Changes when a directory is replaced or a path to be protected appears, so that a helper started before is not used. */
+function identityOf(view: HelperView, facts: DiskFacts): readonly unknown[] {
+  if (view instanceof UnenforceablePolicy) return [view.message];
   const { args, refused } = view;
   return [refused, ...args.map((arg, at) => (isBind(args[at - 1]) ? [arg, facts.look(arg)?.identity] : arg))];
 }
 
 const isBind = (option: string | undefined): boolean => /^--(ro-)?bind(-try)?$/.test(option ?? '');
 
-/**
- * A helper works in the directories that its sandbox names: they must be of this host, whatever the entries ask for. If the
- * paths of the call are not, the reference names them first.
- */
-function checkPlaces(sandbox: Sandbox, paths: readonly PathUri[]): void {
+/** The directories that a sandbox names must be paths of this host. The reference names a foreign path of the call first. */
+function requireNativePaths(sandbox: Sandbox, paths: readonly PathUri[]): void {
   for (const path of paths) path.toNative();
   (sandbox.cwd ?? sandbox.policyContext?.cwd)?.toNative();
   try {
@@ -119,7 +116,7 @@ function isNative(uri: PathUri): boolean {
     uri.toNative();
     return true;
   } catch {
-    return false; // of another host
+    return false; // a path of another host
   }
 }
 

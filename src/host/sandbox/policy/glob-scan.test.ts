@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Refusal } from '../refusal.ts';
-import { globOf, heldDirectories, splitGlob } from './glob.ts';
+import { UnenforceablePolicy } from '../unenforceable-policy.ts';
+import { globOf, heldDirectories, parseGlob } from './glob.ts';
 import { expandGlobs, expandGlobsLater } from './glob-scan.ts';
 
 describe('a pattern', () => {
@@ -35,16 +35,16 @@ describe('a pattern', () => {
     ['/w/{**/,}x', '/w/a/b/x', true],
     [`${globOf('/w/[a]{b,c}*\\')}/*.env`, '/w/[a]{b,c}*\\/x.env', true],
   ])('%s against %s', (pattern, path, matches) => {
-    expect(splitGlob(pattern).expression.test(path)).toBe(matches);
+    expect(parseGlob(pattern).expression.test(path)).toBe(matches);
   });
 
   it('starts in its last directory without a wildcard', () => {
-    expect(splitGlob('/a/b/*/c').root).toBe('/a/b');
-    expect(splitGlob('/a/b').root).toBe('/a');
+    expect(parseGlob('/a/b/*/c').root).toBe('/a/b');
+    expect(parseGlob('/a/b').root).toBe('/a');
   });
 
   it.each(['/**/*.pem', '/*', '/{a', '/w/{a', '/w/*/../x', '/w/../*', '/w/[z-a]'])('%s is refused', (pattern) => {
-    expect(() => splitGlob(pattern)).toThrow(Refusal);
+    expect(() => parseGlob(pattern)).toThrow(UnenforceablePolicy);
   });
 });
 
@@ -71,10 +71,10 @@ describe('what patterns match on the disk', () => {
     expect(expand('**/*.env')).toEqual(['out/d.env', 'w/a.env', 'w/deep/.hidden/.env', 'w/deep/b.env']);
   });
 
-  it('is the same whether others have to wait for it or not', async () => {
+  it('is the same whether the search blocks the event loop or not', async () => {
     const patterns = [`${folder}/w/**/*.env`, `${folder}/out/*`];
     expect(await expandGlobsLater(patterns)).toEqual(expandGlobs(patterns));
-    await expect(expandGlobsLater(['/**'])).rejects.toThrow(Refusal);
+    await expect(expandGlobsLater(['/**'])).rejects.toThrow(UnenforceablePolicy);
   });
 
   it('stops at the depth it is given', () => {
@@ -82,7 +82,7 @@ describe('what patterns match on the disk', () => {
     expect(expand('**/*.env', 2)).toEqual(['out/d.env', 'w/a.env', 'w/deep/b.env']);
   });
 
-  it('is nothing where nothing is', () => {
+  it('is empty for a missing directory', () => {
     expect(expand('missing/*.env')).toEqual([]);
   });
 });
@@ -97,10 +97,10 @@ describe('the directories that must stay in place for a match', () => {
     ['/w/**', '/w/a', ['/w']],
     ['/w/**/a/**/x', '/w/a/b/x', ['/w', '/w/a', '/w/a/b']],
   ])('%s at %s', (pattern, path, directories) => {
-    expect(heldDirectories(splitGlob(pattern), path)).toEqual(directories);
+    expect(heldDirectories(parseGlob(pattern), path)).toEqual(directories);
   });
 
   it('are all of them when the search ends at some depth: deeper down nothing is found', () => {
-    expect(heldDirectories(splitGlob('/w/**/*.env'), '/w/a/x.env', 3)).toEqual(['/w', '/w/a']);
+    expect(heldDirectories(parseGlob('/w/**/*.env'), '/w/a/x.env', 3)).toEqual(['/w', '/w/a']);
   });
 });

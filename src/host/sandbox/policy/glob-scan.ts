@@ -2,9 +2,9 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { pathBytes, pathText } from '../../os/index.ts';
-import { Refusal } from '../refusal.ts';
+import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 import { look, realPath } from '../view/disk.ts';
-import { splitGlob } from './glob.ts';
+import { parseGlob } from './glob.ts';
 
 /** A path to mount on needs room for a prefix; the kernel takes 4096 bytes. */
 const LONGEST_MASKED = 3072;
@@ -20,7 +20,7 @@ export function expandGlobs(patterns: readonly string[], depth?: number): readon
   return step.value;
 }
 
-/** The same, letting others work meanwhile. */
+/** `expandGlobs` without blocking the event loop. */
 export async function expandGlobsLater(patterns: readonly string[], depth?: number): Promise<readonly string[]> {
   const search = searchAll(patterns, depth);
   let step = search.next([]);
@@ -28,16 +28,16 @@ export async function expandGlobsLater(patterns: readonly string[], depth?: numb
   return step.value;
 }
 
-/** Names are bytes: one that is no UTF-8 is a name like any other. */
+/** Names are bytes, because a file name need not be UTF-8. */
 const LISTING = { withFileTypes: true, encoding: 'buffer' } as const;
 
-/** An entry of a directory, as far as a search asks. */
+/** The parts of `Dirent` that a search uses. */
 interface Entry {
   readonly name: Uint8Array;
   isDirectory(): boolean;
 }
 
-/** The entries of a directory, or the code of the error that kept them from us. */
+/** The entries of a directory, or the code of the error of reading it. */
 type Listing = readonly Entry[] | string;
 
 const failureOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error);
@@ -50,13 +50,13 @@ function orFailure(list: () => Entry[]): Listing {
   }
 }
 
-/** Yields every directory it wants listed and is given the entries. */
+/** Yields every directory to be listed and is given the entries. */
 type Search = Generator<string, readonly string[], Listing>;
 
 function* searchAll(patterns: readonly string[], depth = Number.POSITIVE_INFINITY): Search {
   const matches = new Set<string>();
   for (const pattern of patterns) {
-    const { root, expression } = splitGlob(pattern, (path) => realPath(path) ?? path);
+    const { root, expression } = parseGlob(pattern, (path) => realPath(path) ?? path);
     yield* search(root, expression, depth, matches);
   }
   return [...matches];
@@ -91,7 +91,7 @@ function add(matches: Set<string>, path: string): void {
   checkCount(matches);
 }
 
-/** Why a path cannot be looked at; that of a link, not followed: one that leads nowhere hides nothing. */
+/** The code of the error of `lstat`; `ENOENT` for a link that leads nowhere, which hides nothing. */
 function failureAt(path: string): string {
   try {
     lstatSync(pathBytes(path));
@@ -102,12 +102,13 @@ function failureAt(path: string): string {
 }
 
 /**
- * A directory that cannot be searched is denied as a whole. Commands may have closed one of their own, or moved one to where
- * its path is too long, and would find in it later what was denied to them.
+ * A directory that cannot be searched is denied as a whole. Commands may have taken the permission from one of their own, or
+ * moved one to where its path is too long, and would find in it later what was denied to them.
  */
 function addUnsearched(matches: Set<string>, directory: string, code: string): void {
   if (code === 'ENOENT' || code === 'ENOTDIR') return; // it has gone since its name was read
-  if (code !== 'EACCES' && code !== 'ENAMETOOLONG') throw new Refusal(`${directory} cannot be searched (${code})`);
+  if (code !== 'EACCES' && code !== 'ENAMETOOLONG')
+    throw new UnenforceablePolicy(`${directory} cannot be searched (${code})`);
   let at = directory;
   while (at !== '/' && (pathBytes(at).length > LONGEST_MASKED || look(at) === undefined)) at = posix.dirname(at);
   const owner = look(at)?.uid;
@@ -117,5 +118,5 @@ function addUnsearched(matches: Set<string>, directory: string, code: string): v
 }
 
 function checkCount(matches: ReadonlySet<string>): void {
-  if (matches.size > MOST_MATCHES) throw new Refusal(`more than ${MOST_MATCHES} files match its patterns`);
+  if (matches.size > MOST_MATCHES) throw new UnenforceablePolicy(`more than ${MOST_MATCHES} files match its patterns`);
 }

@@ -1,4 +1,4 @@
-import { Refusal } from '../refusal.ts';
+import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 
 /** A pattern of denied paths. */
 export interface Glob {
@@ -10,47 +10,47 @@ export interface Glob {
   readonly expression: RegExp;
 }
 
-/** Takes an absolute pattern apart; `place` may say where its directory really is. */
-export function splitGlob(pattern: string, place = (root: string): string => root): Glob {
+/** Parses an absolute pattern; `resolve` may replace its directory by the real path. */
+export function parseGlob(pattern: string, resolve = (root: string): string => root): Glob {
   const parts = plainParts(pattern);
   const firstWild = parts.findIndex(isWild);
   const literal = firstWild < 0 ? parts.slice(0, -1) : parts.slice(0, firstWild);
   if (literal.length === 0) {
-    throw new Refusal(`the pattern ${pattern} would search the whole disk: begin it with a directory`);
+    throw new UnenforceablePolicy(`the pattern ${pattern} would search the whole disk: begin it with a directory`);
   }
-  const root = place(literal.map((part) => `/${part.replaceAll(ESCAPE, '$1')}`).join(''));
+  const root = resolve(literal.map((part) => `/${part.replaceAll(ESCAPE, '$1')}`).join(''));
   const below = parts.slice(literal.length);
   const source = `^${root === '/' ? '' : escaped(root)}\\/${globSource(below.join('/'), pattern)}$`;
   try {
     return { root, below, expression: new RegExp(source, 'su') };
   } catch {
-    throw new Refusal(`the pattern ${pattern} cannot be understood`);
+    throw new UnenforceablePolicy(`the pattern ${pattern} is not a valid glob`);
   }
 }
 
-/** A pattern for nothing but a path. */
+/** A pattern that matches one path only. */
 export const globOf = (path: string): string => path.replace(/[*?[\]{},\\]/g, '\\$&');
 
-/** A backslash, and the character that is then nothing special. */
+/** A backslash, and the character that it makes an ordinary one. */
 const ESCAPE = /\\(.)/gsu;
 
 const isWild = (part: string): boolean => /[*?[{]/.test(part.replaceAll(ESCAPE, ''));
 
-/** The parts of a pattern, as paths have them: without empty ones and dots. */
+/** The names in a pattern, without empty ones and dots. */
 function plainParts(pattern: string): string[] {
   const parts: string[] = [];
   for (const part of pattern.split('/')) {
     if (part === '' || part === '.') continue;
     if (part !== '..') parts.push(part);
-    else if (parts.some(isWild)) throw new Refusal(`the pattern ${pattern} leads back by ..`);
+    else if (parts.some(isWild)) throw new UnenforceablePolicy(`the pattern ${pattern} has .. after a wildcard`);
     else parts.pop();
   }
   return parts;
 }
 
 /**
- * The directories that must stay where they are for a pattern to match a path again: if one could be renamed, the next
- * command would find the match under a name that is not denied. Those that `**` stands for may move among themselves.
+ * The directories that must not be renamed for a pattern to match a path again: if one could be, the next command would find
+ * the match under a name that is not denied. Directories that `**` stands for may be renamed, as it matches any name.
  */
 export function heldDirectories({ root, below }: Glob, path: string, depth?: number): readonly string[] {
   const parts = [...root.split('/'), ...below];
@@ -96,12 +96,12 @@ function globSource(text: string, pattern: string): string {
     } else if (character === ',' && braces > 0) source += '|';
     else source += escaped(character);
   }
-  if (braces > 0) throw new Refusal(`the pattern ${pattern} has a brace that is not closed`);
+  if (braces > 0) throw new UnenforceablePolicy(`the pattern ${pattern} has an unclosed {`);
   return source;
 }
 
 const escaped = (text: string): string => text.replace(/[.*?+^${}()|[\]\\/]/g, '\\$&');
 
-/** A class of characters; a bracket that closes it at once is one of them. */
+/** A class of characters; a closing bracket directly after the opening one is a member. */
 const classAt = (text: string, at: number): RegExpExecArray | null =>
   /^\[([!^]?)(\][^\]/]*|[^\]/]+)\]/.exec(text.slice(at));

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
-import { hasFullRead, type Policy } from './resolution.ts';
+import { accessOf, hasFullRead, type Policy } from './resolution.ts';
 
-/** Whether a policy gives nothing that another one does not. In doubt it does not count as narrower. */
+/** Whether a policy permits nothing that the other one does not. False in doubt. */
 export function isNarrower(policy: Policy, than: Policy): boolean {
   if (policy.network === 'enabled' && than.network !== 'enabled') return false;
   if (than.unrestricted) return true;
@@ -9,19 +9,14 @@ export function isNarrower(policy: Policy, than: Policy): boolean {
   if (than.deniedGlobs.length > 0 && policy.globDepth !== than.globDepth) return false;
   if (than.deniedGlobs.some((glob) => !policy.deniedGlobs.includes(glob))) return false;
   if (policy.minimal && !than.minimal && !hasFullRead(than)) return false;
-  // Access only changes where one of them has a rule.
-  const places = [...policy.rules, ...than.rules].map(({ path }) => path);
-  return places.every((path) => accessTo(path, policy) <= accessTo(path, than));
+  // Access changes only at the paths of rules.
+  const paths = [...policy.rules, ...than.rules].map(({ path }) => path);
+  return paths.every((path) => rankOf(path, policy) <= rankOf(path, than));
 }
 
 const RANKS = { deny: 0, read: 1, write: 2 } as const;
 
-/** By the rule of the nearest directory above. */
-function accessTo(path: string, { rules }: Policy): number {
-  const accesses = new Map(rules.map((rule) => [rule.path, RANKS[rule.access]]));
-  for (let at = posix.normalize(path); ; at = posix.dirname(at)) {
-    const access = accesses.get(at);
-    if (access !== undefined) return access;
-    if (at === '/') return RANKS.deny;
-  }
+/** How much the rules permit at a path. */
+function rankOf(path: string, { rules }: Policy): number {
+  return RANKS[accessOf(new Map(rules.map((rule) => [rule.path, rule.access])), posix.normalize(path))];
 }

@@ -9,14 +9,14 @@ export type Access = 'read' | 'write' | 'deny';
 export interface Rule {
   readonly path: string;
   readonly access: Access;
-  /** Whether the rule is void when nothing is there. */
+  /** Whether the rule is left out when the path is missing. */
   readonly skipMissing: boolean;
 }
 
-/** A permission profile with every word replaced by its meaning on this machine. */
+/** A permission profile whose special paths are replaced by paths of this machine. */
 export interface Policy {
   readonly network: 'restricted' | 'enabled';
-  /** Whether files are left to the operating system. */
+  /** Whether every file may be read and written, as far as the operating system permits. */
   readonly unrestricted: boolean;
   readonly rules: readonly Rule[];
   /** Absolute patterns of denied paths. */
@@ -27,11 +27,11 @@ export interface Policy {
 }
 
 export interface PolicyContext {
-  /** The directory that relative patterns start from; asked for only if there are any. */
+  /** Gives the directory that relative patterns start from; called only for a relative pattern. */
   readonly cwd: (() => string) | undefined;
   /** TMPDIR of the command. */
   readonly tmpdir: string | undefined;
-  /** Turns a path on the wire into one of this host, or throws. */
+  /** Converts a path on the wire into one of this host, or throws. */
   readonly toNative: (uri: PathUri) => string;
   /** Whether a path leads to a directory; the disk is asked unless something else is given. */
   readonly isDirectory?: (path: string) => boolean;
@@ -60,7 +60,7 @@ export function resolvePolicy(sandbox: Sandbox, context: PolicyContext): Policy 
     rules: strongest(entries.flatMap((entry) => rulesOf(entry, roots, context))),
     deniedGlobs: entries.flatMap((entry) => deniedGlobsOf(entry, roots, context)),
     globDepth: glob_scan_max_depth ?? undefined,
-    minimal: entries.some(opensSystem),
+    minimal: entries.some(showsSystem),
   };
   return { ...policy, unrestricted: hasFullWrite(policy) };
 }
@@ -77,7 +77,7 @@ function hasFullWrite({ rules, deniedGlobs }: Policy): boolean {
   return !narrowed && rules.some(({ path }) => path === '/');
 }
 
-/** Whether a profile cannot be understood without a working directory. */
+/** Whether the meaning of a profile depends on a working directory. */
 export function needsCwd({ permissions }: Sandbox): boolean {
   if (permissions.type !== 'managed' || permissions.file_system.type !== 'restricted') return false;
   return permissions.file_system.entries.some(({ path }) => {
@@ -90,7 +90,7 @@ export function workspaceRootsOf({ workspaceRoots, policyContext }: Sandbox): re
   return workspaceRoots ?? policyContext?.workspaceRoots ?? [];
 }
 
-/** The rule for a path is that of its nearest ancestor, itself included. */
+/** The access by the rule of the path, or of the nearest directory above it. */
 export function accessOf(rules: ReadonlyMap<string, Access>, path: string): Access {
   for (let at = path; ; at = posix.dirname(at)) {
     const access = rules.get(at);
@@ -114,12 +114,12 @@ function rulesOf(entry: PermissionEntry, roots: () => readonly string[], context
   return [];
 }
 
-/** A relative TMPDIR would make a place of the command's choosing writable, and the root of the disk everything. */
+/** A relative TMPDIR would make a directory of the command's choosing writable, and `/` the whole disk. */
 function isTemporary(tmpdir: string | undefined): tmpdir is string {
   return tmpdir?.startsWith('/') === true && clean(tmpdir) !== '/';
 }
 
-const opensSystem = ({ path, access }: PermissionEntry): boolean =>
+const showsSystem = ({ path, access }: PermissionEntry): boolean =>
   path.type === 'special' && path.value.kind === 'minimal' && access !== 'deny';
 
 const PROJECT_ROOTS = 'codex-project-roots://';
@@ -142,7 +142,7 @@ function deniedGlobsOf(
 
 const strength = { read: 0, write: 1, deny: 2 } as const;
 
-/** One rule per path. */
+/** One rule per path, the strongest. */
 function strongest(rules: readonly Rule[]): readonly Rule[] {
   const chosen = new Map<string, Rule>();
   for (const rule of rules) {
@@ -163,7 +163,7 @@ function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** The path that a sandbox names, as this machine writes it. The reference refuses it by another error where a file call has it. */
+/** The path of a sandbox as a path of this host. As in the reference, the error for a foreign path depends on the method. */
 export function nativePolicyPath(uri: PathUri, kind: 'invalidParams' | 'invalidRequest'): string {
   const refuse = (reason: string): ExecError =>
     new ExecError(kind, `invalid sandbox permission path URI: ${reason}`, {
@@ -176,5 +176,5 @@ export function nativePolicyPath(uri: PathUri, kind: 'invalidParams' | 'invalidR
     throw refuse((error as Error).message);
   }
   if (typeof path === 'string') return path;
-  throw refuse(`${uri} is no UTF-8`);
+  throw refuse(`${uri} is not valid UTF-8`);
 }

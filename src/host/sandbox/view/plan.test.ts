@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { policyOf } from '../../../../test/support/policy.ts';
 import { type Access, accessOf, type Policy } from '../policy/resolution.ts';
-import { Refusal } from '../refusal.ts';
+import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 import { type MountPlan, planMounts } from './plan.ts';
 import { PROTECTED_NAMES } from './protected-names.ts';
 
@@ -149,8 +149,8 @@ describe('a plan of mounts', () => {
       ['/', 'read'],
       [join(folder, 'a'), 'write'],
     ] as const;
-    expect(() => plan([...rules, [join(folder, 'a/link'), 'deny']])).toThrow(Refusal);
-    expect(() => plan([...rules, [join(folder, 'a/link/x'), 'read']])).toThrow(Refusal);
+    expect(() => plan([...rules, [join(folder, 'a/link'), 'deny']])).toThrow(UnenforceablePolicy);
+    expect(() => plan([...rules, [join(folder, 'a/link/x'), 'read']])).toThrow(UnenforceablePolicy);
     expect(() =>
       plan([
         ['/', 'read'],

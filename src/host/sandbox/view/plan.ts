@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { type Access, accessOf, type Policy } from '../policy/resolution.ts';
-import { Refusal } from '../refusal.ts';
+import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 import { DiskFacts } from './disk-facts.ts';
 import { isProtectedName } from './protected-names.ts';
 import { isBelow, ViewRules, type ViewRulesOptions } from './rules.ts';
@@ -99,7 +99,7 @@ class Planner {
   plan(): MountPlan {
     this.#mount(treeOf(this.#access));
     // The arguments are separated by NUL, and a file may lead to a path that nothing has looked at.
-    if (this.#args.some((arg) => arg.includes('\0'))) throw new Refusal('a path of its view holds a NUL');
+    if (this.#args.some((arg) => arg.includes('\0'))) throw new UnenforceablePolicy('a path of its view holds a NUL');
     const { refused, mountPoints } =
       this.#missing === 'refuse' ? { refused: this.#held, mountPoints: [] } : { refused: [], mountPoints: this.#held };
     return {

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
-import { type Glob, heldDirectories, splitGlob } from '../policy/glob.ts';
+import { type Glob, heldDirectories, parseGlob } from '../policy/glob.ts';
 import { type Access, accessOf, type Policy, type Rule } from '../policy/resolution.ts';
-import { Refusal } from '../refusal.ts';
+import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 import type { DiskFacts } from './disk-facts.ts';
 import { PROTECTED_NAMES } from './protected-names.ts';
 
@@ -39,7 +39,7 @@ export class ViewRules {
     for (const path of ownFiles?.(roots) ?? []) this.#keep(path);
     for (const path of secrets) this.#mask(path);
     for (const path of [...this.#access.keys()]) this.#holdInPlace(path);
-    const globs = policy.deniedGlobs.map((pattern) => splitGlob(pattern, (root) => this.#pin(root)));
+    const globs = policy.deniedGlobs.map((pattern) => parseGlob(pattern, (root) => this.#pin(root)));
     for (const path of deniedMatches) this.#denyMatch(path, globs, policy.globDepth);
   }
 
@@ -69,7 +69,7 @@ export class ViewRules {
   #requireLasting(path: string): void {
     const real = this.#disk.realPath(path);
     if (real === undefined || this.#pin(path, 'made writable') === real) return;
-    throw new Refusal(`${path} cannot be made writable: it was replaced while its sandbox was planned`);
+    throw new UnenforceablePolicy(`${path} cannot be made writable: it was replaced while its sandbox was planned`);
   }
 
   #narrow({ path, access, skipMissing }: Rule): void {
@@ -110,7 +110,7 @@ export class ViewRules {
   #requireSight(path: string): void {
     const seal = this.#disk.sealAbove(path);
     if (seal === undefined || accessOf(this.#writable(), seal) !== 'write') return;
-    throw new Refusal(`${path} cannot be protected: ${seal} cannot be searched; fix: chmod u+rwx ${seal}`);
+    throw new UnenforceablePolicy(`${path} cannot be protected: ${seal} cannot be searched; fix: chmod u+rwx ${seal}`);
   }
 
   /** Makes a path read-only that some rule makes writable, and paths below it that other rules would open. */
@@ -175,7 +175,9 @@ export class ViewRules {
     const links = this.#disk.linksOn(path);
     const loose = links.find((link) => accessOf(this.#writable(), posix.dirname(link)) === 'write');
     if (loose !== undefined) {
-      throw new Refusal(`${path} cannot be ${intent}: ${loose} is a symbolic link that commands can replace`);
+      throw new UnenforceablePolicy(
+        `${path} cannot be ${intent}: ${loose} is a symbolic link that commands can replace`,
+      );
     }
     let at = '/';
     for (const name of path.split('/').filter((part) => part !== '')) {

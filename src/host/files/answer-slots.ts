@@ -5,12 +5,12 @@ import type { ResultText } from '../engine/index.ts';
 type Task = () => ResultText | Promise<ResultText>;
 
 /**
- * Bounds the answers that are in memory for one client: a request begins when a place is free, in order, and its answer
- * keeps the place until it has been sent. While a client does not read, nothing more is read for it.
+ * Bounds the answers that are in memory for one client: a request begins when a slot is free, in order, and its answer
+ * keeps the slot until it has been sent. While a client does not read, nothing more is read for it.
  */
-export class AnswerPlaces implements Disposable {
+export class AnswerSlots implements Disposable {
   readonly #waiting: Deferred<void>[] = [];
-  #free = PLACES;
+  #free = SLOTS;
   #closed = false;
 
   run(task: Task): ResultText | Promise<ResultText> {
@@ -19,23 +19,23 @@ export class AnswerPlaces implements Disposable {
       this.#free--;
       return this.#begin(task);
     }
-    const place = deferred();
-    this.#waiting.push(place);
-    return place.promise.then(() => this.#begin(task));
+    const slot = deferred();
+    this.#waiting.push(slot);
+    return slot.promise.then(() => this.#begin(task));
   }
 
-  /** Refuses what waits for a place and what comes later. */
+  /** Rejects requests that wait for a slot, and later ones. */
   [Symbol.dispose](): void {
     this.#closed = true;
-    for (const place of this.#waiting.splice(0)) place.reject(connectionClosed());
+    for (const slot of this.#waiting.splice(0)) slot.reject(connectionClosed());
   }
 
   #begin(task: Task): ResultText | Promise<ResultText> {
     try {
       const result = task();
-      if (!(result instanceof Promise)) return this.#keepPlace(result);
+      if (!(result instanceof Promise)) return this.#keepSlot(result);
       return result.then(
-        (answer) => this.#keepPlace(answer),
+        (answer) => this.#keepSlot(answer),
         (error) => this.#fail(error),
       );
     } catch (error) {
@@ -43,17 +43,17 @@ export class AnswerPlaces implements Disposable {
     }
   }
 
-  #keepPlace({ buffer, start, end }: ResultText): ResultText {
-    return { buffer, start, end, onSent: () => this.#leave() };
+  #keepSlot({ buffer, start, end }: ResultText): ResultText {
+    return { buffer, start, end, onSent: () => this.#release() };
   }
 
   #fail(error: unknown): never {
-    this.#leave();
+    this.#release();
     throw error;
   }
 
-  /** Passes the place on. */
-  #leave(): void {
+  /** Gives the slot to the next request that waits. */
+  #release(): void {
     const next = this.#waiting.shift();
     if (next) next.resolve();
     else this.#free++;
@@ -62,5 +62,5 @@ export class AnswerPlaces implements Disposable {
 
 const connectionClosed = (): ExecError => new ExecError('invalidRequest', 'the connection is closed');
 
-/** Twice as many as there are threads that read, so that none of them waits for a socket. */
-const PLACES = 8;
+/** Twice the number of threads that read files, so that none of them waits for a socket. */
+const SLOTS = 8;
