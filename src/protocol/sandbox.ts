@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { fromOlderDialect } from './sandbox-dialects.ts';
 import { refuseUnknownSandboxMembers } from './sandbox-members.ts';
-import { optional, pathUri, refusing } from './schema.ts';
+import { decode, optional, pathUri, refusing } from './schema.ts';
 
 const network = z.enum(['restricted', 'enabled']);
 
@@ -54,7 +54,8 @@ export const permissionProfile = z.discriminatedUnion('type', [
 ]);
 export type PermissionProfile = z.output<typeof permissionProfile>;
 
-const current = z.object({
+/** What a sandbox is on the wire today. */
+export const sandboxMembers = z.object({
   permissions: permissionProfile,
   windowsSandboxLevel: z._default(z.enum(['disabled', 'restricted-token', 'elevated', 'mxc']), 'disabled'),
   cwd: optional(pathUri),
@@ -67,14 +68,32 @@ const current = z.object({
   policyContext: optional(z.object({ cwd: pathUri, workspaceRoots: z.array(pathUri) })),
 });
 
-/** A permission profile and the directories its words refer to. */
-export const sandbox = z.codec(z.unknown(), current, {
-  decode: (value, context) =>
-    refusing(context.issues, value, () => {
-      const sent = fromOlderDialect(value) as z.input<typeof current>;
-      refuseUnknownSandboxMembers(current, sent);
-      return sent;
-    }),
-  encode: (value) => value,
+export type Sandbox = z.output<typeof sandboxMembers>;
+
+/** A permission profile and the directories its words refer to. Equal ones are the same object as long as they are kept. */
+export const sandbox = z.codec(z.unknown(), z.custom<Sandbox>(), {
+  decode: (value, context) => refusing(context.issues, value, () => decodeOnce(value)),
+  encode: (value) => z.encode(sandboxMembers, value),
 });
-export type Sandbox = z.output<typeof sandbox>;
+
+/** By its text, the one used last at the end. A client sends the same sandbox with many calls, and decoding it takes most of a call's time. */
+const decoded = new Map<string, Sandbox>();
+
+function decodeOnce(value: unknown): Sandbox {
+  const text = JSON.stringify(value);
+  const known = decoded.get(text) ?? decodeSandbox(value);
+  decoded.delete(text);
+  if (text.length <= LONGEST_KEPT) decoded.set(text, known);
+  if (decoded.size > MOST_KEPT) decoded.delete(decoded.keys().next().value!);
+  return known;
+}
+
+function decodeSandbox(value: unknown): Sandbox {
+  const sent = fromOlderDialect(value);
+  refuseUnknownSandboxMembers(sandboxMembers, sent);
+  return decode(sandboxMembers, sent);
+}
+
+/** A client has a handful of sandboxes, each of a few hundred bytes. */
+const MOST_KEPT = 32;
+const LONGEST_KEPT = 16 * 1024;

@@ -8,6 +8,7 @@ import {
   permissionProfile,
   sandbox,
 } from '../../src/protocol/index.ts';
+import { sandboxMembers } from '../../src/protocol/sandbox.ts';
 
 /** Types that occur in several places, described once. */
 const shared = new Map<unknown, string>([
@@ -82,6 +83,7 @@ function expanded(schema: z.ZodMiniType, indent: string): string {
     case 'custom':
       return '{}';
     case 'pipe':
+      if (inner('in') === 'unknown') return expanded(sandboxMembers, indent); // decoded by hand
       return codecs[inner('in')] ?? inner('out');
     default:
       return definition.type;

@@ -35,21 +35,19 @@ interface Resolution {
   readonly facts: RecordedFacts | undefined;
 }
 
-/** By mode and sandbox, the most recently used last: a client sends the same sandbox with many calls. */
-const resolutions = new Map<string, Resolution>();
+/** A client sends the same sandbox with many calls, and it is the same object then. */
+const resolutions = { read: new WeakMap<Sandbox, Resolution>(), write: new WeakMap<Sandbox, Resolution>() };
 
 /** The policy as the disk is now: an earlier resolution is used again as long as the disk gives the same answers. */
 export function resolveFilePolicy(sandbox: Sandbox, options: FilePolicyOptions): FilePolicy {
   const { mode, env, paths } = options;
-  const key = mode + JSON.stringify(sandbox);
   const { paths: secrets } = secretPaths;
-  const kept = resolutions.get(key);
-  resolutions.delete(key);
+  const kept = resolutions[mode].get(sandbox);
   const isCurrent = kept?.env === env && kept.secrets === secrets && kept.facts?.holds();
-  const resolution = isCurrent ? kept : resolve(sandbox, options);
-  if (!isCurrent && resolution.policy.kind === 'view') requireNativePaths(sandbox, paths);
-  if (key.length <= LONGEST_KEY) resolutions.set(key, resolution);
-  if (resolutions.size > MOST_RESOLUTIONS) resolutions.delete(resolutions.keys().next().value!);
+  if (isCurrent) return kept.policy;
+  const resolution = resolve(sandbox, options);
+  if (resolution.policy.kind === 'view') requireNativePaths(sandbox, paths);
+  resolutions[mode].set(sandbox, resolution);
   return resolution.policy;
 }
 
@@ -119,7 +117,3 @@ function isNative(uri: PathUri): boolean {
     return false; // a path of another host
   }
 }
-
-/** A client has a handful of sandboxes, each of a few hundred bytes. */
-const MOST_RESOLUTIONS = 32;
-const LONGEST_KEY = 16 * 1024;
