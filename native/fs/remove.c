@@ -36,9 +36,20 @@ static int move_up(struct removal *removal, int fd, const char *name)
     return renameat(fd, name, removal->top, refuge) < 0 ? -errno : 0;
 }
 
+/* Whether a directory cannot even be read: a sandbox that denies it has mounted an unreadable one in its place. */
+static bool is_denied(int parent, const char *name)
+{
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 && errno == EACCES;
+}
+
 /* Why a directory on which something is mounted cannot be removed. */
 static int explain_mounted(int parent, const char *name)
 {
+    if (is_denied(parent, name))
+        return -EACCES;
     return faccessat(parent, name, W_OK, 0) < 0 && errno == EROFS ? -EROFS : -EBUSY;
 }
 
@@ -116,6 +127,8 @@ static int remove_at(int parent, const char *name, bool recursive)
         return 0;
     if (errno == EROFS) { /* said before the name is looked up */
         struct stat status;
+        if (recursive && is_denied(parent, name))
+            return -EACCES;
         return fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : -EROFS;
     }
     if (errno != EISDIR && errno != EPERM) /* POSIX has EPERM for directories */

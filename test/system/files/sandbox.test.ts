@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -99,6 +99,21 @@ describe.each(accounts)('a sandboxed filesystem call of a server run by $name', 
       code: -32603,
       message: 'Read-only file system (os error 30)',
     });
+  });
+
+  it.each([
+    ['in a writable place', workspaceWrite],
+    ['in a read-only place', readOnly],
+  ])('is told of a denied directory %s that it is denied when it wants to remove it', async (_where, entries) => {
+    const denied = `${fixture.workspace}/denied`;
+    mkdirSync(`${denied}/inner`, { recursive: true });
+    const deny = { path: { type: 'path', path: uri(denied) }, access: 'deny' };
+    const params = { path: uri(denied), sandbox: sandbox([...entries, deny]) };
+    expect(await refusal(fixture.client.call('fs/remove', params))).toEqual({
+      code: -32600,
+      message: 'Permission denied (os error 13)',
+    });
+    expect(readdirSync(denied)).toEqual(['inner']);
   });
 
   it('goes through one helper per policy, however many calls there are at once', async () => {
