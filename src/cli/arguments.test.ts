@@ -28,7 +28,7 @@ describe('arguments', () => {
     [['-undefined', 'x'], '-undefined'],
     [['--listen'], '--listen'],
     [['--verbose=maybe'], '--verbose'],
-  ])('%j are wrong usage that names the culprit', (argv, culprit) => {
+  ])('%j are wrong usage, and the error names the argument', (argv, culprit) => {
     expect(() => parseOptions(argv, options)).toThrow(UsageError);
     expect(() => parseOptions(argv, options)).toThrow(culprit);
   });

@@ -34,7 +34,7 @@ describe('authentication', () => {
     }
   });
 
-  it('by a signed token forgives 30 seconds unless told otherwise', () => {
+  it('by a signed token tolerates a clock skew of 30 seconds by default', () => {
     const flags = { 'ws-auth': 'signed-bearer-token', 'ws-shared-secret-file': secret };
 
     expect(readAuth(flags)).toEqual({

@@ -10,7 +10,7 @@ export const authOptions = {
   'ws-auth': {
     type: 'string',
     value: 'MODE',
-    help: 'how WebSocket clients prove themselves: capability-token or signed-bearer-token',
+    help: 'how WebSocket clients authenticate: capability-token or signed-bearer-token',
   },
   'ws-token-file': { type: 'string', value: 'PATH', help: 'file that holds the capability token' },
   'ws-token-sha256': { type: 'string', value: 'HEX', help: 'SHA-256 digest of the capability token' },

@@ -15,13 +15,13 @@ import { BASH, builtBash } from './shell-tool-programs.ts';
 
 export interface Check {
   readonly name: string;
-  /** `warning`: the server runs, but something users may want is not there. */
+  /** `warning`: the server runs, but something that users may want does not work. */
   readonly verdict: 'ok' | 'warning' | 'missing';
   readonly finding: string;
   readonly remedy?: string;
 }
 
-/** Looks at this machine by trying things, not by reading version numbers. */
+/** Checks this machine by trying things out instead of reading version numbers. */
 export async function examine(sandboxes: SandboxHost): Promise<Check[]> {
   const native = nativeAddon();
   return [
@@ -54,7 +54,7 @@ function nativeAddon(): Check {
 }
 
 async function processes(): Promise<Check> {
-  return tryCommand('processes', { type: 'pipe', stdin: 'closed' }, 'commands run behind pipes');
+  return tryCommand('processes', { type: 'pipe', stdin: 'closed' }, 'commands run with pipes');
 }
 
 async function terminals(): Promise<Check> {
@@ -82,7 +82,7 @@ async function tryCommand(
   }
 }
 
-/** Starts a daemon the way daemons start themselves and sees whether it can be found again. */
+/** Starts a daemon as daemons start themselves, in a session of their own, and kills it by the mark of its family. */
 async function families(): Promise<Check> {
   const name = 'ending process families';
   const mark = familyMark(ownServerNumber(), 0, 1);
@@ -91,7 +91,7 @@ async function families(): Promise<Check> {
   const child = spawn({ argv, cwd: '/', env, io: { type: 'pipe', stdin: 'closed' }, mark });
   const killed = await killFamily(mark, PROCESS_MASK);
   await child[Symbol.asyncDispose]();
-  if (killed > 0) return { name, verdict: 'ok', finding: 'descendants are found wherever they went' };
+  if (killed > 0) return { name, verdict: 'ok', finding: 'daemons of a command are found and ended' };
   return {
     name,
     verdict: 'warning',
@@ -114,7 +114,7 @@ async function sandboxedCommands(host: SandboxHost): Promise<Check> {
     if ('code' in status && status.code === 7) {
       const finding = launcher.proc
         ? `${launcher.path} works`
-        : `${launcher.path} works, with the /proc of the host in sight`;
+        : `${launcher.path} works, but sandboxed commands see the /proc of the host`;
       return { name, verdict: 'ok', finding };
     }
     return { name, verdict: 'warning', finding: `a test command ended with ${JSON.stringify(status)}`, remedy };
@@ -140,7 +140,7 @@ const READ_ONLY: Policy = {
   minimal: false,
 };
 
-/** Has programs caught before they start, in the ways the shell tool knows. */
+/** Tries both ways in which the shell tool intercepts programs before they start. */
 async function interceptions(): Promise<Check> {
   const name = 'intercepted programs';
   const wrapper = nativeFile('execve-wrapper');
@@ -149,14 +149,14 @@ async function interceptions(): Promise<Check> {
   const byBash =
     patched === undefined ? undefined : await tryInterception({ intercept: 'bash', bash: patched, wrapper });
   const kernel = byKernel.usable ? 'the kernel reports them' : `the kernel does not report them (${byKernel.reason})`;
-  const bash = byBash?.usable ? 'the patched Bash does' : 'there is no patched Bash that does';
+  const bash = byBash?.usable ? 'the patched Bash reports them' : 'no patched Bash reports them';
   if (byKernel.usable) return { name, verdict: 'ok', finding: byBash?.usable ? `${kernel}, and ${bash}` : kernel };
   if (byBash?.usable) return { name, verdict: 'ok', finding: `${kernel}; ${bash}` };
   const remedy = 'use Linux 5.9 or newer, or run npm run build:bash; only exec-server mcp --tools shell needs it';
   return { name, verdict: 'warning', finding: `${kernel}, and ${bash}`, remedy };
 }
 
-/** A command of a server that is root keeps uid 0 in its sandbox, without the rights that usually come with it. */
+/** A sandboxed command of a server that runs as root keeps uid 0, without the capabilities of root. */
 function account(): Check {
   const name = 'account';
   if (process.geteuid?.() !== 0) return { name, verdict: 'ok', finding: 'not root' };

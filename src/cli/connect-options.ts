@@ -6,7 +6,7 @@ import { ConnectionRefused, splitTokenUrl, webSocket } from '../link/index.ts';
 import type { OptionTable, Values } from './arguments.ts';
 import { readFlag, UsageError } from './usage-error.ts';
 
-/** What ssh answers when the fault is not the command's. */
+/** The exit code of ssh for failures of the connection, not of the command. */
 export const CONNECTION_FAILED = 255;
 
 export const tokenOption = {
@@ -15,7 +15,7 @@ export const tokenOption = {
   help: 'file with the bearer token to present [env: EXEC_SERVER_TOKEN holds the token itself; with --remote, CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN]',
 } as const;
 
-/** A server that is known by the name it registered, instead of its address. */
+/** A server that is found by the id it registered with, instead of its address. */
 export const remoteServerOptions = {
   remote: {
     type: 'string',
@@ -30,7 +30,7 @@ type ServerValues = Values<typeof remoteServerOptions> & {
   readonly 'token-file'?: string;
 };
 
-/** The way to the server that the options name, if they name one. */
+/** Connects to the server that the options name; undefined if they name none. */
 export async function chosenConnector(values: ServerValues): Promise<Connector | undefined> {
   const { connect, remote, 'environment-id': environmentId, 'token-file': tokenFile } = values;
   if ((remote === undefined) !== (environmentId === undefined)) {
@@ -39,11 +39,11 @@ export async function chosenConnector(values: ServerValues): Promise<Connector |
   if (remote !== undefined && connect !== undefined) {
     throw new UsageError('--remote cannot be used together with --connect');
   }
-  if (remote !== undefined) return await connectorThrough(remote, environmentId!, tokenFile);
+  if (remote !== undefined) return await connectorViaRegistry(remote, environmentId!, tokenFile);
   if (connect === undefined) return undefined;
   if (!/[?&]role=harness\b/.test(connect)) return connectorTo(connect, tokenFile);
   const { viaPlainRelay } = await import('../relay/remote/index.ts');
-  return viaPlainRelay(connect, new Outgoing(process.env)); // what a rendezvous of the older kind gives out
+  return viaPlainRelay(connect, new Outgoing(process.env)); // URLs of this form lead to a rendezvous without Noise
 }
 
 function connectorTo(address: string, tokenFile: string | undefined): Connector {
@@ -61,17 +61,17 @@ function withRemedy(error: Error): Error {
 
 /** The server that `--connect` names, and the token of the file, of the URL or of the environment, if there is one. */
 export function serverAt(address: string, tokenFile: string | undefined): { url: string; token?: string } {
-  const { url, token: brought } = splitTokenUrl(address);
+  const { url, token: urlToken } = splitTokenUrl(address);
   if (!/^(ws|http)s?:/.test(url) || !URL.canParse(url)) {
     throw new UsageError(`invalid value '${url}' for --connect: expected ws://HOST:PORT or wss://HOST:PORT`);
   }
-  if (brought !== undefined) process.title = 'exec-server'; // other users see the arguments of a program
+  if (urlToken !== undefined) process.title = 'exec-server'; // other users see the arguments of a program
   const token =
-    tokenFile === undefined ? ownCredential(brought ?? process.env.EXEC_SERVER_TOKEN) : readToken(tokenFile);
+    tokenFile === undefined ? ownCredential(urlToken ?? process.env.EXEC_SERVER_TOKEN) : readToken(tokenFile);
   return { url, ...(token !== undefined && { token }) };
 }
 
-async function connectorThrough(
+async function connectorViaRegistry(
   registryUrl: string,
   environmentId: string,
   tokenFile: string | undefined,
@@ -89,12 +89,12 @@ async function connectorThrough(
   return viaRegistry({ registryUrl, environmentId, credentials, onWaiting, outgoing: new Outgoing(process.env) });
 }
 
-/** Says once, to a person, why nothing happens. */
+/** Prints once why nothing happens yet. */
 function waitingLine(environmentId: string): (reason: Error) => void {
-  let isSaid = false;
+  let isPrinted = false;
   return ({ message }) => {
-    if (!isSaid) process.stderr.write(`waiting for environment ${environmentId}: ${message}\n`);
-    isSaid = true;
+    if (!isPrinted) process.stderr.write(`waiting for environment ${environmentId}: ${message}\n`);
+    isPrinted = true;
   };
 }
 

@@ -6,12 +6,12 @@ export interface FaultHandling extends Disposable {
 }
 
 /**
- * Handles what no other code has caught. Requests, connections and processes catch their own errors; what slips past them is
+ * Handles errors that no other code has caught. Requests, connections and processes catch their own; the others are
  *
  * - a rejected promise that is not awaited, or an error of a descriptor without a listener: the failure of one piece of work. It is
  *   logged and serving goes on.
- * - any other exception: the callback was left half-way, and what it leaves behind is unknown. The server stops in order:
- *   processes are asked to end and clients are told. A stop that does not come to its end is cut short.
+ * - any other exception: a callback was left half-way, so the state is unknown. The server stops in order: processes are asked to
+ *   end and clients are told. A stop that takes too long is cut short.
  */
 export function handleFaults(log: Logger, stop: AbortController): FaultHandling {
   let isFatal = false;
@@ -26,7 +26,7 @@ export function handleFaults(log: Logger, stop: AbortController): FaultHandling 
     stop.abort();
     setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref();
   };
-  // A reader of our log or our address that is gone takes nothing with it.
+  // A closed reader of stdout or stderr does not stop the server.
   const onPipeError = (): void => {};
   process.on('unhandledRejection', onRejection);
   process.on('uncaughtException', onException);
@@ -50,5 +50,5 @@ function isSystemError(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && 'code' in error;
 }
 
-/** Longer than the grace of processes that an operator would choose, and not for ever. */
+/** Longer than any grace period that an operator is likely to choose. */
 const STOP_LIMIT_MS = 30_000;

@@ -3,8 +3,8 @@ import type { Logger } from '../base/index.ts';
 import { exitNow } from '../host/os/index.ts';
 
 /**
- * Has SIGHUP reload what can change while serving, as daemons do. With a controlling terminal the signal keeps its first
- * meaning, the end of that terminal, and stops the server. Asked at the start: a terminal that hangs up is gone by then.
+ * Reloads settings on SIGHUP, as daemons do. With a controlling terminal the signal means that the terminal is gone, and stops the
+ * server. The terminal is looked up now: it is gone when the signal arrives.
  */
 export function reloadOnHangup(reload: () => Promise<void>, log: Logger): void {
   onHangup(() => {
@@ -15,7 +15,7 @@ export function reloadOnHangup(reload: () => Promise<void>, log: Logger): void {
   });
 }
 
-/** The same for a reload that reports by itself. */
+/** `reloadOnHangup` for a reload that writes its own log. */
 export function onHangup(reload: () => void): void {
   if (!hasControllingTerminal()) process.on('SIGHUP', reload);
 }
@@ -28,7 +28,7 @@ export function stopBySignals(stop: AbortController): void {
 
 export function stopOnHangup(stop: AbortController): void {
   process.on('SIGHUP', () => {
-    process.once('exit', exitNow); // Node aborts where it cannot set back a terminal that is gone
+    process.once('exit', exitNow); // Node's own exit aborts when it cannot restore a terminal that is gone
     stop.abort();
   });
 }

@@ -34,7 +34,7 @@ describe('a log', () => {
     expect(reader.text).toBe('one\ntwo\nthree\n');
   });
 
-  it('keeps a bounded number of bytes for a reader that takes none, and tells how many lines it has dropped', () => {
+  it('keeps a bounded number of bytes for a reader that takes none, and reports how many lines it has dropped', () => {
     const reader = new SlowReader();
     const sink = new LogSink(loss, reader.write);
     for (let n = 0; n < 1000; n++) sink.add('x'.repeat(1023));
@@ -55,7 +55,7 @@ describe('a log', () => {
     expect(reader.text).toBe('one\ntwo\nthree\n');
   });
 
-  it('tells at the end how many lines a reader has missed that is too slow for them', () => {
+  it('reports at the end how many lines a reader was too slow for', () => {
     const reader = new SlowReader();
     const sink = new LogSink(loss, reader.write);
     for (let n = 0; n < 1000; n++) sink.add('x'.repeat(1023));

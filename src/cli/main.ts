@@ -2,16 +2,17 @@ import { version } from '../base/index.ts';
 import { serveCommand, serveOptionsHelp } from './commands/serve-command.ts';
 import { UsageError } from './usage-error.ts';
 
-const help = (): string => `Gives a program hands on this machine: processes, terminals and files over one connection.
+const help =
+  (): string => `Lets a client run processes and terminals and use files on this machine, over one connection.
 
 Usage: exec-server [OPTIONS]              serve, and print the URL
        exec-server run [OPTIONS] -- CMD   run one command on a server
        exec-server cp [OPTIONS] SRC DST   copy files to or from a server
        exec-server forward [OPTIONS]      register a running server as a remote environment
-       exec-server rendezvous [OPTIONS]   let executors and their clients meet
+       exec-server rendezvous [OPTIONS]   run the registry and rendezvous of remote mode
        exec-server mcp [OPTIONS]          serve tools to a client of the Model Context Protocol
-       exec-server execpolicy check ...   say what rules decide about a command
-       exec-server doctor                 say what this machine can do
+       exec-server execpolicy check ...   show what rules decide about a command
+       exec-server doctor                 check what this machine can do
 
 Options:
 ${serveOptionsHelp()}
@@ -38,7 +39,7 @@ async function runMain(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** What can be asked for besides serving, loaded when it is. */
+/** The commands besides serving, each loaded when it is called. */
 const commands = new Map<string, (argv: string[]) => Promise<number>>([
   ['run', async (argv) => (await import('./commands/run-command.ts')).runCommand(argv)],
   ['cp', async (argv) => (await import('./commands/cp-command.ts')).cpCommand(argv)],
@@ -58,7 +59,7 @@ async function dispatch(argv: readonly string[]): Promise<number> {
   if (argv.includes('--help') || argv.includes('-h')) return print(help());
   if (argv.includes('--version') || argv.includes('-V')) return print(`exec-server ${version}\n`);
   if (command !== '' && !command.startsWith('-')) {
-    throw new UsageError(`unknown command '${command}'; known are ${[...commands.keys()].join(', ')}`);
+    throw new UsageError(`unknown command '${command}'; commands are ${[...commands.keys()].join(', ')}`);
   }
   return serveCommand(argv);
 }

@@ -1,6 +1,6 @@
 import type { Progress } from './copy/transfer.ts';
 
-/** One line on a terminal that is drawn over and over; disposal clears it. */
+/** One line on a terminal that is redrawn in place; disposal clears it. */
 export class ProgressBar implements Disposable {
   readonly #terminal: NodeJS.WriteStream;
   readonly #startedAt = performance.now();
@@ -27,7 +27,7 @@ export class ProgressBar implements Disposable {
 const REDRAW_MS = 100;
 const BAR_WIDTH = 20;
 
-/** What the line says after so many seconds, cut to the width of the terminal. */
+/** The text of the line, cut to the width of the terminal. */
 function describe({ doneBytes, totalBytes, doneFiles, totalFiles }: Progress, seconds: number, width: number): string {
   const share = totalBytes === 0 ? 0 : Math.min(doneBytes / totalBytes, 1);
   const filled = Math.round(share * BAR_WIDTH);

@@ -29,7 +29,7 @@ describe('the credentials of a remote environment', () => {
     ]).toEqual(['Bearer from-file', 'Bearer key', 'Bearer signed-in']);
   });
 
-  it('are taken out of the variables that children inherit, used or not', async () => {
+  it('are removed from the variables that children inherit, used or not', async () => {
     const env = { CODEX_HOME: folder, CODEX_API_KEY: 'key', CODEX_ACCESS_TOKEN: 'token' };
 
     await chooseCredentials({ 'remote-token-file': join(folder, 'token') }, 'env', env, Outgoing.direct);
@@ -37,13 +37,13 @@ describe('the credentials of a remote environment', () => {
     expect(env).toEqual({ CODEX_HOME: folder });
   });
 
-  it('of an agent identity must be there', async () => {
+  it('of an agent identity are required with --use-agent-identity-auth', async () => {
     await expect(chooseCredentials({ 'use-agent-identity-auth': true }, 'env', {}, Outgoing.direct)).rejects.toThrow(
       'CODEX_ACCESS_TOKEN is required when --use-agent-identity-auth is set',
     );
   });
 
-  it('for AWS are taken out as well', async () => {
+  it('for AWS are removed from the variables as well', async () => {
     const env = {
       HOME: folder,
       AWS_REGION: 'eu-west-1',

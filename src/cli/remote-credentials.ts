@@ -14,8 +14,8 @@ import { readToken } from './connect-options.ts';
 import type { RemoteValues } from './remote-options.ts';
 
 /**
- * What an environment proves itself with, wherever it was given. Secrets are taken out of the variables: what is left
- * there, children inherit.
+ * The credentials with which an environment authenticates, from an option, a variable or the sign-in state. Secrets are removed from
+ * the variables, because children inherit those.
  */
 export async function chooseCredentials(
   values: RemoteValues,

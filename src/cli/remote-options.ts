@@ -1,7 +1,7 @@
 import type { OptionTable, Values } from './arguments.ts';
 import { UsageError } from './usage-error.ts';
 
-/** How an environment reaches its registry; also the options of `forward`. */
+/** Options with which an environment reaches its registry, shared by serving and `forward`. */
 export const remoteOptions = {
   remote: {
     type: 'string',
@@ -42,7 +42,7 @@ export const remoteOptions = {
 
 export type RemoteValues = Values<typeof remoteOptions>;
 
-/** Refuses what makes no sense together, before anything is loaded. */
+/** Refuses options that contradict each other, before any more code is loaded. */
 export function checkRemoteValues(
   values: RemoteValues & { readonly listen?: string; readonly 'print-token-url'?: boolean },
 ): void {

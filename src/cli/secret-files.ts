@@ -15,7 +15,7 @@ const SECRET_OPTIONS = [
   'nats-creds-file',
 ];
 
-/** The files and directories of this program that no sandboxed command may see: named by options and variables. */
+/** Files and directories that no sandboxed command may see: those with secrets that options name, the sign-in state, and the state folder. */
 export function secretFiles(values: Readonly<Record<string, unknown>>, env: NodeJS.ProcessEnv): readonly string[] {
   const named = SECRET_OPTIONS.map((option) => values[option]).filter((value) => typeof value === 'string');
   const signIn = values.remote === undefined ? [] : [join(env.CODEX_HOME || join(homedir(), '.codex'), 'auth.json')];

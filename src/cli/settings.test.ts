@@ -9,7 +9,7 @@ import { UsageError } from './usage-error.ts';
 const directory = mkdtempSync(join(tmpdir(), 'settings-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** An environment in which the usual settings file does not exist. */
+/** An environment in which the default settings file does not exist. */
 const bare = { XDG_CONFIG_HOME: join(directory, 'none') };
 
 function fileOf(text: string): string {
@@ -63,7 +63,7 @@ describe('a setting', () => {
     ]).toEqual([{ noFastPath: true }, { noFastPath: true }, { noFastPath: true }, { noFastPath: false }]);
   });
 
-  it('comes from the file the environment names, or from the usual one', async () => {
+  it('comes from the file the environment names, or from the default one', async () => {
     const named = { ...bare, EXEC_SERVER_CONFIG: fileOf('max_connections = 5') };
     const usual = { XDG_CONFIG_HOME: join(directory, 'usual') };
     await mkdir(join(directory, 'usual', 'exec-server'), { recursive: true });
@@ -111,7 +111,7 @@ describe('a setting', () => {
   });
 
   it.each([
-    ['an unknown name', '# one\nmax_conections = 1', /^unknown setting max_conections in \/.*\.toml:2; known are /],
+    ['an unknown name', '# one\nmax_conections = 1', /^unknown setting max_conections in \/.*\.toml:2; settings are /],
     ['broken text', '# one\nmax_connections = ', /^cannot read settings from \/.*\.toml:2:\d+: Invalid TOML/],
   ])('file with %s is wrong usage, told with the line', async (_, text, message) => {
     const reading = readSettings({}, bare, fileOf(text));

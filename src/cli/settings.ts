@@ -26,7 +26,7 @@ const descriptions: Readonly<Record<Setting, string>> = {
     'for connections that clients open from then on',
 };
 
-/** Settings whose flag takes no value, and the name of their variable: the first is a variable of the reference. */
+/** Settings whose flag takes no value, with the names of their variables. The first is a variable of the reference. */
 const switches: Partial<Readonly<Record<Setting, string>>> = {
   proxyPrivateIpsViaUpstream: 'CODEX_EXEC_SERVER_PROXY_PRIVATE_IPS_VIA_UPSTREAM',
   noFastPath: 'EXEC_SERVER_NO_FAST_PATH',
@@ -51,7 +51,7 @@ export const settingOptions: OptionTable = Object.fromEntries(
   ]),
 );
 
-/** One name, three spellings: the flag wins over the environment, which wins over the file. */
+/** Reads settings from flags, environment and file, where they have one name in three spellings. Flags win over the environment, the environment over the file. */
 export async function readSettings(
   flags: Readonly<Record<string, unknown>>,
   env: NodeJS.ProcessEnv,
@@ -61,24 +61,24 @@ export async function readSettings(
   const settings: Record<string, number | boolean> = {};
   for (const name of names) {
     const given =
-      spelled(flags[kebab(name)], `--${kebab(name)}`) ??
-      spelled(env[environmentName(name)], environmentName(name)) ??
-      spelled(fromFile[snake(name)], `${snake(name)} in ${placeOf(snake(name))}`);
+      givenAs(flags[kebab(name)], `--${kebab(name)}`) ??
+      givenAs(env[environmentName(name)], environmentName(name)) ??
+      givenAs(fromFile[snake(name)], `${snake(name)} in ${placeOf(snake(name))}`);
     if (given) settings[name] = parse(name, given);
   }
   return settings;
 }
 
-interface Spelled {
+interface GivenValue {
   readonly value: unknown;
   readonly where: string;
 }
 
-function spelled(value: unknown, where: string): Spelled | undefined {
+function givenAs(value: unknown, where: string): GivenValue | undefined {
   return value === undefined ? undefined : { value, where };
 }
 
-function parse(name: Setting, { value, where }: Spelled): number | boolean {
+function parse(name: Setting, { value, where }: GivenValue): number | boolean {
   const text = String(value);
   if (typeof defaultConfig[name] === 'boolean') {
     if (text === 'true' || text === 'false') return text === 'true';
@@ -95,7 +95,7 @@ const mayBeZero: ReadonlySet<Setting> = new Set(['shutdownGracePeriodMs', 'detac
 
 interface SettingsFile {
   readonly values: Readonly<Record<string, unknown>>;
-  /** The file and, if it can be told, the line of a setting. */
+  /** The file of a setting, with the line if the setting is found in the text. */
   placeOf(key: string): string;
 }
 
@@ -119,5 +119,7 @@ async function readFile(given: string | undefined, env: NodeJS.ProcessEnv): Prom
   };
   const unknown = Object.keys(values).find((key) => !names.some((name) => snake(name) === key));
   if (unknown === undefined) return { values, placeOf };
-  throw new UsageError(`unknown setting ${unknown} in ${placeOf(unknown)}; known are ${names.map(snake).join(', ')}`);
+  throw new UsageError(
+    `unknown setting ${unknown} in ${placeOf(unknown)}; settings are ${names.map(snake).join(', ')}`,
+  );
 }

@@ -10,10 +10,10 @@ export interface ProgramValues {
   readonly execve?: string | undefined;
 }
 
-/** Where an unpatched one is, which is enough where the kernel intercepts. */
+/** An unpatched Bash, which is enough when the kernel reports execs. */
 export const BASH = '/bin/bash';
 
-/** The programs to run scripts with. Throws unless they have shown that execs are intercepted. */
+/** Chooses the programs that run scripts. Throws unless a trial shows that they intercept execs. */
 export async function chooseShellPrograms(
   { intercept = 'auto', bash: given, execve }: ProgramValues,
   env: NodeJS.ProcessEnv,
@@ -24,11 +24,11 @@ export async function chooseShellPrograms(
   const byBash = (): ShellPrograms => ({ intercept: 'bash', bash: resolve(anyPatchedBash(named)), wrapper });
   switch (intercept) {
     case 'all':
-      return tried(byKernel());
+      return requireInterception(byKernel());
     case 'bash':
-      return tried(byBash());
+      return requireInterception(byBash());
     case 'auto':
-      return (await tryInterception(byKernel())).usable ? byKernel() : tried(byBash());
+      return (await tryInterception(byKernel())).usable ? byKernel() : requireInterception(byBash());
     default:
       throw new UsageError(`invalid value '${intercept}' for --intercept: expected all, bash or auto`);
   }
@@ -48,7 +48,7 @@ function anyPatchedBash(named: string | undefined): string {
   );
 }
 
-async function tried(programs: ShellPrograms): Promise<ShellPrograms> {
+async function requireInterception(programs: ShellPrograms): Promise<ShellPrograms> {
   const { intercept, bash, wrapper } = programs;
   for (const program of intercept === 'bash' ? [bash, wrapper] : [bash]) {
     const option = program === bash ? '--bash or CODEX_BASH_PATH' : '--execve';
@@ -56,7 +56,7 @@ async function tried(programs: ShellPrograms): Promise<ShellPrograms> {
   }
   const trial = await tryInterception(programs);
   if (trial.usable) return programs;
-  throw new Error(`--intercept=${intercept} cannot be had with ${bash}: ${trial.reason}; ${remedies[intercept]}`);
+  throw new Error(`--intercept=${intercept} does not work with ${bash}: ${trial.reason}; ${remedies[intercept]}`);
 }
 
 const remedies: Readonly<Record<Interception, string>> = {
@@ -69,6 +69,6 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    return false; // not there, or not executable
+    return false; // missing, or not executable
   }
 }

@@ -5,7 +5,7 @@ import { UsageError } from './usage-error.ts';
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 type Level = (typeof levels)[number];
 
-/** Logs to stderr: text for a person on a terminal, a JSON line otherwise. `EXEC_SERVER_LOG` sets the lowest level; throws for another word. */
+/** Logs to stderr: readable text on a terminal, JSON lines otherwise. `EXEC_SERVER_LOG` sets the lowest level; throws for an unknown level. */
 export function stderrLogger(env: NodeJS.ProcessEnv): Logger {
   const lowest = levels.indexOf(levelIn(env));
   const sink = new LogSink((lines) => format('warn', 'log.dropped', { lines, reason: 'the log is read too slowly' }));

@@ -4,10 +4,10 @@ import { defaultConfig, stopTimes } from '../server/index.ts';
 import { stopOnHangup } from './hangup.ts';
 
 /**
- * Ends this process when an orderly stop takes longer than the grace: a copy on a thread, or a child that a tracer holds, may never
- * end. The guardian kills what is left then.
+ * Exits when an orderly stop takes longer than the grace period: a copy on a thread, or a child that a tracer holds, may never end.
+ * The guardian then kills the remaining processes.
  */
-export function endBy(
+export function exitAfterGrace(
   signal: AbortSignal,
   options: { graceMs: () => number; exitCode: () => number; log: Logger },
 ): void {
@@ -22,9 +22,9 @@ export function endBy(
   });
 }
 
-/** Stops a program that serves on pipes, also with its terminal, and ends it when a client that does not read keeps it from stopping. */
-export function stopWhenTold(stop: AbortController, options: { exitCode: () => number; log: Logger }): void {
+/** Stops a server of tools on SIGTERM, SIGINT and SIGHUP, and exits if the stop takes too long, as when its client does not read. */
+export function stopToolServerBySignals(stop: AbortController, options: { exitCode: () => number; log: Logger }): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
   stopOnHangup(stop);
-  endBy(stop.signal, { ...options, graceMs: () => defaultConfig.shutdownGracePeriodMs });
+  exitAfterGrace(stop.signal, { ...options, graceMs: () => defaultConfig.shutdownGracePeriodMs });
 }

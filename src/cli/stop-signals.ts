@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** The first signal asks for an orderly end, a later one ends at once; so does an orderly end that takes too long. */
+/** The first signal asks for an orderly end. A later signal exits at once, and so does an orderly end that takes too long. */
 export class StopSignals implements Disposable {
   readonly #controller = new AbortController();
   readonly #listeners = names.map((name) => ({ name, listener: () => this.#received(name) }));
@@ -19,14 +19,14 @@ export class StopSignals implements Disposable {
     return this.#controller.signal;
   }
 
-  /** What a shell reports for the signal that came. */
+  /** The exit code that shells report for the received signal. */
   get exitCode(): number | undefined {
     return this.#exitCode;
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.#deadline);
-    if (this.#exitCode !== undefined) return; // the process ends with that code, also if the signal comes again meanwhile
+    if (this.#exitCode !== undefined) return; // listens on: the process ends with that code even if the signal comes again
     for (const { name, listener } of this.#listeners) process.off(name, listener);
   }
 

@@ -1,4 +1,4 @@
-/** This program's own terminal in raw mode, telling of changes of its size; disposal puts it back. */
+/** The terminal of this program in raw mode, with a listener for its size; disposal restores its mode. */
 export class Terminal implements Disposable {
   readonly #resized: () => void;
   readonly #isRaw: boolean;

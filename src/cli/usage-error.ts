@@ -1,7 +1,7 @@
-/** A command line that makes no sense; ends the program with exit code 2. */
+/** A wrong command line; ends the program with exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
-  /** The words before `--help` where the right options are described; undefined for those of the command itself. */
+  /** The command whose `--help` describes the options; undefined for the command that was run. */
   readonly program: string | undefined;
 
   constructor(message: string, program?: string) {

@@ -46,7 +46,7 @@ export async function cpCommand(argv: readonly string[]): Promise<number> {
   if (source === undefined || destination === undefined || more.length > 0) {
     throw new UsageError('expected a source and a destination: SRC DST');
   }
-  process.exitCode = CONNECTION_FAILED; // unless something better is known in the end
+  process.exitCode = CONNECTION_FAILED; // of a program that ends early; the code that is returned replaces it
   const onServer = [source, destination].some((path) => path.startsWith(ON_SERVER));
   const local = new LocalSide();
   if (!onServer && (values.connect ?? values.remote) !== undefined) {
@@ -104,7 +104,7 @@ function report({ failures, skipped, ...counts }: TransferOutcome, json: boolean
   for (const { path, message } of skipped) process.stderr.write(`Left out: ${printable(`${path} ${message}`)}\n`);
 }
 
-/** Names come from another machine; none of their characters may move the cursor, colour the terminal or turn text around. */
+/** Escapes control and format characters: names come from another machine and must not control the terminal. */
 function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu, (character) => {
     const code = character.codePointAt(0)!.toString(16);

@@ -8,7 +8,7 @@ const options = {
   help: { type: 'boolean', short: 'h', help: 'show this text' },
 } as const;
 
-const help = (): string => `Says what this machine can do for exec-server, and how to fix what it cannot.
+const help = (): string => `Checks what exec-server can do on this machine, and says how to fix what does not work.
 
 Usage: exec-server doctor [--json]
 

@@ -16,13 +16,13 @@ const options = {
   'resolve-host-executables': {
     type: 'boolean',
     help:
-      'let rules for a bare name such as `git` speak for a path such as /usr/bin/git too, ' +
+      'let rules for a bare name such as `git` match a path such as /usr/bin/git too, ' +
       'as far as the `host_executable()` entries of the rules allow it',
   },
   help: { type: 'boolean', short: 'h', help: 'show this text' },
 } as const;
 
-const help = (): string => `Says which rules match a command, and what they decide.
+const help = (): string => `Shows which rules match a command, and what they decide.
 
 Usage: exec-server execpolicy check [OPTIONS] --rules <PATH> [--] COMMAND...
 
@@ -32,7 +32,7 @@ Options:
 ${describeOptions(options)}
 
 Prints one JSON object: {"matchedRules": [...], "decision": "allow" | "prompt" | "forbidden"}. The strictest rule
-decides; without a match there is no decision. The command is taken as it is: no shell text is taken apart.
+decides; without a match there is no decision. The command is matched as it is: shell scripts are not split up.
 
 Exit codes: 0 judged (whatever the decision), 1 rules that cannot be read or are wrong, 2 wrong usage.
 `;
@@ -69,7 +69,7 @@ function check(argv: readonly string[]): number {
   }
 }
 
-/** Options end at `--` or at the first word that is neither one nor the value of one. */
+/** Options end at `--` or at the first word that is neither an option nor the value of one. */
 function splitCommand(argv: readonly string[]): { flags: readonly string[]; words: readonly string[] } {
   let at = 0;
   while (at < argv.length) {
@@ -101,7 +101,7 @@ function readRules(path: string): RulesFile {
     // A byte order mark stays: the rules language refuses it, and says so.
     return { name: path, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
   } catch {
-    throw new UnreadableRules(path, 'stream did not contain valid UTF-8'); // the decoder says no more than that
+    throw new UnreadableRules(path, 'stream did not contain valid UTF-8'); // the decoder's error has no details
   }
 }
 

@@ -26,7 +26,7 @@ const help = (): string => `Registers a server that is running already as a remo
 
 Usage: exec-server forward --connect URL --remote URL --environment-id ID [OPTIONS]
 
-Every harness gets a connection of its own to the server. Sessions belong to the server; nothing is kept here.
+Every harness gets a connection of its own to the server, which also keeps the sessions.
 
 Options:
 ${describeOptions(options)}

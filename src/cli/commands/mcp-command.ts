@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { isIP } from 'node:net';
+
 import { join } from 'node:path';
 import { parseApprovalPolicy } from '../../agent/approval/index.ts';
 import { type OpenToolSet, openUnifiedExecTools, serveHttp, serveStdio } from '../../agent/mcp/index.ts';
 import { RulesStore, userRulesFolder } from '../../agent/rules/index.ts';
-import { localBackend, remoteBackend, type SandboxMode, sandboxModes } from '../../agent/unified-exec/index.ts';
+import { localBackend, remoteBackend } from '../../agent/unified-exec/index.ts';
 import { type Logger, Scope } from '../../base/index.ts';
 import { Host } from '../../host/index.ts';
 import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
@@ -12,9 +12,11 @@ import { ownCredential, secretPaths, takeCredential } from '../../host/own/index
 import { describeOptions, parseOptions, type Values } from '../arguments.ts';
 import { chosenConnector, readToken, remoteServerOptions, tokenOption } from '../connect-options.ts';
 import { handleFaults } from '../faults.ts';
+import { parseIpPort } from '../ip-port.ts';
+import { parseSandboxMode } from '../sandbox-mode.ts';
 import { secretFiles } from '../secret-files.ts';
 import { stderrLogger } from '../stderr-logger.ts';
-import { stopWhenTold } from '../stop-deadline.ts';
+import { stopToolServerBySignals } from '../stop-deadline.ts';
 import { UsageError } from '../usage-error.ts';
 
 const options = {
@@ -22,8 +24,8 @@ const options = {
     type: 'string',
     value: 'SET',
     help:
-      'what to offer: unified-exec (commands, terminals and files), or shell (one tool, with every program it starts ' +
-      'held against the rules; has options of its own, see --tools shell --help) [default: unified-exec]',
+      'which tools to offer: unified-exec (commands, terminals and files), or shell (one tool, with every program it starts ' +
+      'checked against the rules; has options of its own, see --tools shell --help) [default: unified-exec]',
   },
   local: { type: 'boolean', help: 'work on this machine, which is the default' },
   connect: { type: 'string', value: 'URL', help: 'work on a server, ws://HOST:PORT or wss://…' },
@@ -51,14 +53,14 @@ const options = {
     type: 'string',
     value: 'FILE',
     multiple: true,
-    help: 'rules file to heed besides those of the user in ~/.codex/rules; may be repeated',
+    help: 'rules file to use besides those of the user in ~/.codex/rules; may be repeated',
   },
   'longest-wait-ms': {
     type: 'string',
     value: 'N',
     help:
-      'a call answers after so long at the latest, with a session id if the command goes on; for clients that give up ' +
-      'sooner or later than usual, 5000 to 300000 [default: 30000]',
+      'longest time until a call answers, with a session id if the command goes on; for clients with shorter or longer ' +
+      'timeouts than usual, 5000 to 300000 [default: 30000]',
   },
   http: {
     type: 'string',
@@ -68,7 +70,7 @@ const options = {
   'http-token-file': {
     type: 'string',
     value: 'PATH',
-    help: 'file with the bearer token that HTTP clients present [default: one is made up and shown on stderr; env: EXEC_SERVER_MCP_TOKEN holds the token itself]',
+    help: 'file with the bearer token that HTTP clients present [default: one is generated and shown on stderr; env: EXEC_SERVER_MCP_TOKEN holds the token itself]',
   },
   help: { type: 'boolean', short: 'h', help: 'show this text' },
 } as const;
@@ -88,10 +90,10 @@ Exit codes: 0 stopped as asked, 1 failed (the reason is on stderr), 2 wrong usag
 
 type McpValues = Values<typeof options>;
 
-/** Serves until the input ends, or a signal comes. */
+/** Serves until the input ends or SIGTERM, SIGINT or SIGHUP arrives. */
 export async function mcpCommand(argv: readonly string[]): Promise<number> {
-  const rest = afterShell(argv);
-  if (rest) return await shellTool(rest);
+  const shellOptions = shellToolOptions(argv);
+  if (shellOptions) return await shellTool(shellOptions);
   const { values, positionals } = parseOptions(argv, options);
   if (values.help) {
     process.stdout.write(help());
@@ -106,12 +108,12 @@ export async function mcpCommand(argv: readonly string[]): Promise<number> {
   const log = stderrLogger(process.env);
   const stop = new AbortController();
   using faults = handleFaults(log, stop);
-  stopWhenTold(stop, { exitCode: () => (faults.isFatal ? 1 : 0), log });
+  stopToolServerBySignals(stop, { exitCode: () => (faults.isFatal ? 1 : 0), log });
   await using scope = new Scope();
   const openToolSet = await chooseToolSet(values, log, scope);
   if (http) {
     const announce = (url: string) => {
-      if (http.isMadeUp) process.stderr.write(`bearer token for clients: ${http.token}\n`);
+      if (http.isGenerated) process.stderr.write(`bearer token for clients: ${http.token}\n`);
       process.stdout.write(`${url}\n`);
     };
     await serveHttp({ ...http, openToolSet, log, announce }, stop.signal);
@@ -130,8 +132,8 @@ async function shellTool(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** The options of the shell tool, if that is what is wanted. */
-function afterShell(argv: readonly string[]): string[] | undefined {
+/** The options besides `--tools shell`; undefined without it. */
+function shellToolOptions(argv: readonly string[]): string[] | undefined {
   const at = argv.findIndex(
     (word, index) => word === '--tools=shell' || (word === '--tools' && argv[index + 1] === 'shell'),
   );
@@ -148,12 +150,12 @@ function chooseToolSet(values: McpValues, log: Logger, scope: Scope): Promise<Op
   const open = Object.hasOwn(toolSets, name) ? toolSets[name] : undefined;
   if (open) return open(values, log, scope);
   throw new UsageError(
-    `invalid value '${name}' for --tools: known are ${[...Object.keys(toolSets), 'shell'].join(', ')}`,
+    `invalid value '${name}' for --tools: expected ${[...Object.keys(toolSets), 'shell'].join(', ')}`,
   );
 }
 
 async function unifiedExecTools(values: McpValues, log: Logger, scope: Scope): Promise<OpenToolSet> {
-  const sandbox = parseSandbox(values.sandbox ?? 'workspace-write');
+  const sandbox = parseSandboxMode(values.sandbox ?? 'workspace-write');
   const policy = parsePolicy(values.approval ?? 'on-request');
   const longestWaitMs = parseWait(values['longest-wait-ms']);
   if (values.cwd !== undefined && !values.cwd.startsWith('/')) {
@@ -182,12 +184,6 @@ async function unifiedExecTools(values: McpValues, log: Logger, scope: Scope): P
   return (ask) => openUnifiedExecTools(tools, ask);
 }
 
-function parseSandbox(text: string): SandboxMode {
-  const mode = sandboxModes.find((known) => known === text);
-  if (mode) return mode;
-  throw new UsageError(`invalid value '${text}' for --sandbox: expected ${sandboxModes.join(', ')}`);
-}
-
 function parseWait(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const ms = Number(text);
@@ -204,23 +200,20 @@ function parsePolicy(text: string): ReturnType<typeof parseApprovalPolicy> {
 }
 
 function parseAddress(text: string): { host: string; port: number } {
-  const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? [];
-  const host = bracketed ?? plain ?? '';
-  const port = Number(digits);
-  if (isIP(host) === 0 || port > 65_535) {
-    throw new UsageError(`invalid value '${text}' for --http: expected IP:PORT, such as 127.0.0.1:0`);
-  }
+  const address = parseIpPort(text);
+  if (!address) throw new UsageError(`invalid value '${text}' for --http: expected IP:PORT, such as 127.0.0.1:0`);
+  const { host } = address;
   if (host !== '::1' && !host.startsWith('127.')) {
-    throw new UsageError(`--http serves this machine alone: ${host} is no loopback address, use 127.0.0.1`);
+    throw new UsageError(`--http serves this machine alone: ${host} is not a loopback address, use 127.0.0.1`);
   }
-  return { host, port };
+  return address;
 }
 
-/** To be called before there is anybody to run commands, which would find the token in their environment. */
-function httpToken(values: McpValues): { token: string; isMadeUp: boolean } {
+/** Takes the token out of the environment. To be called before the first client, whose commands would inherit it. */
+function httpToken(values: McpValues): { token: string; isGenerated: boolean } {
   const fromVariable = takeCredential(process.env, 'EXEC_SERVER_MCP_TOKEN');
   const file = values['http-token-file'];
   const given = file === undefined ? fromVariable : readToken(file);
   if (given === '') throw new UsageError('the token for HTTP clients is empty');
-  return { token: given ?? ownCredential(randomBytes(32).toString('base64url')), isMadeUp: given === undefined };
+  return { token: given ?? ownCredential(randomBytes(32).toString('base64url')), isGenerated: given === undefined };
 }

@@ -23,10 +23,10 @@ export interface RemoteCommandOptions {
   readonly values: RemoteValues;
   readonly settings: Partial<ExecServerConfig>;
   readonly sandboxPidNamespace?: 'isolate' | 'inherit' | undefined;
-  /** A server to pass everything on to, instead of serving it here. */
+  /** A server to forward all connections to, instead of serving them here. */
   readonly destination?: { readonly url: string; readonly token?: string };
   readonly log: Logger;
-  /** Given a function that changes the settings while serving. */
+  /** Called with a function that changes the settings while serving. */
   readonly changes?: (change: (settings: Partial<ExecServerConfig>) => void) => void;
 }
 
@@ -53,18 +53,18 @@ export async function serveRemotely(options: RemoteCommandOptions, signal: Abort
   );
 }
 
-/** Says once, to a person, that harnesses can connect. */
+/** Prints once that harnesses can connect. */
 function registeredLine(environmentId: string, registryUrl: string): () => void {
-  let isSaid = false;
+  let isPrinted = false;
   return () => {
-    if (!isSaid) process.stderr.write(`registered as ${environmentId} with ${registryUrl}\n`);
-    isSaid = true;
+    if (!isPrinted) process.stderr.write(`registered as ${environmentId} with ${registryUrl}\n`);
+    isPrinted = true;
   };
 }
 
 type Serve = (config: Omit<RemoteEnvironmentConfig, 'credentials'>, stop: AbortController) => Promise<void>;
 
-/** Takes the secrets it needs before anything is started that could inherit them. */
+/** Chooses how to connect. Takes the secrets out of the environment before any child could inherit them. */
 async function chooseTransport(values: RemoteValues, environmentId: string, { outgoing }: Host): Promise<Serve> {
   if (values['remote-transport'] === 'direct') {
     const aws = await takeAwsAccess(values, process.env);
@@ -93,26 +93,26 @@ const relayedConfig = (settings: Partial<ExecServerConfig>): Partial<ExecServerC
   ...settings,
 });
 
-/** More than a server keeps for clients that are near: it is also what may be on its way, which is longer here. */
+/** More than for direct connections: the bound also covers output in flight, which takes longer through a relay. */
 const RELAYED_OUTPUT_BYTES = 4 * 1024 * 1024;
 
 const seconds = (text: string | undefined): number | undefined =>
   text === undefined ? undefined : Number(text) * 1000;
 
 function stopsWithStdin(values: RemoteValues): boolean {
-  if (values['executor-credential-stdin']) return false; // the reader of the credential notices the end
+  if (values['executor-credential-stdin']) return false; // the reader of the credentials stops at the end of stdin
   const { CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE: wanted = '' } = process.env;
   return values['exit-on-stdin-close'] === true || /^(1|true|yes|on)$/i.test(wanted);
 }
 
-/** A pipe of credentials ends with the parent that wrote them, and the environment with it. */
+/** Serves until the pipe of credentials ends, which happens when the parent that wrote them is gone. */
 async function untilCredentialsEnd(credentials: Credentials, stop: AbortController, serving: Promise<void>) {
   if (!(credentials instanceof ExecutorCredentials)) return await serving;
   try {
     await Promise.race([serving, credentials.ended]);
   } finally {
     stop.abort();
-    await serving.catch(() => {}); // told by the race, or of no interest any more
+    await serving.catch(() => {}); // the race has reported a failure, or the credentials have ended first
     credentials[Symbol.dispose]();
   }
 }

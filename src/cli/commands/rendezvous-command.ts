@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { isIP } from 'node:net';
+
 import { aborted, type Logger } from '../../base/index.ts';
 import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
 import {
@@ -13,9 +13,11 @@ import {
   SigningKeys,
   type TokenVerifier,
 } from '../../relay/rendezvous/index.ts';
+import { isLoopback } from '../../server/index.ts';
 import { describeOptions, parseOptions, type Values } from '../arguments.ts';
 import { handleFaults } from '../faults.ts';
 import { onHangup } from '../hangup.ts';
+import { parseIpPort } from '../ip-port.ts';
 import { optimizeSooner } from '../optimizer.ts';
 import { stderrLogger } from '../stderr-logger.ts';
 import { UsageError } from '../usage-error.ts';
@@ -29,12 +31,12 @@ const options = {
   'public-url': {
     type: 'string',
     value: 'URL',
-    help: 'where clients reach this service, such as https://relay.example/api, if not where it listens',
+    help: 'URL at which clients reach this service, such as https://relay.example/api [default: the URL it listens on]',
   },
   'tokens-file': {
     type: 'string',
     value: 'FILE',
-    help: 'who may do what: {"tokens":[{"sha256","scope","environments"}]}; without it a token for each scope is made and shown once on stderr',
+    help: 'tokens and their rights: {"tokens":[{"sha256","scope","environments"}]}; without it a token for each scope is generated and shown once on stderr',
   },
   'jwt-keys-file': {
     type: 'string',
@@ -46,14 +48,14 @@ const options = {
   'secret-file': {
     type: 'string',
     value: 'FILE',
-    help: 'secrets that sign URLs, one per line of 32 characters or more, the newest last; the last two are accepted. Without it a secret is made that lasts as long as the process',
+    help: 'secrets that sign URLs, one per line of 32 characters or more, the newest last; the last two are accepted. Without it a secret is generated that lasts as long as the process',
   },
   nats: {
     type: 'string',
     value: 'URL[,URL]',
-    help: 'be one of several nodes that meet on these NATS servers; needs --node, --secret-file, and --tokens-file or --jwt-keys-file',
+    help: 'run as one of several nodes that are connected by these NATS servers; needs --node, --secret-file, and --tokens-file or --jwt-keys-file',
   },
-  node: { type: 'string', value: 'NAME', help: 'what this node is called, different from all others' },
+  node: { type: 'string', value: 'NAME', help: 'name of this node, different from those of all other nodes' },
   'nats-user': { type: 'string', value: 'NAME', help: 'user of the NATS servers, if they ask for one' },
   'nats-password-file': {
     type: 'string',
@@ -61,7 +63,7 @@ const options = {
     help: 'file with the password of --nats-user, or with a token if there is no user [env: EXEC_SERVER_NATS_PASSWORD holds it itself]',
   },
   'nats-creds-file': { type: 'string', value: 'FILE', help: 'NATS credentials, if the servers ask for them' },
-  'audit-log': { type: 'string', value: 'FILE', help: 'append who connected to what, one JSON object per line' },
+  'audit-log': { type: 'string', value: 'FILE', help: 'file to append an audit log to, one JSON object per line' },
   'allow-insecure': {
     type: 'boolean',
     help: 'listen beyond loopback although there is no https --public-url, or no tokens were given',
@@ -71,11 +73,12 @@ const options = {
 
 type Options = Values<typeof options>;
 
-const help = (): string => `Lets executors and their clients meet: the registry and the rendezvous of remote mode.
+const help =
+  (): string => `Runs the registry and the rendezvous of remote mode, which connect harnesses with environments.
 
 Usage: exec-server rendezvous [OPTIONS]
 
-Prints one line on stdout, its URL. See docs/remote.md for tokens, TLS, several nodes and what operators can ask.
+Prints one line on stdout, its URL. See docs/remote.md for tokens, TLS, several nodes and the requests of operators.
 
 Options:
 ${describeOptions(options)}
@@ -104,11 +107,11 @@ export async function rendezvousCommand(argv: readonly string[]): Promise<number
   const log = stderrLogger(process.env);
   const stop = new AbortController();
   using faults = handleFaults(log, stop);
-  if (nativeStatus().ready) hardenProcess(); // it holds the keys of every environment
+  if (nativeStatus().ready) hardenProcess(); // this process holds the keys that sign the URLs of every environment
   const secrets = readSecrets(values, log);
   const tokens = readTokens(values, log);
   await using audit = new AuditLog(log, values['audit-log']);
-  // Before anything that takes long: a node that waits for its servers must not die of it.
+  // Before the node waits for NATS: without a handler SIGHUP would end it.
   onHangup(() => {
     secrets.reload();
     tokens?.reload();
@@ -132,12 +135,10 @@ export async function rendezvousCommand(argv: readonly string[]): Promise<number
 }
 
 function parseListen(text: string): { host: string; port: number } {
-  const [, host, port] = /^http:\/\/(\[[^\]]+\]|[^:/]+):(\d{1,5})\/?$/.exec(text) ?? [];
-  const address = host?.replace(/^\[|\]$/g, '') ?? '';
-  if (isIP(address) === 0 || Number(port) > 65_535) {
-    throw new UsageError(`invalid value '${text}' for --listen: expected http://IP:PORT`);
-  }
-  return { host: address, port: Number(port) };
+  const [, authority = ''] = /^http:\/\/([^/]*)\/?$/.exec(text) ?? [];
+  const address = parseIpPort(authority);
+  if (address) return address;
+  throw new UsageError(`invalid value '${text}' for --listen: expected http://IP:PORT`);
 }
 
 function parsePublicUrl(text: string | undefined): string | undefined {
@@ -151,10 +152,10 @@ function parsePublicUrl(text: string | undefined): string | undefined {
 function clusterOf(values: Options): ClusterOptions | undefined {
   const { nats, node, 'nats-user': user, 'nats-creds-file': credentials } = values;
   if (nats === undefined) {
-    const needy = (['node', 'nats-user', 'nats-password-file', 'nats-creds-file'] as const).find(
+    const dependent = (['node', 'nats-user', 'nats-password-file', 'nats-creds-file'] as const).find(
       (name) => name in values,
     );
-    if (needy !== undefined) throw new UsageError(`--${needy} needs --nats`);
+    if (dependent !== undefined) throw new UsageError(`--${dependent} needs --nats`);
     return undefined;
   }
   const servers = nats.split(',').map((server) => server.trim());
@@ -191,8 +192,6 @@ function natsPassword(values: Options): string | undefined {
 
 const hasTokens = (values: Options): boolean =>
   values['tokens-file'] !== undefined || values['jwt-keys-file'] !== undefined;
-
-const isLoopback = (host: string): boolean => host === '::1' || /^(?:::ffff:)?127\./i.test(host);
 
 function requireSafe(values: Options, host: string, publicUrl: string | undefined): void {
   if (isLoopback(host) || values['allow-insecure']) return;
@@ -249,7 +248,7 @@ async function verifierOf(
     }
     return tokens!.verifier;
   }
-  // Only services with this kind of token pay for loading it.
+  // Loaded only by services with signed tokens.
   const { anyOf, JwtVerifier } = await import('../../relay/rendezvous/trust/jwt-verifier.ts');
   const jwt = fromFile(
     path,
@@ -263,7 +262,7 @@ async function verifierOf(
   return tokens ? anyOf([tokens.verifier, jwt]) : jwt;
 }
 
-/** Reads a file of settings; what is wrong with it is told with its name. */
+/** Reads and parses a file; an error names the file. */
 function fromFile<T>(path: string, parse: (text: string) => T): T {
   try {
     return parse(readFileSync(path, 'utf8'));
@@ -272,7 +271,7 @@ function fromFile<T>(path: string, parse: (text: string) => T): T {
   }
 }
 
-/** A file that is wrong when it is read again leaves things as they were. */
+/** Reads a file again; an error is logged and changes nothing. */
 function tryAgain(log: Logger, path: string, read: () => void): void {
   try {
     read();

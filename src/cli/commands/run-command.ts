@@ -50,21 +50,22 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   if (values.cwd !== undefined && !values.cwd.startsWith('/')) {
     throw new UsageError(`invalid value '${values.cwd}' for --cwd: expected an absolute directory, such as /srv`);
   }
-  process.exitCode = CONNECTION_FAILED; // unless something better is known in the end
+  process.exitCode = CONNECTION_FAILED; // of a program that ends early; the code that is returned replaces it
   try {
     await using backend = await openBackend(values);
     return await follow(await started(backend, startOptions(positionals, values)), values.tty === true);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     if (error instanceof LostReader) return READER_GONE;
-    process.stderr.write(`Error: ${(error as Error).message}\n`, () => process.exit(CONNECTION_FAILED)); // unread output waits for ever
+    // Exits at once: output that nothing reads would keep the program running.
+    process.stderr.write(`Error: ${(error as Error).message}\n`, () => process.exit(CONNECTION_FAILED));
     return CONNECTION_FAILED;
   } finally {
     process.stdin.destroy(); // open, it would keep the program running
   }
 }
 
-/** Options of a command that has no -- before it look like options of this program. */
+/** Parses the options. Without -- before the command its own options look like options of this program. */
 function parsed(argv: readonly string[]): ReturnType<typeof parseOptions<typeof options>> {
   try {
     return parseOptions(argv, options);
@@ -74,14 +75,14 @@ function parsed(argv: readonly string[]): ReturnType<typeof parseOptions<typeof 
   }
 }
 
-/** A server elsewhere, or this machine. */
+/** Opens the server that the options name, or else this machine. */
 async function openBackend(values: Values<typeof options>): Promise<ExecBackend> {
   const connector = await chosenConnector(values);
   const host = new Host({ environment: process.env });
   return connector ? remoteBackend(connector, { clientName: 'exec-server run' }) : localBackend({ host });
 }
 
-/** Names the command and the directory in the error of a start. Servers without `errorDetails` are asked whether the directory exists. */
+/** Starts the command; an error names the command and the directory. Servers without `errorDetails` are asked whether the directory exists. */
 async function started(backend: ExecBackend, options: StartOptions): Promise<ExecProcess> {
   try {
     return await backend.start(options);
@@ -94,7 +95,7 @@ async function started(backend: ExecBackend, options: StartOptions): Promise<Exe
   }
 }
 
-/** The kernel says the same of a missing directory and of a missing program. */
+/** The kernel reports a missing directory and a missing program by the same error. */
 async function reasonOf({ message }: ExecError, backend: ExecBackend, { argv, cwd }: StartOptions): Promise<string> {
   if (message !== 'No such file or directory (os error 2)') return message;
   if (typeof cwd === 'string' && !(await exists(backend, cwd))) return 'the directory does not exist';
@@ -150,16 +151,16 @@ async function follow(remote: ExecProcess, tty: boolean): Promise<number> {
 /** The exit code of a program that SIGPIPE ended. */
 const READER_GONE = 141;
 
-/** Output that could not be written here. */
+/** The output of the command could not be written here. */
 class OutputError extends Error {}
 
-/** The reader of the output has gone: no fault, and nothing to say. */
+/** The reader of the output has closed its pipe. Like SIGPIPE, this ends the program without a message. */
 class LostReader extends OutputError {}
 
-/** Nothing can be done with the output of the command any more. */
+/** Terminates a command whose output cannot be written any more. */
 async function terminated(remote: ExecProcess): Promise<void> {
-  const patience = delay(TERMINATE_MS, undefined, { ref: false });
-  await Promise.race([remote.terminate().catch(() => {}), patience]); // without a server it is over anyway
+  const timeout = delay(TERMINATE_MS, undefined, { ref: false });
+  await Promise.race([remote.terminate().catch(() => {}), timeout]); // a lost server ends the command itself
 }
 
 const TERMINATE_MS = 5000;
@@ -175,7 +176,7 @@ const passedSignals: Readonly<Partial<Record<NodeJS.Signals, SignalName>>> = {
 
 function passSignals(remote: ExecProcess): Disposable {
   const listeners = Object.entries(passedSignals).map(([signal, name]) => {
-    const listener = () => void remote.signal(name).catch(() => {}); // the process is gone, and so is the need
+    const listener = () => void remote.signal(name).catch(() => {}); // the command has ended, or the server is lost, which `wait` reports
     process.on(signal, listener);
     return { signal, listener };
   });
@@ -186,13 +187,13 @@ function passSignals(remote: ExecProcess): Disposable {
   };
 }
 
-/** Passes stdin on until it ends; a command that has ended no longer cares. */
+/** Passes stdin on until it ends, or until the command reads no more of it. */
 async function feedStdin(remote: ExecProcess, tty: boolean): Promise<void> {
   try {
     for await (const bytes of process.stdin as AsyncIterable<Uint8Array>) await remote.write(bytes);
     if (!tty) await remote.closeStdin();
   } catch {
-    process.stdin.destroy(); // the command does not read its input any more
+    process.stdin.destroy(); // the command has ended or closed its input
   }
 }
 

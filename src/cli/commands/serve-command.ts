@@ -18,7 +18,7 @@ import { checkRemoteValues, type RemoteValues, remoteOptions } from '../remote-o
 import { secretFiles } from '../secret-files.ts';
 import { readSettings, settingOptions } from '../settings.ts';
 import { stderrLogger } from '../stderr-logger.ts';
-import { endBy } from '../stop-deadline.ts';
+import { exitAfterGrace } from '../stop-deadline.ts';
 import { readFlag, UsageError } from '../usage-error.ts';
 import type { RemoteCommandOptions } from './remote-command.ts';
 
@@ -31,7 +31,7 @@ const options = {
   ...authOptions,
   'print-token-url': {
     type: 'boolean',
-    help: 'make up a token that clients must present, and print a URL that contains it; run, cp, forward, mcp and webSocket() accept such a URL',
+    help: 'generate a token that clients must present, and print a URL that contains it; run, cp, forward, mcp and webSocket() accept such a URL',
   },
   ...remoteOptions,
   'child-nofile': {
@@ -75,8 +75,8 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   }
   const native = nativeStatus();
   if (!native.ready) throw new Error(native.reason);
-  hardenProcess(childFiles(values['child-nofile'] as string | undefined));
-  const sandboxPidNamespace = pidNamespace(values['linux-sandbox-pid-namespace'] as string | undefined);
+  hardenProcess(parseChildNofile(values['child-nofile'] as string | undefined));
+  const sandboxPidNamespace = parsePidNamespace(values['linux-sandbox-pid-namespace'] as string | undefined);
   secretPaths.add(...secretFiles(values, process.env));
   const log = stderrLogger(process.env);
   const host = new Host({ environment: process.env });
@@ -88,7 +88,7 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   stopBySignals(stop);
   let { shutdownGracePeriodMs } = settings;
   const graceMs = (): number => shutdownGracePeriodMs ?? defaultConfig.shutdownGracePeriodMs;
-  endBy(stop.signal, { graceMs, exitCode: () => (faults.isFatal ? 1 : 0), log });
+  exitAfterGrace(stop.signal, { graceMs, exitCode: () => (faults.isFatal ? 1 : 0), log });
   const reread = () => readSettings(values, process.env, values.config as string | undefined);
   if (values.remote !== undefined) {
     const { serveRemotely } = await import('./remote-command.ts');
@@ -127,13 +127,13 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
 
 interface ChosenAuth {
   readonly auth: WebSocketAuth;
-  /** Reads it again; a token that was made up stays. */
+  /** Reads the authentication options and their files again; a generated token stays. */
   readonly reread: () => WebSocketAuth;
   /** The URL as it is printed. */
   readonly shown: (url: string) => string;
 }
 
-/** Of a token that is made up here only the digest stays in memory once it is printed. */
+/** A generated token is forgotten once its URL is printed; only the digest stays in memory. */
 function chooseAuth(values: AuthValues & { 'print-token-url'?: boolean }): ChosenAuth {
   if (!values['print-token-url']) {
     const reread = (): WebSocketAuth => readAuth(values);
@@ -158,14 +158,14 @@ function chooseAuth(values: AuthValues & { 'print-token-url'?: boolean }): Chose
   };
 }
 
-function childFiles(text: string | undefined): number | undefined {
+function parseChildNofile(text: string | undefined): number | undefined {
   if (text === undefined || (/^\d+$/.test(text) && Number(text) >= 16 && Number(text) < 2 ** 31)) {
     return text === undefined ? undefined : Number(text);
   }
   throw new UsageError(`invalid value '${text}' for --child-nofile: expected a whole number from 16`);
 }
 
-function pidNamespace(mode = 'isolate'): 'isolate' | 'inherit' {
+function parsePidNamespace(mode = 'isolate'): 'isolate' | 'inherit' {
   if (mode === 'isolate' || mode === 'inherit') return mode;
   throw new UsageError(
     `invalid value '${mode}' for '--linux-sandbox-pid-namespace <MODE>': expected 'isolate' or 'inherit'`,

@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import { ExecShell } from '../../agent/escalation/index.ts';
 import { serveShellTool } from '../../agent/mcp/index.ts';
 import { RulesStore, userRulesFolder } from '../../agent/rules/index.ts';
-import { type SandboxMode, sandboxModes } from '../../agent/unified-exec/index.ts';
 import { Scope, version } from '../../base/index.ts';
 import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
 import { secretPaths } from '../../host/own/index.ts';
@@ -10,10 +9,11 @@ import { inheritable } from '../../host/process/index.ts';
 import { SandboxHost } from '../../host/sandbox/index.ts';
 import { describeOptions, parseOptions } from '../arguments.ts';
 import { handleFaults } from '../faults.ts';
+import { parseSandboxMode } from '../sandbox-mode.ts';
 import { secretFiles } from '../secret-files.ts';
 import { chooseShellPrograms } from '../shell-tool-programs.ts';
 import { stderrLogger } from '../stderr-logger.ts';
-import { stopWhenTold } from '../stop-deadline.ts';
+import { stopToolServerBySignals } from '../stop-deadline.ts';
 import { UsageError } from '../usage-error.ts';
 
 const options = {
@@ -21,7 +21,7 @@ const options = {
     type: 'string',
     value: 'HOW',
     help:
-      'how programs are caught before they start: all (the kernel reports those of every descendant), bash (a patched Bash ' +
+      'how programs are intercepted before they start: all (the kernel reports those of every descendant), bash (a patched Bash ' +
       'reports its own), or auto, which is all where the kernel can do it [default: auto]',
   },
   bash: {
@@ -38,18 +38,18 @@ const options = {
     type: 'string',
     value: 'FILE',
     multiple: true,
-    help: 'rules file to heed besides those of the user in ~/.codex/rules; may be repeated',
+    help: 'rules file to use besides those of the user in ~/.codex/rules; may be repeated',
   },
   sandbox: {
     type: 'string',
     value: 'MODE',
     help:
-      'what commands may touch unless the client says: read-only, workspace-write or danger-full-access ' +
+      'what commands may touch unless the client sets it: read-only, workspace-write or danger-full-access ' +
       '[default: read-only]',
   },
   'preserve-program-paths': {
     type: 'boolean',
-    help: 'hold the full paths of programs against the rules; those for bare names do not match then',
+    help: 'check programs against the rules by their full paths; rules for bare names do not match then',
   },
   'trust-escalated-env': {
     type: 'boolean',
@@ -65,8 +65,8 @@ const help =
 Usage: exec-mcp-server [OPTIONS]
        exec-server mcp --tools shell [OPTIONS]
 
-Commands run in a sandbox. Every program they start is held against the rules first: one that is allowed runs outside the
-sandbox, one that is forbidden does not run, and the user is asked about the rest that rules name.
+Commands run in a sandbox. Every program they start is checked against the rules first: one that is allowed runs outside
+the sandbox, one that is forbidden does not run, and the user is asked about others that a rule names.
 
 Options:
 ${describeOptions(options)}
@@ -74,14 +74,14 @@ ${describeOptions(options)}
 Exit codes: 0 stopped as asked, 1 failed (the reason is on stderr), 2 wrong usage.
 `;
 
-/** Serves until the input ends, or a signal comes. */
+/** Serves until the input ends or SIGTERM, SIGINT or SIGHUP arrives. */
 export async function shellToolCommand(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions(argv, options);
   if (values.help) return print(help());
   if (values.version) return print(`exec-mcp-server ${version}\n`);
   if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
   runUnderInit();
-  const sandbox = parseSandbox(values.sandbox ?? 'read-only');
+  const sandbox = parseSandboxMode(values.sandbox ?? 'read-only');
   secretPaths.add(...secretFiles(values, process.env));
   const native = nativeStatus();
   if (!native.ready) throw new Error(native.reason);
@@ -89,7 +89,7 @@ export async function shellToolCommand(argv: readonly string[]): Promise<number>
   const log = stderrLogger(process.env);
   const stop = new AbortController();
   using faults = handleFaults(log, stop);
-  stopWhenTold(stop, { exitCode: () => (faults.isFatal ? 1 : 0), log });
+  stopToolServerBySignals(stop, { exitCode: () => (faults.isFatal ? 1 : 0), log });
   const folders = [userRulesFolder(process.env)];
   const files = (values.rules ?? []).map((path) => resolve(path));
   await using scope = new Scope();
@@ -114,12 +114,6 @@ export async function shellToolCommand(argv: readonly string[]): Promise<number>
   );
   await serveShellTool({ shell, sandbox, log, input: process.stdin, output: process.stdout }, stop.signal);
   return faults.isFatal ? 1 : 0;
-}
-
-function parseSandbox(text: string): SandboxMode {
-  const mode = sandboxModes.find((known) => known === text);
-  if (mode) return mode;
-  throw new UsageError(`invalid value '${text}' for --sandbox: expected ${sandboxModes.join(', ')}`);
 }
 
 function print(text: string): number {

@@ -3,30 +3,30 @@ export type Entry =
   | { readonly kind: 'file'; readonly size: number; readonly mode: number }
   | { readonly kind: 'directory'; readonly mode: number }
   | { readonly kind: 'link'; readonly target: string }
-  /** Cannot be copied, such as a device; with its kind in words. */
+  /** Cannot be copied, such as a device. */
   | { readonly kind: 'special'; readonly description: string };
 
-/** An entry below the directory that was listed, or a reason why it cannot be told. */
+/** An entry below the directory that was listed, or the reason why it cannot be described. */
 export type ListedEntry =
   | { readonly path: string; readonly entry: Entry }
   | { readonly path: string; readonly problem: string };
 
-/** One side of a copy: the files of this machine, or those of a server. Paths are absolute, unless they are said to be listed ones. */
+/** One side of a copy: the files of this machine, or those of a server. Paths are absolute, but for those of listed entries. */
 export interface CopySide {
   /** Follows links; undefined where nothing exists. */
   entryAt(path: string): Promise<Entry | undefined>;
-  /** Everything below a directory, parents before their children, by paths relative to it. Links are told, not followed. */
+  /** Everything below a directory, parents before their children, by paths relative to it. Links are listed, not followed. */
   list(directory: string): AsyncIterable<ListedEntry>;
   read(path: string, size: number): AsyncIterable<Uint8Array>;
   /** Makes a directory and those above it. */
   createRoot(path: string): Promise<'created' | 'existed'>;
-  /** The directory in which everything is written. */
+  /** Opens the directory into which everything is written. */
   openTree(directory: string): Promise<DestinationTree>;
 }
 
 /**
- * A directory that is filled. Names are relative to it, and no symbolic link in it is followed. Files are written under temporary
- * names in a private directory and then moved to their place, so that a place holds the old content or the new.
+ * A directory that is being filled. Names are relative to it, and no symbolic link in it is followed. Files are written under temporary
+ * names in a private directory and then renamed, so that a path has either the old content or the new.
  */
 export interface DestinationTree {
   /** The private directory. */
@@ -39,29 +39,29 @@ export interface DestinationTree {
   placeLink(name: string, target: string): Promise<void>;
   /** Removes the private directory: nothing can be placed any more. */
   clear(): Promise<void>;
-  /** Lets go of the tree, and clears it if that has not been done. */
+  /** Closes the tree, after clearing it if that has not been done. */
   close(): Promise<void>;
 }
 
-/** Why something that is in the way stays there. */
-export const inTheWay = {
+/** Errors about an existing entry that a copy does not replace. */
+export const conflicts = {
   link: 'is a symbolic link where a directory is to be copied; remove it',
   file: 'is a file where a directory is to be copied; remove it',
   directory: 'is a directory where a file is to be copied; remove it',
-  /** A directory was there before, and no longer is. */
+  /** A directory of the path has been replaced since it was created. */
   swapped: 'refused: a link or a file is on the way',
 } as const;
 
-/** The name of a staging directory: hidden, and free. */
+/** A name for a staging directory: hidden, and not in use. */
 export const stagingName = (): string => `.exec-server-cp-${crypto.randomUUID().slice(0, 13)}`;
 
-/** The content of larger files is moved block by block. */
-export const AT_ONCE_BYTES = 512 * 1024;
+/** Files up to this size are moved in one piece, larger ones in blocks. */
+export const BLOCK_BYTES = 512 * 1024;
 
 const FORMAT = 0o170000;
 const PERMISSIONS = 0o777;
 
-/** The entry that a mode of `stat` tells of. Set-user-id and its like are not permissions and are left out. */
+/** The entry that a mode of `stat` describes. The set-user-id, set-group-id and sticky bits are left out. */
 export function entryOf(mode: number, size: number, target: () => string): Entry {
   switch (mode & FORMAT) {
     case 0o100000:

@@ -1,18 +1,18 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { messageOf } from '../reason.ts';
 import {
-  AT_ONCE_BYTES,
+  BLOCK_BYTES,
   type CopySide,
+  conflicts,
   type DestinationTree,
   type Entry,
   entryOf,
-  inTheWay,
   type ListedEntry,
   stagingName,
 } from './copy-side.ts';
 import { OpenDirectory } from './open-directory.ts';
+import { reasonOf } from './reason.ts';
 
 /** The files of this machine. */
 export class LocalSide implements CopySide {
@@ -46,7 +46,7 @@ export class LocalSide implements CopySide {
         yield { path, entry };
         if (entry.kind === 'directory') yield* this.list(place, `${path}/`);
       } catch (error) {
-        yield { path, problem: messageOf(error) };
+        yield { path, problem: reasonOf(error) };
       }
     }
   }
@@ -54,7 +54,7 @@ export class LocalSide implements CopySide {
   async *read(path: string): AsyncGenerator<Uint8Array> {
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     for (;;) {
-      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(AT_ONCE_BYTES));
+      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(BLOCK_BYTES));
       if (bytesRead === 0) return;
       yield buffer.subarray(0, bytesRead);
     }
@@ -66,12 +66,12 @@ export class LocalSide implements CopySide {
       return 'created';
     } catch (error) {
       if (codeOf(error) === 'ENOENT' && !(await this.entryAt(dirname(path)))) {
-        await this.createRoot(dirname(path)); // not by `recursive`, which never ends in procfs
+        await this.createRoot(dirname(path)); // `recursive` would loop for ever in procfs
         return await this.createRoot(path);
       }
       if (codeOf(error) !== 'EEXIST') throw error;
     }
-    if ((await this.entryAt(path))?.kind !== 'directory') throw new Error(inTheWay.file);
+    if ((await this.entryAt(path))?.kind !== 'directory') throw new Error(conflicts.file);
     return 'existed';
   }
 
@@ -88,7 +88,7 @@ export class LocalSide implements CopySide {
   }
 }
 
-/** Directories get their own mode when everything is in them. */
+/** Directories get their final mode when everything is in them. */
 const PRIVATE = 0o700;
 
 class LocalTree implements DestinationTree {
@@ -114,8 +114,8 @@ class LocalTree implements DestinationTree {
       if (codeOf(error) !== 'EEXIST') throw error;
     }
     const present = await lstat(place);
-    if (present.isSymbolicLink()) throw new Error(inTheWay.link);
-    if (!present.isDirectory()) throw new Error(inTheWay.file);
+    if (present.isSymbolicLink()) throw new Error(conflicts.link);
+    if (!present.isDirectory()) throw new Error(conflicts.file);
     return 'existed';
   }
 
@@ -154,7 +154,7 @@ class LocalTree implements DestinationTree {
       await rename(unfinished, parent.at(basename(name)));
     } catch (error) {
       await rm(unfinished, { force: true });
-      throw codeOf(error) === 'EISDIR' ? new Error(inTheWay.directory) : error;
+      throw codeOf(error) === 'EISDIR' ? new Error(conflicts.directory) : error;
     }
   }
 

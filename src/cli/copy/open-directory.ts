@@ -1,12 +1,12 @@
 import { constants } from 'node:fs';
 import { chmod, type FileHandle, open } from 'node:fs/promises';
-import { inTheWay } from './copy-side.ts';
+import { conflicts } from './copy-side.ts';
 
-/** Of Linux, which Node does not name: to look names up in a directory, no permission to list it is needed. */
+/** The flag of Linux, for which Node has no name: opening a directory by it takes no permission to list the directory. */
 const O_PATH = 0o10000000;
 const DIRECTORY = O_PATH | constants.O_DIRECTORY;
 
-/** A directory that is held open: a name in it means this directory, also after its path leads elsewhere. */
+/** An open directory: names are looked up in this directory, also after it was moved or its path was replaced. */
 export class OpenDirectory implements AsyncDisposable {
   readonly #handle: FileHandle;
 
@@ -36,7 +36,7 @@ export class OpenDirectory implements AsyncDisposable {
       try {
         return new OpenDirectory(await open(place, DIRECTORY | constants.O_NOFOLLOW));
       } catch (error) {
-        throw (error as NodeJS.ErrnoException).code === 'ENOTDIR' ? new Error(inTheWay.swapped) : error;
+        throw (error as NodeJS.ErrnoException).code === 'ENOTDIR' ? new Error(conflicts.swapped) : error;
       }
     }
   }

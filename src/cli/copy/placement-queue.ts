@@ -1,23 +1,23 @@
 import { deferred } from '../../base/index.ts';
-import type { RemoteCommands } from '../commands/remote-commands.ts';
 import { grouped, type Placement, placementCommand } from './placement-script.ts';
+import type { RemotePrograms } from './remote-programs.ts';
 
 interface Waiting {
   readonly placement: Placement;
   readonly done: ReturnType<typeof deferred<void>>;
 }
 
-/** Carries placements out on a server: one shell at a time takes all that came while the one before it ran. */
+/** Carries placements out on a server, one shell at a time: each takes the placements that were added while the one before it ran. */
 export class PlacementQueue {
-  readonly #commands: RemoteCommands;
+  readonly #programs: RemotePrograms;
   readonly #waiting: Waiting[] = [];
   #running = false;
 
-  constructor(commands: RemoteCommands) {
-    this.#commands = commands;
+  constructor(programs: RemotePrograms) {
+    this.#programs = programs;
   }
 
-  /** Rejects with what the server's program says. Callers bound the queue: each waits for its own placement. */
+  /** Rejects with the message of the server's program. The callers bound the queue: each waits for its own placement. */
   add(placement: Placement): Promise<void> {
     const done = deferred();
     this.#waiting.push({ placement, done });
@@ -35,12 +35,12 @@ export class PlacementQueue {
   async #carryOut(waiting: readonly Waiting[]): Promise<void> {
     const batch = grouped(waiting, ({ placement }) => placement);
     try {
-      const printed = await this.#commands.output(placementCommand(batch.map(({ placement }) => placement)));
+      const printed = await this.#programs.output(placementCommand(batch.map(({ placement }) => placement)));
       const answers = printed.split('\0');
       for (const [at, { done }] of batch.entries()) {
         const [said = '', status] = [answers[2 * at], answers[2 * at + 1]];
         if (status === '0') done.resolve();
-        else done.reject(new Error(said.trim() || 'the server did not say whether it was written'));
+        else done.reject(new Error(said.trim() || 'the server did not report whether it was written'));
       }
     } catch (error) {
       for (const { done } of batch) done.reject(error as Error);
@@ -48,5 +48,5 @@ export class PlacementQueue {
   }
 }
 
-/** Arguments of one shell: far below what a kernel allows, with paths of any length. */
+/** Placements of one shell. Their arguments stay far below the kernel's limit, even with the longest paths. */
 const AT_A_TIME = 32;

@@ -1,48 +1,49 @@
 import { posix } from 'node:path';
-import { inTheWay } from './copy-side.ts';
+import { conflicts } from './copy-side.ts';
 
-/** A finished file or link that goes to its place, or a mode that a directory gets. */
+/** A finished file or link to be renamed to its final path, or a mode to be set on a directory. */
 export type Placement =
-  /** The unfinished file has the name that it gets in `directory`. */
+  /** The unfinished file already has the name that it gets in `directory`. */
   | { readonly type: 'file'; readonly mode: number; readonly unfinished: string; readonly directory: string }
   | { readonly type: 'link'; readonly target: string; readonly unfinished: string; readonly path: string }
   | { readonly type: 'mode'; readonly mode: number; readonly path: string };
 
 /**
- * The shell command that carries placements out; it prints two fields for each, in order, ended by a NUL: what its programs said
- * and the status. Files that follow each other and have one mode and directory cost two programs together.
+ * The shell command that carries placements out. For each, in order, it prints two fields that end with a NUL: the messages of the
+ * programs, and the status. Consecutive files with the same mode and directory take one `chmod` and one `mv` together.
  */
 export function placementCommand(placements: readonly Placement[]): string[] {
   const words: string[] = [];
   const refer = (word: string): string => `"\${${words.push(word)}}"`;
-  const lines = togetherOf(placements).map((group) =>
-    orderOf(group)
+  const lines = groupsOf(placements).map((group) =>
+    callFor(group)
       .map((word) => refer(word))
       .join(' '),
   );
   return ['sh', '-c', `${FUNCTIONS}\n${lines.join('\n')}`, 'sh', ...words];
 }
 
-/** Puts files of one mode and directory next to each other. */
+/** Sorts files of one mode and directory next to each other. */
 export function grouped<T>(items: readonly T[], placementOf: (item: T) => Placement): T[] {
-  const group = (item: T): string => groupOf(placementOf(item));
+  const group = (item: T): string => groupKey(placementOf(item));
   return [...items].sort((a, b) => (group(a) < group(b) ? -1 : group(a) > group(b) ? 1 : 0));
 }
 
-function togetherOf(placements: readonly Placement[]): Placement[][] {
+function groupsOf(placements: readonly Placement[]): Placement[][] {
   const groups: Placement[][] = [];
   for (const placement of placements) {
     const last = groups.at(-1);
-    if (last && placement.type === 'file' && groupOf(last[0]!) === groupOf(placement)) last.push(placement);
+    if (last && placement.type === 'file' && groupKey(last[0]!) === groupKey(placement)) last.push(placement);
     else groups.push([placement]);
   }
   return groups;
 }
 
-const groupOf = (placement: Placement): string =>
+const groupKey = (placement: Placement): string =>
   placement.type === 'file' ? `${octal(placement.mode)} ${placement.directory}` : '';
 
-function orderOf(group: readonly Placement[]): string[] {
+/** The call of the shell function that carries a group out. */
+function callFor(group: readonly Placement[]): string[] {
   const first = group[0]!;
   if (first.type === 'mode') return ['set_mode', octal(first.mode), first.path];
   if (first.type === 'link') {
@@ -55,8 +56,8 @@ function orderOf(group: readonly Placement[]): string[] {
 const octal = (mode: number): string => mode.toString(8).padStart(4, '0');
 
 /**
- * A directory is entered only where its path, links resolved, is the one that was asked for. Files are moved all at once, and one
- * by one where that fails, so that each has its own reason; one that is gone from where it was written has been moved.
+ * A directory is entered only if its path has no symbolic links. Files are moved all at once; if that fails they are moved one by
+ * one, so that each has its own error. A file that is missing in the staging directory has been moved already.
  */
 const FUNCTIONS = `entered=
 enter() {
@@ -64,12 +65,12 @@ enter() {
   entered=
   cd -P -- "$1" || return
   [ "$(pwd -P; echo .)" = "$1
-." ] || { echo '${inTheWay.swapped}'; return 1; }
+." ] || { echo '${conflicts.swapped}'; return 1; }
   entered=$1
 }
 free() {
   for place do
-    ! [ -d "./\${place##*/}" ] || [ -L "./\${place##*/}" ] || { echo '${inTheWay.directory}'; return 1; }
+    ! [ -d "./\${place##*/}" ] || [ -L "./\${place##*/}" ] || { echo '${conflicts.directory}'; return 1; }
   done
 }
 tell() {

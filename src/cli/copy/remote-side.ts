@@ -1,39 +1,39 @@
 import { posix } from 'node:path';
 import { type ExecServerClient, RemoteFileSystem } from '../../client/index.ts';
 import { ExecError, PathUri } from '../../protocol/index.ts';
-import { RemoteCommands } from '../commands/remote-commands.ts';
 import {
-  AT_ONCE_BYTES,
+  BLOCK_BYTES,
   type CopySide,
+  conflicts,
   type DestinationTree,
   type Entry,
-  inTheWay,
   type ListedEntry,
   stagingName,
 } from './copy-side.ts';
 import { PlacementQueue } from './placement-queue.ts';
+import { RemotePrograms } from './remote-programs.ts';
 import { listTree } from './tree-listing.ts';
 
 /**
- * The files of a server. Content moves by `fs/*`; the protocol has no methods for modes, links and renaming, so those are done
- * by the server's own `find`, `stat`, `chmod`, `ln` and `mv`.
+ * The files of a server. Content is transferred by `fs/*`; the protocol has no methods for modes, links and renaming, so the server's
+ * own `find`, `stat`, `chmod`, `ln` and `mv` do that.
  */
 export class RemoteSide implements CopySide {
   readonly #files: RemoteFileSystem;
-  readonly #commands: RemoteCommands;
+  readonly #programs: RemotePrograms;
   readonly #placements: PlacementQueue;
 
   constructor(client: ExecServerClient) {
     this.#files = new RemoteFileSystem(client);
-    this.#commands = new RemoteCommands(client);
-    this.#placements = new PlacementQueue(this.#commands);
+    this.#programs = new RemotePrograms(client);
+    this.#placements = new PlacementQueue(this.#programs);
   }
 
   async entryAt(path: string): Promise<Entry | undefined> {
     try {
       const { isDirectory, isFile, size } = await this.#files.getMetadata(PathUri.fromNative(path));
       if (!isDirectory && !isFile) return { kind: 'special', description: 'neither a file nor a directory' };
-      const mode = Number.parseInt(await this.#commands.output(['stat', '-L', '-c', '%a', '--', path]), 8) & 0o777;
+      const mode = Number.parseInt(await this.#programs.output(['stat', '-L', '-c', '%a', '--', path]), 8) & 0o777;
       return isDirectory ? { kind: 'directory', mode } : { kind: 'file', size, mode };
     } catch (error) {
       if (isNotFound(error)) return undefined;
@@ -42,31 +42,31 @@ export class RemoteSide implements CopySide {
   }
 
   list(directory: string): AsyncIterable<ListedEntry> {
-    return listTree(this.#commands, directory);
+    return listTree(this.#programs, directory);
   }
 
   async *read(path: string, size: number): AsyncGenerator<Uint8Array> {
     const uri = PathUri.fromNative(path);
-    if (size <= AT_ONCE_BYTES) yield await this.#files.readFile(uri);
+    if (size <= BLOCK_BYTES) yield await this.#files.readFile(uri);
     else yield* this.#files.read(uri);
   }
 
   async createRoot(path: string): Promise<'created' | 'existed'> {
     const present = await metadata(this.#files, path);
     if (present?.isDirectory) return 'existed';
-    if (present) throw new Error(inTheWay.file);
+    if (present) throw new Error(conflicts.file);
     await this.#files.createDirectory(PathUri.fromNative(path));
     return 'created';
   }
 
   async openTree(directory: string): Promise<DestinationTree> {
     const name = stagingName();
-    const root = (await this.#commands.output(['sh', '-c', OPEN, 'sh', directory, name])).slice(0, -1);
+    const root = (await this.#programs.output(['sh', '-c', OPEN, 'sh', directory, name])).slice(0, -1);
     return new RemoteTree(root, name, this.#files, this.#placements);
   }
 }
 
-/** Makes the private directory and prints the path of the one that it is in, free of links. */
+/** Makes the private directory and prints the path of its parent, with symbolic links resolved. */
 const OPEN = 'mkdir -m 700 -- "$1/$2" && cd -P -- "$1" && pwd -P';
 
 class RemoteTree implements DestinationTree {
@@ -74,7 +74,7 @@ class RemoteTree implements DestinationTree {
   readonly #root: string;
   readonly #files: RemoteFileSystem;
   readonly #placements: PlacementQueue;
-  /** For each directory one in the private directory: a file is written under its own name and moved with others. */
+  /** A directory in the private directory for each destination directory: files have their final names there and are moved together. */
   readonly #stagings = new Map<string, Promise<string>>();
   #next = 0;
   #isCleared = false;
@@ -93,8 +93,8 @@ class RemoteTree implements DestinationTree {
       await this.#files.createDirectory(PathUri.fromNative(path), { recursive: false });
       return 'created';
     }
-    if (present.isSymlink) throw new Error(inTheWay.link);
-    if (!present.isDirectory) throw new Error(inTheWay.file);
+    if (present.isSymlink) throw new Error(conflicts.link);
+    if (!present.isDirectory) throw new Error(conflicts.file);
     return 'existed';
   }
 
@@ -129,7 +129,7 @@ class RemoteTree implements DestinationTree {
   }
 
   async #write(path: PathUri, content: AsyncIterable<Uint8Array>, size: number): Promise<void> {
-    if (size > AT_ONCE_BYTES) {
+    if (size > BLOCK_BYTES) {
       await this.#files.write(path, content);
       return;
     }

@@ -2,16 +2,16 @@ import { setMaxListeners } from 'node:events';
 import { posix } from 'node:path';
 import { abortable } from '../../base/index.ts';
 import { ConnectionLost } from '../../rpc/index.ts';
-import { messageOf } from '../reason.ts';
 import type { CopySide, DestinationTree, Entry, ListedEntry } from './copy-side.ts';
-import { ListedPaths } from './listed-path.ts';
+import { ListedPaths } from './listed-paths.ts';
+import { reasonOf } from './reason.ts';
 
 /** A path on one side, and the name the user gave it. */
 export interface Place {
   readonly side: CopySide;
   readonly path: string;
   readonly name: string;
-  /** Written with a slash at its end: nothing but a directory may be meant. */
+  /** The name ends with a slash, so it must be a directory. */
   readonly asDirectory?: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface TransferOutcome {
   readonly directories: number;
   readonly links: number;
   readonly bytes: number;
-  /** Things that are never copied, such as sockets. */
+  /** Entries that are never copied, such as sockets. */
   readonly skipped: readonly Remark[];
   readonly failures: readonly Remark[];
 }
@@ -40,7 +40,7 @@ export interface Remark {
 interface Copy<E extends Entry = Entry> {
   readonly source: Place;
   readonly destination: Place;
-  /** Of the destination in its tree. */
+  /** The path of the destination within its tree. */
   readonly name: string;
   readonly entry: E;
 }
@@ -50,15 +50,15 @@ type LinkCopy = Copy<Entry & { kind: 'link' }>;
 type DirectoryCopy = Copy<Entry & { kind: 'directory' }>;
 
 /**
- * Copies a file or a tree from one side to another. What fails is noted and the rest goes on; a lost connection or an abort ends
- * the transfer, and no unfinished file stays.
+ * Copies a file or a tree from one side to another. A failure of one entry is recorded and the others are copied; a lost connection
+ * or an abort ends the transfer, and no unfinished file stays.
  */
 export class Transfer {
   readonly #onProgress: (progress: Progress) => void;
   readonly #signal: AbortSignal;
   readonly #files: FileCopy[] = [];
   readonly #links: LinkCopy[] = [];
-  /** Those that did not exist before: they get their modes when everything is in them. */
+  /** Directories that did not exist before: they get their modes when everything is in them. */
   readonly #created: DirectoryCopy[] = [];
   readonly #skipped: Remark[] = [];
   readonly #failures: Remark[] = [];
@@ -73,11 +73,11 @@ export class Transfer {
 
   /** Rejects when a connection is lost, or with the reason of the signal. */
   async run(source: Place, destination: Place): Promise<TransferOutcome> {
-    await this.#noting(source, async () => {
-      const entry = await about(source, () => source.side.entryAt(source.path));
+    await this.#recordingFailure(source, async () => {
+      const entry = await at(source, () => source.side.entryAt(source.path));
       if (!entry) throw new PlaceError(source, 'no such file or directory');
       if (source.asDirectory && entry.kind !== 'directory') throw new PlaceError(source, 'not a directory');
-      const present = await about(destination, () => destination.side.entryAt(destination.path));
+      const present = await at(destination, () => destination.side.entryAt(destination.path));
       if (destination.asDirectory && present?.kind !== 'directory' && entry.kind !== 'directory') {
         const why = present ? 'not a directory' : 'no such directory; make it, or leave out the / at the end';
         throw new PlaceError(destination, why);
@@ -90,25 +90,25 @@ export class Transfer {
 
   async #copy(source: Place, destination: Place, entry: Entry): Promise<void> {
     if (entry.kind === 'special') return void this.#skipped.push(special(source, entry.description));
-    if (entry.kind === 'link') throw new PlaceError(source, 'is a link that leads nowhere');
+    if (entry.kind === 'link') throw new PlaceError(source, 'is a symbolic link to a missing file');
     if (entry.kind === 'file') {
-      this.#collect({ source, destination, name: posix.basename(destination.path), entry });
+      this.#addFile({ source, destination, name: posix.basename(destination.path), entry });
       return await this.#inTree(parent(destination), (tree) => this.#place(tree));
     }
     const listing = await this.#listing(source); // before anything is written: the destination may be inside the source
-    const made = await about(destination, () => destination.side.createRoot(destination.path));
-    this.#note({ source, destination, name: '', entry }, made);
+    const made = await at(destination, () => destination.side.createRoot(destination.path));
+    this.#recordDirectory({ source, destination, name: '', entry }, made);
     await this.#inTree(destination, async (tree) => {
       await this.#prepare(tree, listing, source, destination);
       await this.#place(tree);
-      await about(destination, () => tree.clear()); // before the directory around it may become read-only
+      await at(destination, () => tree.clear()); // before the directory around it may become read-only
       for (const directory of this.#created.reverse()) await this.#setMode(tree, directory);
     });
   }
 
-  /** Unfinished files are gone afterwards; where the server is lost they cannot be removed, and the error says where they are. */
+  /** Fills a tree and removes unfinished files. If the server is lost they cannot be removed; then the error says where they are. */
   async #inTree(directory: Place, fill: (tree: DestinationTree) => Promise<void>): Promise<void> {
-    const tree = await about(directory, () => directory.side.openTree(directory.path));
+    const tree = await at(directory, () => directory.side.openTree(directory.path));
     try {
       await fill(tree);
     } finally {
@@ -124,14 +124,14 @@ export class Transfer {
 
   async #listing(source: Place): Promise<ListedEntry[]> {
     const listing: ListedEntry[] = [];
-    for await (const listed of this.#taken(source, source.side.list(source.path))) {
+    for await (const listed of this.#unlessAborted(source, source.side.list(source.path))) {
       if (listing.push(listed) > MOST_ENTRIES)
         throw new PlaceError(source, `has more than ${MOST_ENTRIES} entries: copy its parts`);
     }
     return listing;
   }
 
-  /** Makes the directories and collects everything else. Links come last: nothing is ever written through one of them. */
+  /** Makes the directories and collects files and links. Links are made last, so that nothing is written through them. */
   async #prepare(
     tree: DestinationTree,
     listing: readonly ListedEntry[],
@@ -142,7 +142,7 @@ export class Transfer {
     for (const listed of listing) {
       const entrySource = below(source, listed.path);
       if ('entry' in listed && listed.entry.kind === 'directory') paths.list(listed.path);
-      await this.#noting(entrySource, async () => {
+      await this.#recordingFailure(entrySource, async () => {
         const entry = requireEntry(listed, paths);
         const copy = { source: entrySource, destination: below(destination, listed.path), name: listed.path, entry };
         if (await this.#prepareEntry(tree, copy)) paths.enter(listed.path);
@@ -150,48 +150,48 @@ export class Transfer {
     }
   }
 
-  /** Whether it is a directory, ready to be filled. */
+  /** Gives true for a directory, which is ready to be filled. */
   async #prepareEntry(tree: DestinationTree, { entry, ...copy }: Copy): Promise<boolean> {
     if (entry.kind === 'special') this.#skipped.push(special(copy.source, entry.description));
-    else if (entry.kind === 'file') this.#collect({ ...copy, entry });
+    else if (entry.kind === 'file') this.#addFile({ ...copy, entry });
     else if (entry.kind === 'link') this.#links.push({ ...copy, entry });
     if (entry.kind !== 'directory') return false;
-    const made = await about(copy.destination, () => tree.createDirectory(copy.name));
-    this.#note({ ...copy, entry }, made);
+    const made = await at(copy.destination, () => tree.createDirectory(copy.name));
+    this.#recordDirectory({ ...copy, entry }, made);
     return true;
   }
 
-  #note(directory: DirectoryCopy, made: 'created' | 'existed'): void {
+  #recordDirectory(directory: DirectoryCopy, made: 'created' | 'existed'): void {
     this.#done.directories++;
     if (made === 'created') this.#created.push(directory);
   }
 
-  #collect(file: FileCopy): void {
+  #addFile(file: FileCopy): void {
     this.#files.push(file);
     const { totalBytes, totalFiles } = this.#progress;
     this.#advance({ totalBytes: totalBytes + file.entry.size, totalFiles: totalFiles + 1 });
   }
 
   async #place(tree: DestinationTree): Promise<void> {
-    await inParallel(this.#files, (file) => this.#noting(file.source, () => this.#placeFile(tree, file)));
-    await inParallel(this.#links, (link) => this.#noting(link.source, () => this.#placeLink(tree, link)));
+    await inParallel(this.#files, (file) => this.#recordingFailure(file.source, () => this.#placeFile(tree, file)));
+    await inParallel(this.#links, (link) => this.#recordingFailure(link.source, () => this.#placeLink(tree, link)));
   }
 
   async #placeFile(tree: DestinationTree, { source, destination, name, entry }: FileCopy): Promise<void> {
-    const content = this.#counted(this.#taken(source, source.side.read(source.path, entry.size)));
-    await about(destination, () => tree.placeFile(name, entry.mode, content, entry.size));
+    const content = this.#counted(this.#unlessAborted(source, source.side.read(source.path, entry.size)));
+    await at(destination, () => tree.placeFile(name, entry.mode, content, entry.size));
     this.#done.files++;
     this.#advance({ doneFiles: this.#done.files });
   }
 
   async #placeLink(tree: DestinationTree, { destination, name, entry }: LinkCopy): Promise<void> {
     this.#signal.throwIfAborted();
-    await about(destination, () => tree.placeLink(name, entry.target));
+    await at(destination, () => tree.placeLink(name, entry.target));
     this.#done.links++;
   }
 
   async #setMode(tree: DestinationTree, { source, destination, name, entry }: DirectoryCopy): Promise<void> {
-    await this.#noting(source, () => about(destination, () => tree.setMode(name, entry.mode)));
+    await this.#recordingFailure(source, () => at(destination, () => tree.setMode(name, entry.mode)));
   }
 
   async *#counted(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -202,12 +202,12 @@ export class Transfer {
     }
   }
 
-  /** The answer of a side, unless the transfer is aborted first: a silent server does not block it. */
-  async *#taken<T>(place: Place, items: AsyncIterable<T>): AsyncGenerator<T> {
+  /** The items of a side. An abort ends the iteration, even while the side does not answer. */
+  async *#unlessAborted<T>(place: Place, items: AsyncIterable<T>): AsyncGenerator<T> {
     const iterator = items[Symbol.asyncIterator]();
     try {
       for (;;) {
-        const { done, value } = await about(place, () => abortable(iterator.next(), this.#signal));
+        const { done, value } = await at(place, () => abortable(iterator.next(), this.#signal));
         if (done) return;
         yield value;
       }
@@ -221,7 +221,8 @@ export class Transfer {
     this.#onProgress(this.#progress);
   }
 
-  async #noting(source: Place, work: () => Promise<void>): Promise<void> {
+  /** Records the failure of `work`, unless the transfer is over. */
+  async #recordingFailure(source: Place, work: () => Promise<void>): Promise<void> {
     this.#signal.throwIfAborted();
     try {
       await work();
@@ -235,13 +236,13 @@ export class Transfer {
     const {
       cause,
       place: { name },
-    } = placed(place, error);
+    } = placeErrorOf(place, error);
     if (isConnectionLost(cause)) throw cause;
-    this.#failures.push({ path: name, message: messageOf(cause) });
+    this.#failures.push({ path: name, message: reasonOf(cause) });
   }
 }
 
-/** A failure and where it happened. */
+/** A failure, with the place where it happened. */
 class PlaceError extends Error {
   readonly place: Place;
   override readonly cause: Error;
@@ -254,14 +255,15 @@ class PlaceError extends Error {
   }
 }
 
-const placed = (place: Place, error: unknown): PlaceError =>
+const placeErrorOf = (place: Place, error: unknown): PlaceError =>
   error instanceof PlaceError ? error : new PlaceError(place, error as Error);
 
-async function about<T>(place: Place, work: () => Promise<T>): Promise<T> {
+/** Gives errors of `work` their place. */
+async function at<T>(place: Place, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw placed(place, error);
+    throw placeErrorOf(place, error);
   }
 }
 
@@ -270,8 +272,8 @@ function isConnectionLost(error: unknown): boolean {
 }
 
 function requireEntry(listed: ListedEntry, paths: ListedPaths): Entry {
-  const refusal = 'problem' in listed ? listed.problem : paths.refusal(listed.path);
-  if (refusal !== undefined) throw new Error(refusal);
+  const problem = 'problem' in listed ? listed.problem : paths.problemOf(listed.path);
+  if (problem !== undefined) throw new Error(problem);
   return (listed as ListedEntry & { entry: Entry }).entry;
 }
 
@@ -289,10 +291,12 @@ const parent = ({ side, path, name }: Place): Place => ({
   name: name.includes('/') ? posix.dirname(name) : '.',
 });
 
+/** Bounds the memory of the listing, which is kept as a whole. */
 const MOST_ENTRIES = 1_000_000;
+/** Small files on a server mostly wait for round trips, so several are copied at a time. */
 const AT_A_TIME = 32;
 
-/** Works through the items, several at a time. After a failure none is begun, and those under way end first. */
+/** Works through the items, several at a time. After a failure no other item is begun; rejects when those under way have ended. */
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const waiting = items[Symbol.iterator]();
   const worker = async (): Promise<void> => {

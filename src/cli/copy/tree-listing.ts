@@ -1,9 +1,9 @@
-import type { RemoteCommands } from '../commands/remote-commands.ts';
 import { entryOf, type ListedEntry } from './copy-side.ts';
+import type { RemotePrograms } from './remote-programs.ts';
 
-/** Everything below a directory of a server, links not followed, as its `find`, `stat` and `readlink` tell it. */
-export async function* listTree(commands: RemoteCommands, directory: string): AsyncGenerator<ListedEntry> {
-  await using process = await commands.start(['sh', '-c', SCRIPT, 'sh', directory]);
+/** Lists everything below a directory of a server by the server's `find`, `stat` and `readlink`. Links are not followed. */
+export async function* listTree(programs: RemotePrograms, directory: string): AsyncGenerator<ListedEntry> {
+  await using process = await programs.start(['sh', '-c', SCRIPT, 'sh', directory]);
   let complaints = '';
   let unread: Buffer = Buffer.alloc(0);
   const fields: Buffer[] = [];
@@ -26,7 +26,7 @@ export async function* listTree(commands: RemoteCommands, directory: string): As
   if (exitCode !== 0 && said.length === 0) throw new Error(`the server's listing ended with ${exitCode}`);
 }
 
-/** Prints three fields for each entry, each ended by a NUL: its path, mode and size, and what a link leads to. */
+/** Prints three fields for each entry, each ended by a NUL: its path; its mode and size; the target of a link. */
 const SCRIPT = `cd -- "$1" || exit
 exec find . -mindepth 1 -exec sh -c '
   facts=$(stat -c "%f %s" -- "$@") || facts=
@@ -64,7 +64,7 @@ function parseEntry([name, facts, target]: [Buffer, Buffer, Buffer]): ListedEntr
   const path = name.toString().replace(/^\.\//, '');
   if (!name.equals(Buffer.from(name.toString()))) return { path, problem: 'its name is not UTF-8' };
   const [, mode, size] = /^([0-9a-f]{1,8}) (\d{1,15})$/.exec(facts.toString()) ?? [];
-  if (mode === undefined) return { path, problem: 'the server does not tell what it is' };
+  if (mode === undefined) return { path, problem: "the server's stat printed nothing about it" };
   const entry = entryOf(Number.parseInt(mode, 16), Number(size), () => target.toString());
   if (entry.kind === 'link' && !target.equals(Buffer.from(entry.target))) {
     return { path, problem: 'it is a link whose target is not UTF-8' };

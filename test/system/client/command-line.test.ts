@@ -185,7 +185,7 @@ describe('a setting', () => {
     const { code, stderr } = await runCommand(['--config', file]);
     expect(code).toBe(2);
     expect(stderr).toContain(
-      `error: unknown setting allow_everything in ${file}:1; known are shutdown_grace_period_ms,`,
+      `error: unknown setting allow_everything in ${file}:1; settings are shutdown_grace_period_ms,`,
     );
   });
 });

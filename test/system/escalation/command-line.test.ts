@@ -87,7 +87,7 @@ describe('exec-server mcp --tools shell', () => {
     [
       ['--intercept=bash', '--bash=/bin/bash'],
       1,
-      '--intercept=bash cannot be had with /bin/bash: its execs are not reported',
+      '--intercept=bash does not work with /bin/bash: its execs are not reported',
     ],
     [['--intercept=bash', '--bash=/no/bash'], 1, '/no/bash cannot be executed'],
     [['--intercept=all', '--bash=/no/bash'], 1, '/no/bash cannot be executed'],

@@ -201,7 +201,7 @@ describe('exec-server mcp --help', () => {
       [['--approval', 'maybe'], "invalid value 'maybe' for --approval"],
       [['--cwd', 'here'], "invalid value 'here' for --cwd"],
       [['--longest-wait-ms', '100'], "invalid value '100' for --longest-wait-ms"],
-      [['--http', '0.0.0.0:80'], '0.0.0.0 is no loopback address'],
+      [['--http', '0.0.0.0:80'], '0.0.0.0 is not a loopback address'],
       [['--http', 'localhost'], "invalid value 'localhost' for --http"],
       [['--local', '--connect', 'ws://127.0.0.1:1'], '--local cannot be used together'],
       [['--http-token-file', '/tmp/x'], '--http-token-file works only together with --http'],

@@ -2,8 +2,8 @@ import type { ExecServerClient, RemoteProcess, StartOptions } from '../../client
 
 type EnvPolicy = NonNullable<StartOptions['envPolicy']>;
 
-/** Small programs that a server runs for a copy. */
-export class RemoteCommands {
+/** Runs small programs on the server of a copy. */
+export class RemotePrograms {
   readonly #client: ExecServerClient;
 
   constructor(client: ExecServerClient) {
@@ -18,7 +18,7 @@ export class RemoteCommands {
     }
   }
 
-  /** What a program prints that must succeed. */
+  /** Runs a program that must succeed; gives its stdout. */
   async output(argv: readonly string[]): Promise<string> {
     const process = await this.start(argv);
     const { stdout, stderr, exitCode } = await process.communicate();

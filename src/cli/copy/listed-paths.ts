@@ -1,17 +1,16 @@
 /**
- * Paths that the other side listed, one after the other. What could lead out of the directory that was asked for is refused: the
- * other side may lie.
+ * Checks the paths that the other side listed, in their order. A path that could lead out of the listed directory is refused: the
+ * other side is not trusted.
  */
 export class ListedPaths {
   readonly #listed = new Set<string>();
   readonly #entered = new Set<string>(['']);
   readonly #seen = new Set<string>();
 
-  /** Why the path must not be used; undefined for one that may. */
-  refusal(path: string): string | undefined {
+  /** The reason not to use the path; undefined for a path that may be used. */
+  problemOf(path: string): string | undefined {
     const names = path.split('/');
-    const wrong = names.find((name) => !isFileName(name));
-    if (wrong !== undefined || names.length > DEEPEST) return 'refused: not a name of something in the directory';
+    if (!names.every(isFileName) || names.length > DEEPEST) return 'refused: not a name of something in the directory';
     if (this.#seen.has(path)) return 'refused: listed twice';
     this.#seen.add(path);
     const parent = parentOf(path);
@@ -19,18 +18,18 @@ export class ListedPaths {
     return this.#listed.has(parent) ? 'its directory was not copied' : 'refused: it is in no directory that was listed';
   }
 
-  /** The path is told to be a directory. */
+  /** Notes that the other side lists the path as a directory. */
   list(path: string): void {
     this.#listed.add(path);
   }
 
-  /** What is listed below this directory may be used from now on. */
+  /** Notes that the directory has been created: paths below it may be used from now on. */
   enter(path: string): void {
     this.#entered.add(path);
   }
 }
 
-/** As deep as a path of Linux can be. */
+/** The depth of the longest path on Linux (4096 bytes). */
 const DEEPEST = 2048;
 
 const isFileName = (name: string): boolean => name !== '' && name !== '.' && name !== '..' && !name.includes('\0');

@@ -1,5 +1,5 @@
-/** What went wrong, in the words of the system: without codes, calls and the names of programs around them. */
-export function messageOf(error: unknown): string {
+/** The system's description of an error, without the codes, calls and program names around it. */
+export function reasonOf(error: unknown): string {
   const reason = (error as Error).message
     .replace(/^E[A-Z0-9]+: (.*), \w+(?: '.*')?$/s, '$1')
     .replace(/ \(os error \d+\)$/, '')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { messageOf } from './reason.ts';
+import { reasonOf } from './reason.ts';
 
 describe('a reason', () => {
   it.each([
@@ -15,6 +15,6 @@ describe('a reason', () => {
       'is a file where a directory is to be copied; remove it',
     ],
   ])('%s is shown as %s', (message, shown) => {
-    expect(messageOf(new Error(message))).toBe(shown);
+    expect(reasonOf(new Error(message))).toBe(shown);
   });
 });
