@@ -1,5 +1,5 @@
-// Gives a model hands on another machine: two tools, a sandbox around what they run, and a user who decides about
-// whatever wants to leave it. The model here is a script; any model that can call functions takes its place.
+// Gives a model two tools that run commands on another machine in a sandbox, and asks a user before a command leaves it.
+// The model here is a script; any model that can call functions takes its place.
 //   node examples/agent-loop.mjs ws://127.0.0.1:39811
 import { callbackApprover, Orchestrator } from 'exec-server/approval';
 import { webSocket } from 'exec-server/link';
@@ -12,12 +12,12 @@ if (url === undefined) {
   process.exit(2);
 }
 const environments = new Environments({ box: remoteBackend(webSocket(url)) });
-await environments.select().info(); // connects: says why if there is no server, which the model is not told
+await environments.select().info(); // connects, and says why where there is no server: the tools do not tell the model
 const user = callbackApprover(({ reason }) => {
   console.log(`user:  "${reason}" Yes.`);
   return { decision: 'accept' };
 });
-const hands = new UnifiedExec({
+const exec = new UnifiedExec({
   environments,
   settings: { box: { permissions: permissionsOf('read-only') } },
   orchestrator: new Orchestrator({ policy: 'on-request', approver: user, rules: await RulesStore.open({}) }),
@@ -41,16 +41,16 @@ function* scriptedModel(tools) {
 }
 
 try {
-  const model = scriptedModel(hands.tools());
+  const model = scriptedModel(exec.tools());
   let step = model.next();
   while (!step.done) {
     const [name, args] = step.value;
-    const { text } = await hands.call(name, JSON.stringify(args));
+    const { text } = await exec.call(name, JSON.stringify(args));
     console.log(`${name}: ${/^Process .*/m.exec(text)?.[0].replace(/ID \d+/, 'ID …') ?? text}`);
     step = model.next(text);
   }
   console.log(`model: ${step.value}`);
 } finally {
-  await hands[Symbol.asyncDispose]();
+  await exec[Symbol.asyncDispose]();
   await environments[Symbol.asyncDispose]();
 }
