@@ -1,6 +1,6 @@
 import type { Difference } from './matcher.ts';
 
-/** Lets the replayer sleep until something happened on any connection. */
+/** Lets the replay wait until something has happened on any connection. */
 export class Activity {
   readonly #waiting = new Set<() => void>();
   readonly #patienceMs: number;
@@ -10,8 +10,8 @@ export class Activity {
     this.#patienceMs = patienceMs;
   }
 
-  /** Something happened. */
-  stir(): void {
+  /** To be called when something has happened. */
+  notify(): void {
     for (const wake of [...this.#waiting]) wake();
   }
 

@@ -14,7 +14,7 @@ interface DeliberateDifference {
   events?: JsonObject[];
   /** A process of which the reference sends notifications and ours does not. */
   silent?: string;
-  /** What ours says before it closes the connection; its close code is then free. */
+  /** The message that ours sends before it closes the connection; the close code is then not compared. */
   beforeClose?: JsonObject;
 }
 
@@ -34,7 +34,7 @@ const refusedNotification = {
   beforeClose: { id: -1, error: { code: -32600, message: '<any>' } },
 };
 
-/** A skill of the transcript about what is installed. */
+/** A skill as the transcript `capabilities-v2` lists it. */
 const installedSkill = (name: string, description: string, id: string, folder: string): JsonObject => ({
   name,
   description,
@@ -145,12 +145,12 @@ export function adapt(transcript: Transcript): Transcript {
 
 function applied(lines: Line[], difference: DeliberateDifference): Line[] {
   const { conn = 'A', id, answer, events = [], silent, beforeClose } = difference;
-  const told = (msg: JsonObject): Line => ({ dir: 'recv', conn, msg });
+  const received = (msg: JsonObject): Line => ({ dir: 'recv', conn, msg });
   return lines.flatMap((line): Line[] => {
     if (line.conn !== conn) return [line];
-    if (line.dir === 'closed' && beforeClose) return [told(beforeClose), { ...line, code: 'any' }];
+    if (line.dir === 'closed' && beforeClose) return [received(beforeClose), { ...line, code: 'any' }];
     if (line.dir !== 'recv') return [line];
-    if (answer && line.msg.id === id) return [told({ id: line.msg.id ?? null, ...answer }), ...events.map(told)];
+    if (answer && line.msg.id === id) return [received({ id: line.msg.id ?? null, ...answer }), ...events.map(received)];
     const about = (line.msg.params as JsonObject | undefined)?.processId;
     return silent !== undefined && about === silent ? [] : [line];
   });

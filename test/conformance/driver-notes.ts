@@ -5,7 +5,7 @@ import { fail, type Replay } from './replay.ts';
 
 type Act = (replay: Replay, found: RegExpExecArray) => void | Promise<void>;
 
-/** What the notes of the transcripts say was done or seen beside the messages. */
+/** The notes of the transcripts that tell what was done or seen beside the messages, and how the replay does or checks it. */
 const acts: [RegExp, Act][] = [
   [/^connection (\w) is dropped without a close handshake/, (replay, found) => cut(replay, found[1] ?? '')],
   [/^the connection is cut here$/, (replay) => cut(replay, 'A')],
@@ -23,13 +23,13 @@ const acts: [RegExp, Act][] = [
   [/^server exit code 0; the child process was killed$/, checkEnd],
 ];
 
-/** Does what the note says; a note that means nothing to the driver is an error. */
-export async function obey(note: string, replay: Replay): Promise<void> {
+/** Does or checks what the note says; a note without an entry above is an error. */
+export async function followNote(note: string, replay: Replay): Promise<void> {
   for (const [pattern, act] of acts) {
     const found = pattern.exec(note);
     if (found) return await act(replay, found);
   }
-  throw new Error(`nobody knows what this note asks for: ${note}`);
+  throw new Error(`driver-notes.ts has no entry for the note: ${note}`);
 }
 
 function cut(replay: Replay, conn: string): void {

@@ -11,7 +11,7 @@ const upgrade = {
   'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
 };
 
-/** Repeats a recorded exchange on the listener's port; one without a request is told by its note. */
+/** Repeats a recorded exchange on the listener's port; where it has no request, its note names the token to present. */
 export async function checkHttp(exchange: HttpExchange, url: string, secret: string): Promise<Difference> {
   const { method, path, headers } = exchange.request ?? {
     method: 'GET',
@@ -27,7 +27,7 @@ export async function checkHttp(exchange: HttpExchange, url: string, secret: str
 
 function described({ note }: HttpExchange, secret: string): Record<string, string> {
   const token = bearerTokens[note ?? ''];
-  if (!token) throw new Error(`nobody knows how to make the token "${note}"`);
+  if (!token) throw new Error(`bearer-tokens.ts describes no token "${note}"`);
   return { ...upgrade, authorization: `Bearer ${token(secret)}` };
 }
 

@@ -3,7 +3,7 @@ import { BodyStream } from './body-stream.ts';
 import { adapt, deliberateDifferences } from './deliberate-differences.ts';
 import { type JsonObject, parseJson } from './json.ts';
 import { compare, compareAnswer } from './matcher.ts';
-import { momentary } from './momentary.ts';
+import { timingDependent } from './timing-dependent.ts';
 import { Placeholders } from './placeholders.ts';
 import { ProcessLife } from './process-life.ts';
 import type { ProcessEvent } from './process-log.ts';
@@ -196,7 +196,7 @@ describe('comparing what process/read returns', () => {
     expect(read({ ...whole, chunks: [chunk(1, 'onetwo')], nextSeq: 4 }, {}, whole, merged)).toBeUndefined();
   });
 
-  it('accepts other numbers for events that nobody saw', () => {
+  it('accepts other numbers for events that were not pushed', () => {
     const life = new ProcessLife('p');
     const expected = { ...whole, chunks: [chunk(1, 'late')], nextSeq: 4 };
     const actual = { ...whole, chunks: [chunk(2, 'late')], nextSeq: 4 };
@@ -278,7 +278,7 @@ describe('the tables', () => {
   const scenarios = transcripts.map(({ scenario }) => scenario);
 
   it('name only transcripts that exist', () => {
-    const named = Object.keys(momentary).map((key) => key.split(' ')[0]);
+    const named = Object.keys(timingDependent).map((key) => key.split(' ')[0]);
     expect(named.filter((name) => !scenarios.includes(name ?? ''))).toEqual([]);
   });
 

@@ -14,19 +14,19 @@ export interface PlaybackOptions {
 }
 
 const directories = { work: '/work', home: '/home', tmp: '/tmp' };
-const told = new Placeholders({ ...directories, sessionId: 'session-1', providerId: 'provider-1', codexPath: '/path' });
+const values = new Placeholders({ ...directories, sessionId: 'session-1', providerId: 'provider-1', codexPath: '/path' });
 
-const spoken = (message: JsonObject) =>
-  JSON.stringify(told.fillJson(message)).replace('"<environmentInfo>"', '{"shell":{}}');
+const asSent = (message: JsonObject) =>
+  JSON.stringify(values.fillJson(message)).replace('"<environmentInfo>"', '{"shell":{}}');
 
-/** Replays one transcript against a server that does nothing but say what another transcript has it say. */
+/** Replays one transcript against a server that sends what another transcript has the server send, and nothing else. */
 export async function replayAgainst(played: Transcript, expected: Transcript, options: PlaybackOptions = {}) {
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
   server.on('connection', (socket) => {
     const rest = [...played.lines];
     const speak = () => {
       for (let line = rest[0]; line && line.dir !== 'send'; line = rest[0]) {
-        if (line.dir === 'recv') socket.send(spoken(line.msg));
+        if (line.dir === 'recv') socket.send(asSent(line.msg));
         rest.shift();
       }
     };

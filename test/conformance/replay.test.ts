@@ -80,17 +80,17 @@ describe('replaying a transcript', () => {
     await expect(replayAgainst(overtaken, inline)).rejects.toThrow('overtook');
   });
 
-  it('fails when the server answers something nobody asked', async () => {
+  it('fails when the server answers a request that was not made', async () => {
     const last = pipe.lines.length - 1;
     const extra = altered(pipe, last, [pipe.lines[last] as Line, recv({ id: 99, result: {} })]);
-    await expect(replayAgainst(extra, pipe)).rejects.toThrow('nothing asked for');
+    await expect(replayAgainst(extra, pipe)).rejects.toThrow('no request asked for');
   });
 
   it('fails when the server adds something after all that was recorded', async () => {
     const again: Line = { dir: 'send', conn: 'A', msg: {} };
     const late = [again, recv({ id: 99, result: {} }), recv({ id: 'end of replay', result: {} })];
     const talkative = { ...pipe, lines: [...pipe.lines, ...late] };
-    await expect(replayAgainst(talkative, pipe)).rejects.toThrow('nothing asked for');
+    await expect(replayAgainst(talkative, pipe)).rejects.toThrow('no request asked for');
   });
 
   it('fails when the server announces a process that was never started', async () => {
@@ -99,7 +99,7 @@ describe('replaying a transcript', () => {
     await expect(replayAgainst(altered(pipe, at, [pipe.lines[at] as Line, closed]), pipe)).rejects.toThrow();
   });
 
-  it('fails on a note that nobody can follow', async () => {
+  it('fails on a note that the driver does not know', async () => {
     const noted = { ...pipe, lines: [{ dir: 'note', conn: 'A', text: 'something happened' } as const] };
     await expect(replayAgainst(pipe, noted)).rejects.toThrow('something happened');
   });

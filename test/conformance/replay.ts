@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Activity } from './activity.ts';
-import { obey } from './driver-notes.ts';
+import { followNote } from './driver-notes.ts';
 import { Expectations } from './expectations.ts';
 import { checkHttp } from './http-exchange.ts';
 import { isObject, type Json, type JsonObject, objectAt, parseJson } from './json.ts';
@@ -46,7 +46,7 @@ export class Replay {
     this.stage = stage;
     this.#transcript = transcript;
     this.#activity = new Activity(stage.patienceMs);
-    // A sandbox touches the paths that the real client watches; the hint to look again is harmless.
+    // A sandbox makes mount points at paths that the real client watches, so this notification may come at any time.
     const ignored = transcript.fromRealClient ? ['fs/missingChanged'] : [];
     this.expectations = new Expectations(stage.known, new Set(ignored));
   }
@@ -57,9 +57,9 @@ export class Replay {
       await this.settled();
       await this.#passBarrier();
       const { inOrder } = this.stage;
-      fail(this.#unasked() ?? this.expectations.verdict({ inOrder, cut: this.cut }));
+      fail(this.#unexpectedAnswer() ?? this.expectations.verdict({ inOrder, cut: this.cut }));
     } catch (error) {
-      throw new Error(`${error instanceof Error ? error.message : error}\n${this.#lastWords()}`, { cause: error });
+      throw new Error(`${error instanceof Error ? error.message : error}\n${this.#lastMessages()}`, { cause: error });
     } finally {
       for (const wire of this.#wires.values()) wire.drop();
     }
@@ -100,7 +100,7 @@ export class Replay {
       case 'http':
         return fail(await checkHttp(line, this.stage.url ?? '', this.stage.secret));
       case 'note':
-        return await obey(line.text, this);
+        return await followNote(line.text, this);
     }
   }
 
@@ -212,15 +212,15 @@ export class Replay {
     }
   }
 
-  #unasked(): Difference {
+  #unexpectedAnswer(): Difference {
     return first([...this.#wires], ([conn, { received }]) => {
       const claimed = this.#claimed.get(conn);
       const stray = received.find((message, index) => message.id !== undefined && !claimed?.has(index));
-      return stray && `nothing asked for ${JSON.stringify(stray).slice(0, 400)} on ${conn}`;
+      return stray && `no request asked for ${JSON.stringify(stray).slice(0, 400)} on ${conn}`;
     });
   }
 
-  #lastWords(): string {
+  #lastMessages(): string {
     const tail = [...this.#wires].flatMap(([conn, { received }]) =>
       received.slice(-6).map((message) => `  ${conn} < ${JSON.stringify(message).slice(0, 300)}`),
     );

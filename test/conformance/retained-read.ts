@@ -85,7 +85,7 @@ function within<Chunk extends { bytes: Buffer }>(limit: number | undefined, chun
   return count < 0 ? chunks : chunks.slice(0, count);
 }
 
-/** What is known of the process when `nextUnused` is its next number; an event that nobody saw decides nothing. */
+/** What is known of the process when `nextUnused` is its next number; an event that was not seen decides nothing. */
 function stateAt(nextUnused: number, { exited, closed }: ProcessLog): JsonObject {
   return {
     ...(exited && { exited: exited.seq < nextUnused, exitCode: exited.seq < nextUnused ? exited.exitCode : null }),

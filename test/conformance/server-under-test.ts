@@ -37,7 +37,7 @@ export class ServerUnderTest implements AsyncDisposable {
     const lines = createInterface({ input: this.child.stdout });
     const announced = once(lines, 'line').then(([line]) => String(line));
     const ended = once(this.child, 'exit').then(() => Promise.reject(new Error(`the server ended\n${this.log}`)));
-    ended.catch(() => {}); // it ends some day in any case
+    ended.catch(() => {}); // once the address was announced, an end is no error
     return await Promise.race([announced, ended]);
   }
 

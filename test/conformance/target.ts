@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { adapt } from './deliberate-differences.ts';
-import { momentary } from './momentary.ts';
+import { timingDependent } from './timing-dependent.ts';
 import { Placeholders } from './placeholders.ts';
 import { Replay } from './replay.ts';
 import { ServerUnderTest } from './server-under-test.ts';
@@ -15,7 +15,7 @@ import { Workspace } from './workspace.ts';
 export interface Target {
   /** A shell command line. */
   command: string;
-  /** Ours differs on purpose in places and is not complete yet; anything else must do exactly what was recorded. */
+  /** Our server differs where deliberate-differences.ts says so; any other must do exactly what was recorded. */
   ours: boolean;
 }
 
@@ -41,7 +41,7 @@ export async function replay(target: Target, recorded: Transcript): Promise<void
   const url = transcript.transport === 'stdio' ? undefined : await server.url();
   const concurrency = args[args.indexOf('--concurrent-requests') + 1];
   const sequential = args.includes('--concurrent-requests') ? concurrency === '1' : !target.ours;
-  const freeMembers = (id: unknown) => momentary[`${transcript.scenario} ${id}`] ?? [];
+  const freeMembers = (id: unknown) => timingDependent[`${transcript.scenario} ${id}`] ?? [];
   const stage = { server, url, workspace, known, secret, sequential, inOrder: target.ours, freeMembers };
   await new Replay(transcript, { ...stage, patienceMs: 30_000 }).run();
 }

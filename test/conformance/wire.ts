@@ -19,7 +19,7 @@ export abstract class Wire {
 
   abstract send(data: string | Buffer): void;
 
-  /** Ends the connection without a word. */
+  /** Ends the connection without a close handshake. */
   abstract drop(): void;
 
   protected take(text: string): void {
@@ -27,12 +27,12 @@ export abstract class Wire {
     const message = asMessage(text);
     this.received.push(message);
     this.arrived(message, this.received.length - 1);
-    this.#activity.stir();
+    this.#activity.notify();
   }
 
   protected ended(code: number): void {
     this.closeCode ??= code;
-    this.#activity.stir();
+    this.#activity.notify();
   }
 
   /** Called with every message and its number. */
@@ -90,11 +90,11 @@ export class StdioWire extends Wire {
   }
 }
 
-/** What is no message at all becomes one that nobody asked for. */
+/** Text that is no message becomes one that no request asked for, which the replay reports. */
 function asMessage(text: string): JsonObject {
   try {
     const message = parseJson(text);
     if (isObject(message)) return message;
-  } catch {} // told below
+  } catch {} // reported as unreadable
   return { id: null, unreadable: text };
 }

@@ -1,5 +1,5 @@
 /** Answers to `process/read` that depend on the moment they are given, by scenario and request id. */
-export const momentary: Record<string, string[]> = {
+export const timingDependent: Record<string, string[]> = {
   // Woken by the exit: the streams may have ended by then or not.
   'process-read-longpoll poll-2': ['closed', 'nextSeq'],
   'concurrent-dispatch poll': ['closed', 'nextSeq'],
