@@ -6,7 +6,7 @@ export const help = `Measures what it costs to have every program a shell starts
 Usage: npm run bench:exec -- [options]
 
   --execs N     programs started per sample (default: 1000; at most 100000)
-  --rounds N    samples per way, the ways taking turns (default: 3; at most 100)
+  --rounds N    samples per variant, the variants taking turns (default: 3; at most 100)
   --json        print everything measured as JSON instead of a table
   --help        show this text
 

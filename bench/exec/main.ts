@@ -10,13 +10,13 @@ import { type Arguments, help, parseArguments } from './arguments.ts';
 import { referenceWrapper } from './reference-wrapper.ts';
 import { type Pair, type Report, renderText } from './report.ts';
 import { sample } from './sample.ts';
-import type { Way } from './way.ts';
+import type { Variant } from './variant.ts';
 
 const answers = ['run', 'escalate', 'deny'] as const;
 
-const plain: Way = { name: 'plain Bash' };
+const plain: Variant = { name: 'plain Bash' };
 
-function waysOf(wrapper: string, reference: string): Way[] {
+function variantsOf(wrapper: string, reference: string): Variant[] {
   return [
     ...answers.map((answer) => ({
       name: `wrapper, ${answer}`,
@@ -31,13 +31,13 @@ function waysOf(wrapper: string, reference: string): Way[] {
 async function measure({ execs, rounds }: Arguments, root: string): Promise<Report> {
   const bash = join(root, 'build', 'bash', 'bash');
   if (!existsSync(bash)) throw new UsageError('a patched Bash is needed: run npm run build:bash');
-  const ways = waysOf(nativeFile('execve-wrapper'), referenceWrapper(root));
-  const pairs: Pair[][] = ways.map(() => []);
+  const variants = variantsOf(nativeFile('execve-wrapper'), referenceWrapper(root));
+  const pairs: Pair[][] = variants.map(() => []);
   const progress = progressOn(process.stderr);
   for (let round = 1; round <= rounds; round++) {
-    for (const [index, way] of ways.entries()) {
-      progress.show(`round ${round} of ${rounds}: ${way.name}`);
-      pairs[index]!.push({ plain: await sample(bash, plain, execs), cost: await sample(bash, way, execs) });
+    for (const [index, variant] of variants.entries()) {
+      progress.show(`round ${round} of ${rounds}: ${variant.name}`);
+      pairs[index]!.push({ plain: await sample(bash, plain, execs), cost: await sample(bash, variant, execs) });
     }
     progress.finish(`round ${round} of ${rounds}`);
   }
@@ -47,7 +47,7 @@ async function measure({ execs, rounds }: Arguments, root: string): Promise<Repo
     machine: describeMachine(),
     execs,
     rounds,
-    ways: ways.map(({ name }, index) => ({ name, pairs: pairs[index]! })),
+    variants: variants.map(({ name }, index) => ({ name, pairs: pairs[index]! })),
   };
 }
 

@@ -2,7 +2,7 @@ import type { Machine } from '../machine.ts';
 import { median } from '../stats.ts';
 import type { Cost } from './sample.ts';
 
-/** A way, and plain Bash right before it. */
+/** One sample of a variant, and the sample of plain Bash taken right before it. */
 export interface Pair {
   readonly plain: Cost;
   readonly cost: Cost;
@@ -13,12 +13,12 @@ export interface Report {
   readonly machine: Machine;
   readonly execs: number;
   readonly rounds: number;
-  readonly ways: readonly { readonly name: string; readonly pairs: readonly Pair[] }[];
+  readonly variants: readonly { readonly name: string; readonly pairs: readonly Pair[] }[];
 }
 
-export function renderText({ date, machine, execs, rounds, ways }: Report): string {
-  const plain = median(ways.flatMap(({ pairs }) => pairs.map((pair) => pair.plain.cpu)));
-  const rows = ways.map(({ name, pairs }) => {
+export function renderText({ date, machine, execs, rounds, variants }: Report): string {
+  const plain = median(variants.flatMap(({ pairs }) => pairs.map((pair) => pair.plain.cpu)));
+  const rows = variants.map(({ name, pairs }) => {
     const ratios = pairs.map((pair) => pair.cost.cpu / pair.plain.cpu);
     return [
       name,
@@ -35,7 +35,7 @@ export function renderText({ date, machine, execs, rounds, ways }: Report): stri
     `${execs} programs per sample; rounds: ${rounds}; microseconds per program, median [lowest..highest]`,
     '',
     ...aligned([
-      ['way', 'CPU', 'over plain', 'x plain', 'wall'],
+      ['variant', 'CPU', 'over plain', 'x plain', 'wall'],
       ['plain Bash', plain.toFixed(0), '', '', ''],
       ...rows,
     ]),

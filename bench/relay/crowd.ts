@@ -7,7 +7,7 @@ import { WebSocket } from 'ws';
 import { Scope } from '../../src/base/index.ts';
 import { decodeFrame, encodeFrame, type RelayBody } from '../../src/relay/index.ts';
 import { freshTokens } from '../../src/relay/rendezvous/index.ts';
-import { Background } from '../../test/support/remote-programs.ts';
+import { BackgroundProgram } from '../../test/support/remote-programs.ts';
 import { RegistryCaller } from '../../test/system/rendezvous/fixture.ts';
 import { ProcessTree } from '../process-tree.ts';
 import type { Progress } from '../progress.ts';
@@ -19,7 +19,7 @@ export interface CrowdOptions {
   readonly seconds: number;
 }
 
-/** Of the one node, with nothing connected, with idle environments, and with streams that talk. */
+/** Of the one node, with nothing connected, with idle environments, and with streams that exchange frames. */
 export interface CrowdResult extends CrowdOptions {
   readonly emptyMiB: number;
   readonly idleMiB: number;
@@ -55,19 +55,19 @@ export async function measureCrowd(options: CrowdOptions, progress: Progress): P
   const idle = await watch(node, options.seconds);
 
   progress.show(`${options.streams} streams begin`);
-  const talks = await inBatches(options.streams, async (n) => {
+  const streams = await inBatches(options.streams, async (n) => {
     const environment = `env-${Math.floor(n / STREAMS_PER_ENVIRONMENT) % environments.length}`;
     const { status, body } = await callers[n % callers.length]!.connect(environment);
     if (status !== 200) throw new Error(`connect was answered with ${status}`);
-    return Talk.begin(await opened(scope, body.url!));
+    return ActiveStream.begin(await opened(scope, body.url!));
   });
-  progress.show('they talk');
-  for (const talk of talks) talk.start();
+  progress.show('frames are exchanged');
+  for (const stream of streams) stream.start();
   const active = await watch(node, options.seconds);
-  for (const talk of talks) talk.stop();
+  for (const stream of streams) stream.stop();
   progress.finish('crowd');
 
-  const trips = talks.flatMap(({ trips }) => trips);
+  const trips = streams.flatMap(({ trips }) => trips);
   return {
     ...options,
     emptyMiB,
@@ -87,12 +87,12 @@ async function startNode(scope: Scope, count: number) {
   const file = join(folder, 'tokens.json');
   await writeFile(file, JSON.stringify({ tokens: fresh.flatMap(({ tokens }) => tokens) }));
   const args = ['rendezvous', '--listen', 'http://127.0.0.1:0', '--tokens-file', file];
-  const program = scope.own(new Background({ args, env: { EXEC_SERVER_LOG: 'error' } }));
+  const program = scope.own(new BackgroundProgram({ args, env: { EXEC_SERVER_LOG: 'error' } }));
   const url = await program.line();
   return { callers: fresh.map(({ shown }) => new RegistryCaller(url, shown)), pid: program.pid };
 }
 
-/** A few at a time, as in life. */
+/** Begins a few at a time, as the environments of a real service do. */
 async function inBatches<T>(count: number, make: (n: number) => Promise<T>): Promise<T[]> {
   const made: T[] = [];
   while (made.length < count) {
@@ -117,8 +117,8 @@ function echo(socket: WebSocket): void {
   });
 }
 
-/** One stream that says something and waits for the answer, again and again. */
-class Talk {
+/** One stream that sends a frame and waits for the echo, again and again. */
+class ActiveStream {
   readonly trips: number[] = [];
   readonly #socket: WebSocket;
   readonly #streamId = randomUUID();
@@ -130,20 +130,20 @@ class Talk {
     this.#socket = socket;
   }
 
-  static async begin(socket: WebSocket): Promise<Talk> {
-    const talk = new Talk(socket);
-    talk.#send({ type: 'resume', nextSeq: 0 });
-    talk.#send({ type: 'handshake', payload: PAYLOAD });
+  static async begin(socket: WebSocket): Promise<ActiveStream> {
+    const stream = new ActiveStream(socket);
+    stream.#send({ type: 'resume', nextSeq: 0 });
+    stream.#send({ type: 'handshake', payload: PAYLOAD });
     await once(socket, 'message');
     socket.on('message', () => {
-      talk.trips.push(performance.now() - talk.#sentAt);
-      talk.#timer = setTimeout(() => talk.#say(), PAUSE_MS);
+      stream.trips.push(performance.now() - stream.#sentAt);
+      stream.#timer = setTimeout(() => stream.#sendNext(), PAUSE_MS);
     });
-    return talk;
+    return stream;
   }
 
   start(): void {
-    this.#timer = setTimeout(() => this.#say(), Math.random() * PAUSE_MS);
+    this.#timer = setTimeout(() => this.#sendNext(), Math.random() * PAUSE_MS);
   }
 
   stop(): void {
@@ -151,7 +151,7 @@ class Talk {
     clearTimeout(this.#timer);
   }
 
-  #say(): void {
+  #sendNext(): void {
     this.#sentAt = performance.now();
     this.#send({ type: 'data', seq: this.#seq++, segmentIndex: 0, segmentCount: 1, payload: PAYLOAD });
   }

@@ -4,7 +4,7 @@ import { ExecServerClient } from '../../src/client/index.ts';
 import { webSocket } from '../../src/link/index.ts';
 import { bearerToken, viaRegistry } from '../../src/relay/remote/index.ts';
 import { referenceBinary } from '../../test/support/reference.ts';
-import { Background } from '../../test/support/remote-programs.ts';
+import { BackgroundProgram } from '../../test/support/remote-programs.ts';
 
 /** An exec-server under measurement, and how our harness talks to it. */
 export interface Executor {
@@ -38,8 +38,12 @@ export interface Meeting {
   readonly tokens: Readonly<Record<'executor' | 'harness', string>>;
 }
 
-const program = ({ command, env }: Executor, args: readonly string[], more: Record<string, string> = {}): Background =>
-  new Background({ args, env: { ...env, EXEC_SERVER_LOG: 'error', ...more }, ...(command && { command }) });
+const program = (
+  { command, env }: Executor,
+  args: readonly string[],
+  more: Record<string, string> = {},
+): BackgroundProgram =>
+  new BackgroundProgram({ args, env: { ...env, EXEC_SERVER_LOG: 'error', ...more }, ...(command && { command }) });
 
 export async function connectDirectly(scope: Scope, executor: Executor): Promise<ExecServerClient> {
   const server = scope.own(program(executor, ['--listen', 'ws://127.0.0.1:0']));

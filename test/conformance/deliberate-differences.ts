@@ -150,7 +150,8 @@ function applied(lines: Line[], difference: DeliberateDifference): Line[] {
     if (line.conn !== conn) return [line];
     if (line.dir === 'closed' && beforeClose) return [received(beforeClose), { ...line, code: 'any' }];
     if (line.dir !== 'recv') return [line];
-    if (answer && line.msg.id === id) return [received({ id: line.msg.id ?? null, ...answer }), ...events.map(received)];
+    if (answer && line.msg.id === id)
+      return [received({ id: line.msg.id ?? null, ...answer }), ...events.map(received)];
     const about = (line.msg.params as JsonObject | undefined)?.processId;
     return silent !== undefined && about === silent ? [] : [line];
   });

@@ -3,10 +3,10 @@ import { BodyStream } from './body-stream.ts';
 import { adapt, deliberateDifferences } from './deliberate-differences.ts';
 import { type JsonObject, parseJson } from './json.ts';
 import { compare, compareAnswer } from './matcher.ts';
-import { timingDependent } from './timing-dependent.ts';
 import { Placeholders } from './placeholders.ts';
 import { ProcessLife } from './process-life.ts';
 import type { ProcessEvent } from './process-log.ts';
+import { timingDependent } from './timing-dependent.ts';
 import { loadTranscripts } from './transcript.ts';
 
 const transcripts = loadTranscripts();

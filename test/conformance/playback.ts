@@ -14,7 +14,12 @@ export interface PlaybackOptions {
 }
 
 const directories = { work: '/work', home: '/home', tmp: '/tmp' };
-const values = new Placeholders({ ...directories, sessionId: 'session-1', providerId: 'provider-1', codexPath: '/path' });
+const values = new Placeholders({
+  ...directories,
+  sessionId: 'session-1',
+  providerId: 'provider-1',
+  codexPath: '/path',
+});
 
 const asSent = (message: JsonObject) =>
   JSON.stringify(values.fillJson(message)).replace('"<environmentInfo>"', '{"shell":{}}');

@@ -5,14 +5,14 @@ import { expect } from 'vitest';
 import { Scope } from '../../src/base/index.ts';
 import { CuttableProxy } from '../support/cuttable-proxy.ts';
 import { numbersTo, sha256 } from '../support/digest.ts';
-import { Background } from '../support/remote-programs.ts';
+import { BackgroundProgram } from '../support/remote-programs.ts';
 import { serverProgram } from '../support/server.ts';
 import { NatsServers, Nodes } from '../system/rendezvous/cluster-fixture.ts';
 import type { FaultRig } from './fault-rig.ts';
 
 type Node = Awaited<ReturnType<Nodes['spawn']>>;
 
-/** Enough to be under way for a while. */
+/** So many that a cut comes before all of them have passed. */
 const LINES = 1_000_000;
 
 /**
@@ -21,10 +21,10 @@ const LINES = 1_000_000;
  */
 export class RelayBetween implements AsyncDisposable {
   readonly nats: NatsServers;
-  readonly forward: Background;
-  /** The ways to the first node and to the second. */
-  readonly ways: readonly CuttableProxy[];
-  /** The harness that is under way. */
+  readonly forward: BackgroundProgram;
+  /** The proxies to the first node and to the second. */
+  readonly proxies: readonly CuttableProxy[];
+  /** The harness whose output is on its way. */
   harness: ChildProcessByStdio<null, Readable, null> | undefined;
   readonly #rig: FaultRig;
   readonly #nodes: Nodes;
@@ -34,13 +34,13 @@ export class RelayBetween implements AsyncDisposable {
   private constructor(
     rig: FaultRig,
     scope: Scope,
-    parts: Pick<RelayBetween, 'nats' | 'forward' | 'ways'>,
+    parts: Pick<RelayBetween, 'nats' | 'forward' | 'proxies'>,
     nodes: Nodes,
     running: Node[],
   ) {
     this.nats = parts.nats;
     this.forward = parts.forward;
-    this.ways = parts.ways;
+    this.proxies = parts.proxies;
     this.#rig = rig;
     this.#nodes = nodes;
     this.#running = running;
@@ -52,18 +52,26 @@ export class RelayBetween implements AsyncDisposable {
     scope.defer(() => rig.dismiss());
     const nats = scope.own(await NatsServers.start(1));
     const nodes = scope.own(new Nodes(nats));
-    const ways: CuttableProxy[] = [];
+    const proxies: CuttableProxy[] = [];
     const running: Node[] = [];
     for (let n = 0; n < 2; n++) {
-      const way = scope.own(await CuttableProxy.start('ws://127.0.0.1:1'));
-      running.push(await nodes.spawn(['--public-url', httpOf(way)]));
-      way.retarget(running[n]!.url);
-      ways.push(way);
+      const proxy = scope.own(await CuttableProxy.start('ws://127.0.0.1:1'));
+      running.push(await nodes.spawn(['--public-url', httpOf(proxy)]));
+      proxy.retarget(running[n]!.url);
+      proxies.push(proxy);
     }
-    const args = ['forward', '--connect', rig.server.url, '--remote', httpOf(ways[0]!), '--environment-id', 'behind'];
-    const forward = scope.own(new Background({ args, env: { CODEX_API_KEY: nodes.tokens.executor } }));
+    const args = [
+      'forward',
+      '--connect',
+      rig.server.url,
+      '--remote',
+      httpOf(proxies[0]!),
+      '--environment-id',
+      'behind',
+    ];
+    const forward = scope.own(new BackgroundProgram({ args, env: { CODEX_API_KEY: nodes.tokens.executor } }));
     await forward.logs('rendezvous.connected');
-    const relay = new RelayBetween(rig, scope, { nats, forward, ways }, nodes, running);
+    const relay = new RelayBetween(rig, scope, { nats, forward, proxies }, nodes, running);
     await relay.#prints(1000, async () => {});
     rig.accompany('forward', forward);
     for (const [n, node] of running.entries()) rig.accompany(`node ${n}`, node.child);
@@ -81,9 +89,9 @@ export class RelayBetween implements AsyncDisposable {
     const ended = once(child, 'exit');
     child.kill('SIGKILL');
     await ended;
-    const next = await this.#nodes.spawn(['--public-url', httpOf(this.ways[n]!)]);
+    const next = await this.#nodes.spawn(['--public-url', httpOf(this.proxies[n]!)]);
     this.#running[n] = next;
-    this.ways[n]!.retarget(next.url);
+    this.proxies[n]!.retarget(next.url);
     this.#rig.accompany(`node ${n}`, next.child);
   }
 
@@ -101,7 +109,17 @@ export class RelayBetween implements AsyncDisposable {
 
   async #prints(lines: number, fault: () => Promise<unknown>): Promise<void> {
     const wanted = numbersTo(lines);
-    const args = ['run', '--remote', httpOf(this.ways[1]!), '--environment-id', 'behind', '--', 'seq', '1', `${lines}`];
+    const args = [
+      'run',
+      '--remote',
+      httpOf(this.proxies[1]!),
+      '--environment-id',
+      'behind',
+      '--',
+      'seq',
+      '1',
+      `${lines}`,
+    ];
     const env = { ...process.env, CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN: this.#nodes.tokens.harness };
     const harness = spawn(process.execPath, [serverProgram, ...args], { stdio: ['ignore', 'pipe', 'inherit'], env });
     this.harness = harness;
@@ -124,4 +142,4 @@ export class RelayBetween implements AsyncDisposable {
   }
 }
 
-const httpOf = (way: CuttableProxy): string => way.url.replace('ws:', 'http:');
+const httpOf = (proxy: CuttableProxy): string => proxy.url.replace('ws:', 'http:');

@@ -17,7 +17,7 @@ describe('a relay loses no byte of a session, and leaves nothing', () => {
   it(
     'when its connections are cut in the middle',
     throughRelay(async (relay) => {
-      for (const way of relay.ways) way.cut();
+      for (const proxy of relay.proxies) proxy.cut();
     }),
   );
 

@@ -1,5 +1,5 @@
 import type { Notice, TrackedProcess } from '../support/tracked-process.ts';
-import type { Outcome } from './conversation.ts';
+import type { Outcome } from './server-side.ts';
 import { memberOf } from './step.ts';
 
 /** Commands whose output is one write, so that chunks and numbers are the same in every run. */

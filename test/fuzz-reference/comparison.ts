@@ -1,10 +1,10 @@
 import { randomFrom } from '../support/seeded.ts';
-import { Conversation, type Outcome } from './conversation.ts';
+import { type ConfinedServer, SCRATCH } from './confined-server.ts';
 import { type DeclaredDifference, declaredDifferences } from './differences.ts';
 import { isGuarded } from './guard.ts';
 import { copyLayout, layOut, listing } from './layout.ts';
-import { type ConfinedServer, SCRATCH } from './pair.ts';
 import { randomSequence } from './sequence.ts';
+import { type Outcome, ServerSide } from './server-side.ts';
 import { memberOf, type Step } from './step.ts';
 
 export interface Difference {
@@ -41,12 +41,12 @@ export async function compareSequence(lane: Lane, seed: number, sequence: number
 
 class Comparison implements AsyncDisposable {
   readonly #lane: Lane;
-  readonly #reference: Conversation;
-  readonly #ours: Conversation;
+  readonly #reference: ServerSide;
+  readonly #ours: ServerSide;
   /** Names that stand for an id of the sequence, since states of that id have parted. */
   readonly #aliases = new Map<string, string>();
 
-  private constructor(lane: Lane, reference: Conversation, ours: Conversation) {
+  private constructor(lane: Lane, reference: ServerSide, ours: ServerSide) {
     this.#lane = lane;
     this.#reference = reference;
     this.#ours = ours;
@@ -55,8 +55,8 @@ class Comparison implements AsyncDisposable {
   static async start(lane: Lane): Promise<Comparison> {
     const { name, reference, ours, upstream } = lane;
     const [theirs, mine] = await Promise.all([
-      Conversation.start(reference, name, upstream),
-      Conversation.start(ours, name, upstream),
+      ServerSide.start(reference, name, upstream),
+      ServerSide.start(ours, name, upstream),
     ]);
     for (const { folder } of [theirs, mine]) layOut(folder);
     return new Comparison(lane, theirs, mine);
@@ -84,7 +84,7 @@ class Comparison implements AsyncDisposable {
       return this.#judge(other, reference, await outcomeOf(this.#ours, other));
     }
     if (sentToBoth) return this.take(sentToBoth(step));
-    await this.#agreeAgain(declared, step);
+    await this.#realign(declared, step);
     return undefined;
   }
 
@@ -102,11 +102,11 @@ class Comparison implements AsyncDisposable {
     return { ...step, params };
   }
 
-  /** Brings both servers into the same state after a difference that parts them. */
-  async #agreeAgain({ parts = [] }: DeclaredDifference, step: Step): Promise<void> {
+  /** Brings both servers into the same state after a difference that let them diverge. */
+  async #realign({ diverging = [] }: DeclaredDifference, step: Step): Promise<void> {
     const sides = [this.#reference, this.#ours];
-    if (parts.includes('session')) await Promise.all(sides.map((side) => side.beginAgain()));
-    if (parts.includes('process')) {
+    if (diverging.includes('session')) await Promise.all(sides.map((side) => side.beginAgain()));
+    if (diverging.includes('process')) {
       const id = String(memberOf(step, 'params', 'processId'));
       await Promise.all(sides.map((side) => side.end(id)));
       this.#rename(id);
@@ -129,15 +129,15 @@ class Comparison implements AsyncDisposable {
  * which request is answered alike explains nothing if that is the same request.
  */
 function isExplained(difference: DeclaredDifference, step: Step, reference: Outcome, ours: Outcome): boolean {
-  const { parts = [], asReference, resentToOurs, sentToBoth, explains } = difference;
-  const mayPart = asReference !== undefined || resentToOurs !== undefined || parts.includes('files');
-  if (!(mayPart || isSame(reference.files, ours.files)) || !explains(step, reference, ours)) return false;
+  const { diverging = [], asReference, resentToOurs, sentToBoth, explains } = difference;
+  const mayDiverge = asReference !== undefined || resentToOurs !== undefined || diverging.includes('files');
+  if (!(mayDiverge || isSame(reference.files, ours.files)) || !explains(step, reference, ours)) return false;
   const other = asReference ?? resentToOurs ?? sentToBoth;
   return other === undefined || !isSame(step, other(step));
 }
 
 /** What came of a step, and the files as they are then. */
-async function outcomeOf(side: Conversation, step: Step): Promise<Outcome> {
+async function outcomeOf(side: ServerSide, step: Step): Promise<Outcome> {
   const outcome = await side.take(step);
   return { ...outcome, files: listing(side.folder) };
 }

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import type { Outcome } from './conversation.ts';
 import { decoded } from './guard.ts';
+import type { Outcome } from './server-side.ts';
 import { literal, memberOf, type Params, type Step } from './step.ts';
 
 /** A difference that is meant to be there. */
@@ -17,10 +17,10 @@ export interface DeclaredDifference {
   /** The request, which changes nothing, that must get the same from both. */
   readonly sentToBoth?: (step: Step) => Step;
   /** What may be in another state afterwards, and is then brought together again. */
-  readonly parts?: readonly Part[];
+  readonly diverging?: readonly Aspect[];
 }
 
-type Part = 'files' | 'process' | 'session';
+type Aspect = 'files' | 'process' | 'session';
 
 const method = (step: Step): string => (step.kind === 'call' ? step.method : '');
 const param = (step: Step, ...names: readonly string[]): unknown => memberOf(step, 'params', ...names);
@@ -140,7 +140,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       param(step, 'sandbox') != null &&
       /panicked at .*Failed to execvp|^failed to exec "/s.test(outputOf(reference)) &&
       (codeOf(ours) === -32603 || /^exec-server: cannot /.test(outputOf(ours))),
-    parts: ['process'],
+    diverging: ['process'],
   },
   {
     row: 'a sandboxed command that does not exist exits 101',
@@ -158,7 +158,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       isSame(reference.result, ours.result) &&
       ours.exitCode === 1 &&
       /^exec-server: cannot enter the working directory /.test(outputOf(ours)),
-    parts: ['process'],
+    diverging: ['process'],
   },
   {
     // While the command of the reference runs, its mount points are on the disk.
@@ -168,7 +168,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       reference.ready === true &&
       ours.exitCode === 1 &&
       /^exec-server: cannot enter the working directory /.test(outputOf(ours)),
-    parts: ['process', 'files'],
+    diverging: ['process', 'files'],
   },
   {
     row: 'a sandboxed file call finds missing protected names',
@@ -187,7 +187,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       isProtectedPath(param(step, 'sourcePath')) &&
       isSame(reference.result, {}) &&
       codeOf(ours) === -32004,
-    parts: ['files'],
+    diverging: ['files'],
   },
   {
     row: 'a sandboxed file call finds a missing denied path',
@@ -203,7 +203,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       reference.result !== undefined &&
       codeOf(ours) === -32004 &&
       (method(step) === 'fs/copy' || isSame(reference.files, ours.files)),
-    parts: ['files', 'session'],
+    diverging: ['files', 'session'],
   },
   {
     row: 'a sandboxed file call finds a missing denied path',
@@ -239,7 +239,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       param(step, 'recursive') !== false &&
       messageOf(reference) === 'Resource busy (os error 16)' &&
       messageOf(ours) === 'Resource busy (os error 16)',
-    parts: ['files'],
+    diverging: ['files'],
   },
   {
     row: '`fs/remove` of a directory that is a writable root',
@@ -250,7 +250,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       messageOf(reference) === 'Resource busy (os error 16)' &&
       messageOf(ours) === 'Read-only file system (os error 30)' &&
       (reference.files as string[]).every((file) => (ours.files as string[]).includes(file)),
-    parts: ['files'],
+    diverging: ['files'],
   },
   {
     row: 'a sandboxed file call finds missing protected names',
@@ -322,7 +322,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       method(step) === 'process/start' &&
       reference.outputAfterExit === true &&
       isSame({ ...reference, outputAfterExit: false }, { ...ours, outputAfterExit: false }),
-    parts: ['process'],
+    diverging: ['process'],
   },
   {
     row: '`process/closeStdin`, `resize`',
@@ -335,7 +335,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
     row: '`process/closeStdin`, `resize`',
     explains: (step, reference, ours) =>
       method(step) === 'process/signal' && messageOf(reference) === KILL_UNKNOWN && isSame(ours.result, {}),
-    parts: ['process'],
+    diverging: ['process'],
   },
   {
     row: '`process/closeStdin`, `resize`',
@@ -368,7 +368,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
         messageOf(ours),
       ) &&
       (reference.result !== undefined || /^Unable to spawn |^nul byte/.test(messageOf(reference))),
-    parts: ['process'],
+    diverging: ['process'],
   },
   {
     // While the command of the reference runs, its mount points are on the disk.
@@ -384,7 +384,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
         (reference.files as string[]).filter((file) => !MOUNT_POINT.test(file)),
         ours.files,
       ),
-    parts: ['process', 'files'],
+    diverging: ['process', 'files'],
   },
   {
     row: 'may leave the mount points of a terminated sandboxed command',
@@ -395,7 +395,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
         (reference.files as string[]).filter((file) => !MOUNT_POINT.test(file)),
         ours.files,
       ),
-    parts: ['files'],
+    diverging: ['files'],
   },
   {
     row: 'at a terminal starts what the kernel cannot execute',
@@ -404,7 +404,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       param(step, 'tty') === true &&
       /^fatal runtime error: assertion failed: output\.write/.test(outputOf(reference)) &&
       messageOf(ours) === 'Exec format error (os error 8)',
-    parts: ['process'],
+    diverging: ['process'],
   },
   {
     row: 'puts directories of its own before the inherited `PATH`',
@@ -421,7 +421,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       /%ff/i.test(String(param(step, 'cwd'))) &&
       reference.late === true &&
       ours.late === undefined,
-    parts: ['session'],
+    diverging: ['session'],
   },
   {
     row: 'with a tty looks up `arg0`',
@@ -447,7 +447,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       method(step) === 'fs/copy' &&
       placeOf(param(step, 'sourcePath')) === placeOf(param(step, 'destinationPath')) &&
       isSame(reference.result, ours.result),
-    parts: ['files'],
+    diverging: ['files'],
   },
   {
     row: 'masks credentials',

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { seedFrom } from '../support/seeded.ts';
 import { compareSequence, type Difference } from './comparison.ts';
-import type { Outcome } from './conversation.ts';
+import { ConfinedServer } from './confined-server.ts';
 import { declaredDifferences } from './differences.ts';
-import { ConfinedServer } from './pair.ts';
+import type { Outcome } from './server-side.ts';
 import { startUpstream } from './upstream.ts';
 
 const seed = seedFrom('FUZZ_SEED');

@@ -5,7 +5,7 @@ import { bearerToken, viaRegistry } from '../../src/relay/remote/index.ts';
 import { CuttableProxy } from '../support/cuttable-proxy.ts';
 import { numbersTo, sha256 } from '../support/digest.ts';
 import { referenceBinary } from '../support/reference.ts';
-import { Background } from '../support/remote-programs.ts';
+import { BackgroundProgram } from '../support/remote-programs.ts';
 import { startRendezvous } from '../system/rendezvous/fixture.ts';
 import { Workspace } from './workspace.ts';
 
@@ -17,7 +17,7 @@ async function meet(scope: Scope) {
   const rendezvous = scope.own(await startRendezvous({ publicUrl: registryUrl }));
   network.retarget(rendezvous.url);
   scope.own(
-    new Background({
+    new BackgroundProgram({
       command: [await referenceBinary(), 'exec-server'],
       args: ['--remote', registryUrl, '--environment-id', 'box'],
       env: workspace.env({ CODEX_HOME: workspace.serverHome, CODEX_API_KEY: rendezvous.tokens.executor }),

@@ -7,7 +7,7 @@ import { numbersTo, sha256 } from '../support/digest.ts';
 import { FrameProxy } from '../support/frame-proxy.ts';
 import { referenceBinary } from '../support/reference.ts';
 import { TestEnvironment } from '../support/remote-fixture.ts';
-import { Background, RunningRendezvous } from '../support/remote-programs.ts';
+import { BackgroundProgram, RunningRendezvous } from '../support/remote-programs.ts';
 import { ScriptedRegistry } from '../support/scripted-registry.ts';
 import { CodexExec } from './codex-exec.ts';
 import { writeCodexHome } from './codex-home.ts';
@@ -38,8 +38,8 @@ async function startCodex(scope: Scope, workspace: Workspace, variables: Record<
   return { codex, model, signal: over.signal };
 }
 
-const realEnvironment = async (workspace: Workspace, rendezvous: RunningRendezvous): Promise<Background> =>
-  new Background({
+const realEnvironment = async (workspace: Workspace, rendezvous: RunningRendezvous): Promise<BackgroundProgram> =>
+  new BackgroundProgram({
     command: [await referenceBinary(), 'exec-server'],
     args: ['--remote', rendezvous.url, '--environment-id', 'box'],
     env: workspace.env({ CODEX_HOME: workspace.serverHome, CODEX_API_KEY: rendezvous.token('executor') }),

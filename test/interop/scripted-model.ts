@@ -2,7 +2,7 @@ import { EventEmitter, on } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { Session } from './session.ts';
+import { RunningCommand } from './running-command.ts';
 import { parseToolResult, type ToolResult } from './tool-result.ts';
 
 type Item = Record<string, unknown>;
@@ -45,8 +45,8 @@ export class ScriptedModel implements AsyncDisposable {
   }
 
   /** Starts a command that is still running when its first window of output ends. */
-  async open(cmd: string, args: object = {}): Promise<Session> {
-    return new Session(this, await this.exec(cmd, { yield_time_ms: 500, ...args }));
+  async open(cmd: string, args: object = {}): Promise<RunningCommand> {
+    return new RunningCommand(this, await this.exec(cmd, { yield_time_ms: 500, ...args }));
   }
 
   stdin(sessionId: number, chars: string, yieldMs: number): Promise<ToolResult> {

@@ -1,4 +1,4 @@
-/** What the client hands to the model after a tool call. */
+/** What the client gives the model after a tool call. */
 export interface ToolResult {
   readonly text: string;
   /** What the command printed; empty for tools that answer with a plain sentence. */

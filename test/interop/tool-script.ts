@@ -1,18 +1,21 @@
 import type { ToolCall } from './scripted-model.ts';
 import type { WireTap } from './wire-tap.ts';
 
-/** Whoever carries out tool calls, several at once; the texts for the model come in the order of the calls. */
-export interface Hands {
+/** Carries out tool calls, several at once; the texts for the model come in the order of the calls. */
+export interface ToolRunner {
   readonly cwd: string;
-  /** On the way to the server. */
+  /** Between the tools and the server. */
   readonly tap: WireTap;
   call(calls: readonly ToolCall[]): Promise<string[]>;
 }
 
 /** One answer of a model: its calls, given the sessions its script has opened so far. Without any, time just passes. */
-export type Step = (sessions: readonly number[], hands: Hands) => readonly ToolCall[] | Promise<readonly ToolCall[]>;
+export type Step = (
+  sessions: readonly number[],
+  runner: ToolRunner,
+) => readonly ToolCall[] | Promise<readonly ToolCall[]>;
 
-/** What a model does, by the sentence that says what it is about. */
+/** The steps of each model, by a sentence that says what they are about. */
 export type Scripts = Readonly<Record<string, readonly Step[]>>;
 
 /** Without a login shell, which would add the output of the machine's start-up files. */
@@ -40,26 +43,29 @@ export const calls =
 
 export const together =
   (...steps: readonly Step[]): Step =>
-  async (sessions, hands) =>
-    (await Promise.all(steps.map((step) => step(sessions, hands)))).flat();
+  async (sessions, runner) =>
+    (await Promise.all(steps.map((step) => step(sessions, runner)))).flat();
 
 /**
  * Plays all scripts side by side, step by step, so that they wait together. The result is what each model saw, with
  * what differs from run to run replaced.
  */
-export async function play(scripts: Scripts, hands: Hands): Promise<Record<string, string[]>> {
+export async function play(scripts: Scripts, runner: ToolRunner): Promise<Record<string, string[]>> {
   const transcripts = Object.entries(scripts).map(([name, steps]) => ({
     name,
     steps,
-    seen: new Transcript(hands.cwd),
+    seen: new Transcript(runner.cwd),
   }));
   const rounds = Math.max(...transcripts.map(({ steps }) => steps.length));
   for (let round = 0; round < rounds; round++) {
     const asked = await Promise.all(
-      transcripts.map(async ({ steps, seen }) => ({ seen, calls: (await steps[round]?.(seen.sessions, hands)) ?? [] })),
+      transcripts.map(async ({ steps, seen }) => ({
+        seen,
+        calls: (await steps[round]?.(seen.sessions, runner)) ?? [],
+      })),
     );
     if (asked.every(({ calls }) => calls.length === 0)) continue;
-    const texts = await hands.call(asked.flatMap(({ calls }) => calls));
+    const texts = await runner.call(asked.flatMap(({ calls }) => calls));
     for (const { seen, calls } of asked) for (const text of texts.splice(0, calls.length)) seen.add(text);
   }
   return Object.fromEntries(transcripts.map(({ name, seen }) => [name, seen.texts]));
@@ -86,7 +92,7 @@ class Transcript {
     );
   }
 
-  /** A number nobody was given stays what it is. */
+  /** A number that no session was given is left as it is. */
   #session(id: string): string {
     const index = this.sessions.indexOf(Number(id));
     return index < 0 ? id : `#${index + 1}`;

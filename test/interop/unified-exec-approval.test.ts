@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { BothHands, type BothOptions } from './both-hands.ts';
 import { type Approval, everyQuestion } from './codex.ts';
 import { CodexAppServer } from './codex-app-server.ts';
+import { PairedTools, type PairedToolsOptions } from './paired-tools.ts';
 import { open, play, run, type Scripts, type Step, type } from './tool-script.ts';
 import type { Message } from './wire-log.ts';
 import type { Disguise } from './wire-tap.ts';
@@ -13,8 +13,8 @@ const patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: made.txt\n+x\
 /** Some policies refuse the command. */
 const ifOpen =
   (step: Step): Step =>
-  (sessions, hands) =>
-    sessions.length === 0 ? [] : step(sessions, hands);
+  (sessions, pair) =>
+    sessions.length === 0 ? [] : step(sessions, pair);
 
 /** The user says yes to whatever has the word in it. */
 const scripts: Scripts = {
@@ -87,18 +87,18 @@ const policies: [name: string, approval: Approval, retries: boolean][] = [
 ];
 
 /** What both models saw and what both users were asked. Calls that run side by side ask in any order. */
-async function compare(played: Scripts, options: BothOptions) {
+async function compare(played: Scripts, options: PairedToolsOptions) {
   const accepts = (command: string) => command.includes('yes');
-  await using hands = await BothHands.open(CodexAppServer, { sandbox: 'read-only', accepts, ...options });
-  const [theirs, ours] = await Promise.all([play(played, hands.theirs), play(played, hands.ours)]);
-  await hands.rig.finish();
+  await using pair = await PairedTools.open(CodexAppServer, { sandbox: 'read-only', accepts, ...options });
+  const [theirs, ours] = await Promise.all([play(played, pair.theirs), play(played, pair.ours)]);
+  await pair.rig.finish();
   return {
-    theirs: { texts: theirs, questions: normal(hands.rig.client.questions) },
-    ours: { texts: ours, questions: normal(hands.questions) },
+    theirs: { texts: theirs, questions: normal(pair.rig.client.questions) },
+    ours: { texts: ours, questions: normal(pair.questions) },
   };
 }
 
-const normal = (questions: BothHands<CodexAppServer>['questions']): string[] =>
+const normal = (questions: PairedTools<CodexAppServer>['questions']): string[] =>
   questions
     .map(({ command, reason }) => `${command.replace(/session-id \d+/, 'session-id N')}: ${reason ?? 'no reason'}`)
     .sort();
@@ -135,7 +135,11 @@ describe.each(policies)('with a sandbox and the approval policy %s', (_, approva
 it.each(policies)(
   'our tools and the real client make the same of wishes for more within a sandbox under the policy %s',
   async (_, approval) => {
-    const options: BothOptions = { approval, sandbox: 'workspace-write', tools: { additionalPermissions: true } };
+    const options: PairedToolsOptions = {
+      approval,
+      sandbox: 'workspace-write',
+      tools: { additionalPermissions: true },
+    };
     const { theirs, ours } = await compare(grants, options);
     expect(ours).toEqual(theirs);
   },

@@ -1,54 +1,54 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { BothHands } from './both-hands.ts';
 import { CodexExec } from './codex-exec.ts';
-import { type Hands, open, play, poll, run, type Scripts, type Step, type } from './tool-script.ts';
+import { PairedTools } from './paired-tools.ts';
+import { open, play, poll, run, type Scripts, type Step, type ToolRunner, type } from './tool-script.ts';
 import type { Disguise } from './wire-tap.ts';
 import { fileAppears, untilFile } from './workspace.ts';
 
-/** Something that happens between two answers of a model. */
-const happens =
-  (work: (hands: Hands) => unknown): Step =>
-  async (_, hands) => {
-    await work(hands);
+/** A step that makes no tool call: `work` is done between two answers of the model. */
+const between =
+  (work: (runner: ToolRunner) => unknown): Step =>
+  async (_, runner) => {
+    await work(runner);
     return [];
   };
-const cut = happens(({ tap }) => tap.cut());
-const refuse = happens(({ tap }) => {
+const cut = between(({ tap }) => tap.cut());
+const refuse = between(({ tap }) => {
   tap.refusing = true;
 });
-const mend = happens(({ tap }) => {
+const mend = between(({ tap }) => {
   tap.refusing = false;
 });
-const make = (name: string) => happens(({ cwd }) => writeFile(join(cwd, name), ''));
+const make = (name: string) => between(({ cwd }) => writeFile(join(cwd, name), ''));
 
-const playBoth = (hands: BothHands<CodexExec>, scripts: Scripts) =>
-  Promise.all([play(scripts, hands.theirs), play(scripts, hands.ours)]);
+const playBoth = (pair: PairedTools<CodexExec>, scripts: Scripts) =>
+  Promise.all([play(scripts, pair.theirs), play(scripts, pair.ours)]);
 
 it('our tools and the real client say the same about commands whose connection is cut and resumed', async () => {
-  await using hands = await BothHands.open(CodexExec);
-  const printed = happens(({ cwd }) => fileAppears(join(cwd, 'printed'), hands.rig.signal));
+  await using pair = await PairedTools.open(CodexExec);
+  const printed = between(({ cwd }) => fileAppears(join(cwd, 'printed'), pair.rig.signal));
   const prints = `seq 1 50; ${untilFile('go')}; seq 51 99; touch printed; ${untilFile('end')}; seq 100 120; exit 6`;
   const reads = 'stty -echo; echo ready; read line; echo "got $line"';
   const outage = [refuse, cut, make('go'), printed, mend, make('end')];
 
-  const [theirs, ours] = await playBoth(hands, {
+  const [theirs, ours] = await playBoth(pair, {
     'a command that prints meanwhile': [open(prints), ...outage, poll(), poll()],
     'a terminal that is typed into afterwards': [
       open(reads, { tty: true }),
-      ...outage.map(() => happens(() => {})),
+      ...outage.map(() => between(() => {})),
       type('hello\n'),
       run('echo still here'),
     ],
   });
-  await hands.rig.finish();
+  await pair.rig.finish();
 
   expect(ours).toEqual(theirs);
-  expect(hands.rig.wire.requests('initialize')).toHaveLength(2);
+  expect(pair.rig.wire.requests('initialize')).toHaveLength(2);
 });
 
-/** The server has forgotten everybody. */
+/** A server that has forgotten every session. */
 const forgetful = (): Disguise => ({
   answer: ({ id, method, params }) =>
     method === 'initialize' && params?.resumeSessionId
@@ -60,9 +60,9 @@ const forgetful = (): Disguise => ({
 });
 
 it('our tools and the real client give up a lost session, each in its own words, and go on in a new one', async () => {
-  await using hands = await BothHands.open(CodexExec, { disguise: forgetful });
+  await using pair = await PairedTools.open(CodexExec, { disguise: forgetful });
 
-  const [theirs, ours] = await playBoth(hands, {
+  const [theirs, ours] = await playBoth(pair, {
     lost: [
       open('echo one; exec sleep 300'),
       cut,
@@ -74,7 +74,7 @@ it('our tools and the real client give up a lost session, each in its own words,
       run('echo back'),
     ],
   });
-  await hands.rig.finish();
+  await pair.rig.finish();
 
   const [theirStart, theirLoss, theirLook, theirAttempt, theirReturn] = theirs.lost!;
   const [ourStart, ourLoss, ourLook, ourAttempt, ourReturn] = ours.lost!;

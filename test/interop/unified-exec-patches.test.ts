@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { BothHands } from './both-hands.ts';
 import { CodexAppServer } from './codex-app-server.ts';
+import { PairedTools } from './paired-tools.ts';
 import { play, run, type Scripts } from './tool-script.ts';
 
 const applying = (...lines: string[]): string =>
@@ -32,13 +32,13 @@ describe.each([
   ['untrusted', 'workspace-write', true],
 ] as const)('patches under %s, %s, with a user who says %s', (approval, sandbox, accepts) => {
   it('are asked about and answered as by the real client', async () => {
-    await using hands = await BothHands.open(CodexAppServer, { approval, sandbox, accepts: () => accepts });
+    await using pair = await PairedTools.open(CodexAppServer, { approval, sandbox, accepts: () => accepts });
 
-    const theirs = await play(scripts, hands.theirs);
-    const ours = await play(scripts, hands.ours);
-    await hands.rig.finish();
+    const theirs = await play(scripts, pair.theirs);
+    const ours = await play(scripts, pair.ours);
+    await pair.rig.finish();
 
     expect(timeless(ours)).toBe(timeless(theirs));
-    expect(hands.questions.length).toBe(hands.rig.client.questions.length);
+    expect(pair.questions.length).toBe(pair.rig.client.questions.length);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { BothHands, type BothOptions } from './both-hands.ts';
 import { CodexExec } from './codex-exec.ts';
+import { PairedTools, type PairedToolsOptions } from './paired-tools.ts';
 import { calls, open, play, poll, run, type Scripts, together, type } from './tool-script.ts';
 import { untilFile } from './workspace.ts';
 
@@ -191,15 +191,15 @@ const cramped: Scripts = {
 };
 
 /** Fails with the sentences of those scripts whose texts differ. */
-async function expectSame(scripts: Scripts, options: BothOptions = {}): Promise<void> {
+async function expectSame(scripts: Scripts, options: PairedToolsOptions = {}): Promise<void> {
   const { theirs, ours } = await playBoth(scripts, options);
   for (const sentence of Object.keys(scripts)) expect.soft(ours[sentence], sentence).toEqual(theirs[sentence]);
 }
 
-async function playBoth(scripts: Scripts, options: BothOptions = {}) {
-  await using hands = await BothHands.open(CodexExec, options);
-  const [theirs, ours] = await Promise.all([play(scripts, hands.theirs), play(scripts, hands.ours)]);
-  await hands.rig.finish();
+async function playBoth(scripts: Scripts, options: PairedToolsOptions = {}) {
+  await using pair = await PairedTools.open(CodexExec, options);
+  const [theirs, ours] = await Promise.all([play(scripts, pair.theirs), play(scripts, pair.ours)]);
+  await pair.rig.finish();
   return { theirs, ours };
 }
 

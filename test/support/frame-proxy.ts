@@ -8,15 +8,15 @@ import type { FrameFault } from '../relay/hostile-network.ts';
 import type { Carrier } from '../relay/memory-transport.ts';
 
 /** Whose socket a frame is on, and whether it comes from there or from the rendezvous. */
-export type Way = `${'from' | 'to'} ${'environment' | 'harness'}`;
+export type FrameDirection = `${'from' | 'to'} ${'environment' | 'harness'}`;
 
 const faithful: Carrier = (frame, deliver) => deliver(frame);
 
 /** Stands between a rendezvous and those who connect to it, and does to frames what the test wants. */
 export class FrameProxy implements AsyncDisposable {
-  /** What happens to frames on each way; others than these arrive as they were sent. */
-  readonly data: Partial<Record<Way, Carrier>> = {};
-  readonly handshake: Partial<Record<Way, Carrier>> = {};
+  /** What happens to the frames of each direction; those of a direction without a carrier arrive as they were sent. */
+  readonly data: Partial<Record<FrameDirection, Carrier>> = {};
+  readonly handshake: Partial<Record<FrameDirection, Carrier>> = {};
   readonly #server = createServer((incoming, response) => this.#forward(incoming, response));
   readonly #sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
   readonly #open = new Map<WebSocket, 'environment' | 'harness'>();
@@ -79,8 +79,8 @@ export class FrameProxy implements AsyncDisposable {
 
   async #join(inner: WebSocket, opening: Promise<WebSocket>, role: 'environment' | 'harness'): Promise<void> {
     // Frames may come together with the answer to the upgrade, before the other socket is open.
-    const carry = (to: Promise<WebSocket>, way: Way) => (frame: RawData) => {
-      void to.then((socket) => this.#carry(frame as Buffer, way, socket));
+    const carry = (to: Promise<WebSocket>, direction: FrameDirection) => (frame: RawData) => {
+      void to.then((socket) => this.#carry(frame as Buffer, direction, socket));
     };
     inner.on('message', carry(opening, `to ${role}`));
     if (role === 'harness') this.#harnesses.add(inner);
@@ -102,9 +102,9 @@ export class FrameProxy implements AsyncDisposable {
     }
   }
 
-  #carry(frame: Buffer, way: Way, to: WebSocket): void {
+  #carry(frame: Buffer, direction: FrameDirection, to: WebSocket): void {
     const body = readEnvelope(frame)?.body;
-    const carrier = body === 'data' || body === 'handshake' ? this[body][way] : undefined;
+    const carrier = body === 'data' || body === 'handshake' ? this[body][direction] : undefined;
     (carrier ?? faithful)(frame, (bytes) => {
       if (to.readyState === to.OPEN) to.send(bytes);
     });

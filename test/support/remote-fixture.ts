@@ -20,7 +20,7 @@ import { testHost } from './host.ts';
 import type { ScriptedRegistry } from './scripted-registry.ts';
 
 /** A clock on which waiting takes no time; it keeps the waits. */
-export class ImpatientClock implements Clock {
+export class InstantClock implements Clock {
   readonly waits: number[] = [];
   readonly #changes = new Changes();
   #now = 0;
@@ -62,7 +62,7 @@ export function recordingLogger(lines: string[], base: LogFields = {}): Logger {
 
 /** An environment of our own in this process, registered as `env`. */
 export class TestEnvironment implements AsyncDisposable {
-  readonly clock = new ImpatientClock();
+  readonly clock = new InstantClock();
   readonly log: string[] = [];
   /** Settles when it stops, with the reason if it failed. */
   readonly ended: Promise<Error | undefined>;

@@ -13,7 +13,7 @@ interface StartOptions {
 }
 
 /** A program in the background whose stdin stays open; stopped by disposal. */
-export class Background implements AsyncDisposable {
+export class BackgroundProgram implements AsyncDisposable {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #closed: Promise<number | null>;
   #stdout = '';
@@ -91,15 +91,15 @@ export class Background implements AsyncDisposable {
 /** Our registry and rendezvous, with the tokens it made. */
 export class RunningRendezvous implements AsyncDisposable {
   readonly url: string;
-  readonly #program: Background;
+  readonly #program: BackgroundProgram;
 
-  private constructor(url: string, program: Background) {
+  private constructor(url: string, program: BackgroundProgram) {
     this.url = url;
     this.#program = program;
   }
 
   static async start(): Promise<RunningRendezvous> {
-    const program = new Background({ args: ['rendezvous', '--listen', 'http://127.0.0.1:0'] });
+    const program = new BackgroundProgram({ args: ['rendezvous', '--listen', 'http://127.0.0.1:0'] });
     return new RunningRendezvous(await program.line(), program);
   }
 
@@ -113,9 +113,9 @@ export class RunningRendezvous implements AsyncDisposable {
   }
 
   /** Starts our environment and waits until harnesses can reach it. */
-  async environment(id: string, ...args: readonly string[]): Promise<Background> {
+  async environment(id: string, ...args: readonly string[]): Promise<BackgroundProgram> {
     const env = { CODEX_API_KEY: this.token('executor') };
-    const program = new Background({ args: [...args, '--remote', this.url, '--environment-id', id], env });
+    const program = new BackgroundProgram({ args: [...args, '--remote', this.url, '--environment-id', id], env });
     await program.logs('rendezvous.connected');
     return program;
   }

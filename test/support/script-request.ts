@@ -1,6 +1,6 @@
 import type { CommandRequest, Confinement } from '../../src/agent/approval/index.ts';
 
-/** Files can be read and not written, and nothing else is in the way. */
+/** Files can be read and not written; nothing else is forbidden. */
 export const readOnly: Confinement = {
   restrictsFiles: true,
   hasDeniedReads: false,

@@ -13,7 +13,7 @@ export interface ReadResult {
   readonly oldestSeq: number;
 }
 
-export type Happening =
+export type TranscriptEntry =
   | { readonly event: 'output'; readonly stream: string; readonly text: string }
   | { readonly event: 'exited'; readonly exitCode: number }
   | { readonly event: 'closed' };
@@ -76,21 +76,21 @@ export class TrackedProcess {
   }
 
   /** Everything that happened until the close; neighbouring output of one stream is one. */
-  async transcript(): Promise<Happening[]> {
+  async transcript(): Promise<TranscriptEntry[]> {
     await this.closed();
-    const happenings: Happening[] = [];
+    const entries: TranscriptEntry[] = [];
     for (const { method, params } of this.notices) {
-      const last = happenings.at(-1);
-      if (method === 'process/exited') happenings.push({ event: 'exited', exitCode: params.exitCode as number });
-      else if (method === 'process/closed') happenings.push({ event: 'closed' });
+      const last = entries.at(-1);
+      if (method === 'process/exited') entries.push({ event: 'exited', exitCode: params.exitCode as number });
+      else if (method === 'process/closed') entries.push({ event: 'closed' });
       else {
         const { stream, chunk } = params as unknown as { stream: string; chunk: string };
         const text = Buffer.from(chunk, 'base64').toString();
-        if (last?.event !== 'output' || last.stream !== stream) happenings.push({ event: 'output', stream, text });
-        else happenings[happenings.length - 1] = { ...last, text: last.text + text };
+        if (last?.event !== 'output' || last.stream !== stream) entries.push({ event: 'output', stream, text });
+        else entries[entries.length - 1] = { ...last, text: last.text + text };
       }
     }
-    return happenings;
+    return entries;
   }
 
   #named(method: string): Notice | undefined {

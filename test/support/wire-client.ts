@@ -146,7 +146,7 @@ export interface ConnectOptions {
   /** Milliseconds the consumer takes for each message. */
   readonly slowness?: number;
   /** Members of `initialize` besides the usual ones. */
-  readonly hello?: Readonly<Record<string, unknown>>;
+  readonly initializeParams?: Readonly<Record<string, unknown>>;
 }
 
 /** A client whose reading can be stopped. */
@@ -186,7 +186,7 @@ export async function connectBare(url: string, options: ConnectOptions = {}): Pr
 /** Connects and shakes hands. */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<WebSocketClient> {
   const client = await connectBare(url, options);
-  await client.initialize(options.hello);
+  await client.initialize(options.initializeParams);
   return client;
 }
 
@@ -195,7 +195,7 @@ export async function resume(url: string, sessionId: string, options: ConnectOpt
   const client = await connectBare(url, options);
   for (;;) {
     try {
-      await client.initialize({ resumeSessionId: sessionId, ...options.hello });
+      await client.initialize({ resumeSessionId: sessionId, ...options.initializeParams });
       return client;
     } catch (error) {
       if ((error as WireFailure).code !== -32010) throw error;

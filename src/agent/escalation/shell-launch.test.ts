@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { attempt, DescriptorShortage, openDescriptors } from '../../../test/support/descriptor-shortage.ts';
 import { testSandboxes } from '../../../test/support/host.ts';
-import { attempt, openDescriptors, Scarcity } from '../../../test/support/scarcity.ts';
 import type { Policy } from '../../host/sandbox/index.ts';
 import { launchShell } from './shell-launch.ts';
 
@@ -23,7 +23,7 @@ it('a shell for which descriptors are missing leaves none open', () => {
     });
   launch().claim[Symbol.dispose](); // what is opened once is open
   const outcomes = [0, 2, 4, 20].map((free) => {
-    using _scarcity = new Scarcity(free);
+    using _shortage = new DescriptorShortage(free);
     const before = openDescriptors();
     const outcome = attempt(() => launch().claim[Symbol.dispose]());
     return [outcome, openDescriptors() - before];

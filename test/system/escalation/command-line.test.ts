@@ -12,7 +12,7 @@ import { serverProgram } from '../../support/server.ts';
 import { interceptions, McpPeer, wrapper } from './fixture.ts';
 
 /** The program as it ships, with a home and a working directory of its own. */
-class Program implements AsyncDisposable {
+class ShellToolProgram implements AsyncDisposable {
   readonly #root: string;
   readonly work: string;
   readonly process: ChildProcessWithoutNullStreams;
@@ -49,7 +49,7 @@ class Program implements AsyncDisposable {
 
 describe('exec-server mcp --tools shell', () => {
   it('serves until its input ends', async () => {
-    const program = new Program(['--sandbox', 'workspace-write']);
+    const program = new ShellToolProgram(['--sandbox', 'workspace-write']);
     await program.peer.initialize();
 
     expect(await program.peer.shell('echo hi > made; cat made', program.work)).toMatchObject({ output: 'hi\n' });
@@ -59,7 +59,7 @@ describe('exec-server mcp --tools shell', () => {
 
   it('keeps the secrets of the server from commands', async () => {
     const env = { CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN: 'x', EXEC_SERVER_MCP_TOKEN: 'x', PLAIN: 'seen' };
-    await using program = new Program([], env);
+    await using program = new ShellToolProgram([], env);
     await program.peer.initialize();
 
     const { output } = await program.peer.shell('printenv PLAIN; env | grep -c TOKEN', program.work);
@@ -71,7 +71,7 @@ describe('exec-server mcp --tools shell', () => {
     [['--version'], 0, `exec-mcp-server ${version}\n`],
     [['--help'], 0, 'Usage: exec-mcp-server'],
   ])('answers %j', async (args, code, text) => {
-    const program = new Program(args);
+    const program = new ShellToolProgram(args);
     // Lines that are not JSON are of no interest to the client.
     program.peer.ignoreOutput();
 
@@ -93,21 +93,21 @@ describe('exec-server mcp --tools shell', () => {
     [['--intercept=all', '--bash=/no/bash'], 1, '/no/bash cannot be executed'],
     [['--rules=/no/such.rules'], 1, 'no such file'],
   ])('refuses %j', async (args, code, text) => {
-    await using program = new Program(args);
+    await using program = new ShellToolProgram(args);
 
     expect(await program.ended()).toBe(code);
     expect(program.stderr).toContain(text);
   });
 
   it('does not start with rules that are wrong', async () => {
-    await using program = new Program([], {}, 'prefix_rule(pattern = [])');
+    await using program = new ShellToolProgram([], {}, 'prefix_rule(pattern = [])');
 
     expect(await program.ended()).toBe(1);
     expect(program.stderr).toContain('pattern cannot be empty');
   });
 
   it('heeds the rules of the user, and those it is given', async () => {
-    await using program = new Program(
+    await using program = new ShellToolProgram(
       ['--rules', '/dev/null'],
       {},
       'prefix_rule(pattern = ["id"], decision = "forbidden")',
@@ -120,7 +120,7 @@ describe('exec-server mcp --tools shell', () => {
   it('finds a patched Bash by its variable', async () => {
     const bash = join(fileURLToPath(new URL('../../../', import.meta.url)), 'build/bash/bash');
     const args = ['--intercept=bash', '--execve', wrapper];
-    await using program = new Program(args, { CODEX_BASH_PATH: bash });
+    await using program = new ShellToolProgram(args, { CODEX_BASH_PATH: bash });
     await program.peer.initialize();
 
     expect((await program.peer.shell('echo $BASH_EXEC_WRAPPER', program.work)).output).toBe(`${wrapper}\n`);
@@ -128,7 +128,7 @@ describe('exec-server mcp --tools shell', () => {
 
   it.each(interceptions)('leaves no process when it is killed (--intercept=%s)', async (intercept) => {
     const rules = 'prefix_rule(pattern = ["python3"])';
-    await using program = new Program([`--intercept=${intercept}`, '--sandbox=workspace-write'], {}, rules);
+    await using program = new ShellToolProgram([`--intercept=${intercept}`, '--sandbox=workspace-write'], {}, rules);
     await program.peer.initialize();
     await program.peer.shell('mkfifo pids', program.work);
     const outside = 'import os, time; open("pids", "w").write(str(os.getpid())); time.sleep(600)';

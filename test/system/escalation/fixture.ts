@@ -165,7 +165,7 @@ export class McpPeer {
   }
 }
 
-export interface SiteOptions extends PeerOptions {
+export interface EscalationFixtureOptions extends PeerOptions {
   readonly intercept: Interception;
   readonly rules?: string;
   readonly shell?: Partial<ExecShellOptions>;
@@ -186,13 +186,13 @@ export class EscalationFixture implements AsyncDisposable {
   #shell!: ExecShell;
   #served!: Promise<void>;
 
-  static async open(options: SiteOptions): Promise<EscalationFixture> {
+  static async open(options: EscalationFixtureOptions): Promise<EscalationFixture> {
     const fixture = new EscalationFixture();
     await fixture.#open(options);
     return fixture;
   }
 
-  async #open({ intercept, rules = '', shell = {}, ...peer }: SiteOptions): Promise<void> {
+  async #open({ intercept, rules = '', shell = {}, ...peer }: EscalationFixtureOptions): Promise<void> {
     writeFileSync(this.rulesFile, rules);
     const warn = (event: string, fields?: Readonly<Record<string, unknown>>) =>
       void this.warnings.push([event, fields]);

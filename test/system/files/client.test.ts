@@ -5,21 +5,21 @@ import { LocalFileSystem } from '../../../src/host/files/index.ts';
 import { webSocket } from '../../../src/link/index.ts';
 import { type ExecutorFileSystem, PathUri, type Sandbox } from '../../../src/protocol/index.ts';
 import { testSandboxes } from '../../support/host.ts';
-import { Shelf } from './fixture.ts';
+import { FilesFixture } from './fixture.ts';
 
-let shelf: Shelf;
+let fixture: FilesFixture;
 let count = 0;
 beforeAll(async () => {
-  shelf = await Shelf.open();
+  fixture = await FilesFixture.open();
 });
-afterAll(() => shelf[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 
 interface Opened extends AsyncDisposable {
   readonly files: ExecutorFileSystem;
 }
 
 async function remote(): Promise<Opened> {
-  const client = await ExecServerClient.connect(webSocket(shelf.server.url));
+  const client = await ExecServerClient.connect(webSocket(fixture.server.url));
   return { files: new RemoteFileSystem(client), [Symbol.asyncDispose]: () => client.close() };
 }
 
@@ -41,7 +41,7 @@ describe.each([
   });
   afterAll(() => opened[Symbol.asyncDispose]());
   beforeEach(async () => {
-    root = PathUri.fromNative(shelf.at(`client${count++}-${process.pid}`));
+    root = PathUri.fromNative(fixture.at(`client${count++}-${process.pid}`));
     await opened.files.createDirectory(root);
   });
 

@@ -2,19 +2,19 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSy
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/command.ts';
 import { LyingServer } from '../../support/lying-server.ts';
-import { Shelf } from './fixture.ts';
+import { FilesFixture } from './fixture.ts';
 
-let shelf: Shelf;
+let fixture: FilesFixture;
 beforeAll(async () => {
-  shelf = await Shelf.open();
+  fixture = await FilesFixture.open();
 });
-afterAll(() => shelf[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 
 let copies = 0;
 
 /** A directory on the server with files of those names, and a destination in a directory of its own. */
 function scene(...names: string[]): { tree: string; around: string; destination: string } {
-  const root = shelf.at(`scene-${++copies}`);
+  const root = fixture.at(`scene-${++copies}`);
   const tree = `${root}/server/a/b/tree`;
   mkdirSync(tree, { recursive: true });
   for (const name of names) writeFileSync(`${tree}/${name}`, name);
@@ -27,7 +27,7 @@ describe('cp from a server that lies about names', () => {
   it('refuses a name that leads out of the directory, writes nothing outside and copies the rest', async () => {
     const { tree, around, destination } = scene('innocent', 'plain');
     writeFileSync(`${tree}/../../escaped`, 'written where the server says');
-    await using liar = await LyingServer.start(shelf.server.url, ['innocent', '../../escaped']);
+    await using liar = await LyingServer.start(fixture.server.url, ['innocent', '../../escaped']);
 
     const { code, stderr } = await runCommand(['cp', '--connect', liar.url, `env:${tree}`, destination]);
 
@@ -46,7 +46,7 @@ describe('cp from a server that lies about names', () => {
     ['a name that was listed before', 'plain'],
   ])('refuses %s and says so', async (_, told) => {
     const { tree, around, destination } = scene('innocent', 'plain');
-    await using liar = await LyingServer.start(shelf.server.url, ['innocent', told]);
+    await using liar = await LyingServer.start(fixture.server.url, ['innocent', told]);
 
     const { code, stderr } = await runCommand(['cp', '--connect', liar.url, `env:${tree}`, destination]);
 
@@ -62,7 +62,7 @@ describe('cp from a server that lies about names', () => {
 
   it('refuses a name with NUL, which ends a field of the listing, and writes nothing', async () => {
     const { tree, around, destination } = scene('innocent', 'plain');
-    await using liar = await LyingServer.start(shelf.server.url, ['innocent', 'plain\0../../escaped']);
+    await using liar = await LyingServer.start(fixture.server.url, ['innocent', 'plain\0../../escaped']);
 
     const { code, stderr } = await runCommand(['cp', '--connect', liar.url, `env:${tree}`, destination]);
 
@@ -78,7 +78,7 @@ describe('cp from a server that lies about names', () => {
   it('shows control and bidirectional characters of a name as text', async () => {
     const { tree, destination } = scene('innocent');
     const told = Buffer.from('../\x1b[2J\u202egnp.sh').toString('latin1');
-    await using liar = await LyingServer.start(shelf.server.url, ['innocent', told]);
+    await using liar = await LyingServer.start(fixture.server.url, ['innocent', told]);
 
     const { stderr } = await runCommand(['cp', '--connect', liar.url, `env:${tree}`, destination]);
 
@@ -94,7 +94,7 @@ describe('cp from a server that lies about names', () => {
     mkdirSync(`${destination}/tree`, { recursive: true });
     symlinkSync(`${around}/elsewhere`, `${destination}/tree/sub`);
 
-    const { code, stderr } = await runCommand(['cp', '--connect', shelf.server.url, `env:${tree}`, destination]);
+    const { code, stderr } = await runCommand(['cp', '--connect', fixture.server.url, `env:${tree}`, destination]);
 
     expect(readdirSync(`${around}/elsewhere`)).toEqual([]);
     expect(code).toBe(1);
@@ -107,7 +107,7 @@ describe('cp from a server that lies about names', () => {
     mkdirSync(`${destination}/tree`, { recursive: true });
     symlinkSync(`${around}/precious`, `${destination}/tree/plain`);
 
-    const { code } = await runCommand(['cp', '--connect', shelf.server.url, `env:${tree}`, destination]);
+    const { code } = await runCommand(['cp', '--connect', fixture.server.url, `env:${tree}`, destination]);
 
     expect(readFileSync(`${around}/precious`, 'utf8')).toBe('mine');
     expect([code, readFileSync(`${destination}/tree/plain`, 'utf8')]).toEqual([0, 'plain']);
@@ -126,7 +126,7 @@ describe('cp from a server that lies about names', () => {
       renameSync(`${destination}/sub`, `${around}/moved`);
       symlinkSync(`${around}/elsewhere`, `${destination}/sub`);
     };
-    await using proxy = await LyingServer.startHolding(shelf.server.url, swap);
+    await using proxy = await LyingServer.startHolding(fixture.server.url, swap);
 
     const { code, stderr } = await runCommand(['cp', '--connect', proxy.url, from(tree), to(destination)]);
 

@@ -4,25 +4,25 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, wr
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/command.ts';
 import { startServer } from '../../support/server.ts';
-import { Shelf } from './fixture.ts';
+import { FilesFixture } from './fixture.ts';
 
-let shelf: Shelf;
+let fixture: FilesFixture;
 beforeAll(async () => {
-  shelf = await Shelf.open();
+  fixture = await FilesFixture.open();
 });
-afterAll(() => shelf[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 beforeEach(() => {
-  rmSync(shelf.at('from'), { recursive: true, force: true });
-  rmSync(shelf.at('to'), { recursive: true, force: true });
-  mkdirSync(shelf.at('from/sub/deep'), { recursive: true });
-  writeFileSync(shelf.at('from/small'), 'small');
-  writeFileSync(shelf.at('from/sub/large'), randomBytes(3_000_000));
-  writeFileSync(shelf.at('from/sub/deep/ü %.txt'), '');
+  rmSync(fixture.at('from'), { recursive: true, force: true });
+  rmSync(fixture.at('to'), { recursive: true, force: true });
+  mkdirSync(fixture.at('from/sub/deep'), { recursive: true });
+  writeFileSync(fixture.at('from/small'), 'small');
+  writeFileSync(fixture.at('from/sub/large'), randomBytes(3_000_000));
+  writeFileSync(fixture.at('from/sub/deep/ü %.txt'), '');
 });
 
-const cp = (...args: string[]) => runCommand(['cp', '--connect', shelf.server.url, ...args]);
+const cp = (...args: string[]) => runCommand(['cp', '--connect', fixture.server.url, ...args]);
 const differences = (): string =>
-  execFileSync('sh', ['-c', 'diff -r "$0" "$1" || true', shelf.at('from'), shelf.at('to')], { encoding: 'utf8' });
+  execFileSync('sh', ['-c', 'diff -r "$0" "$1" || true', fixture.at('from'), fixture.at('to')], { encoding: 'utf8' });
 
 /** Path, type, permissions and target of everything in a directory; links have no permissions of their own. */
 const described = (folder: string): string[] =>
@@ -33,73 +33,73 @@ const described = (folder: string): string[] =>
 
 describe('cp', () => {
   it('copies a tree to the server and another back, without a word', async () => {
-    expect(await cp(shelf.at('from'), `env:${shelf.at('to')}`)).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await cp(fixture.at('from'), `env:${fixture.at('to')}`)).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(differences()).toBe('');
-    rmSync(shelf.at('from'), { recursive: true });
-    expect((await cp(`env:${shelf.at('to')}`, shelf.at('from'))).code).toBe(0);
+    rmSync(fixture.at('from'), { recursive: true });
+    expect((await cp(`env:${fixture.at('to')}`, fixture.at('from'))).code).toBe(0);
     expect(differences()).toBe('');
   });
 
   it('copies into a directory that is there under the own name', async () => {
-    mkdirSync(shelf.at('to'));
-    await cp(shelf.at('from/small'), `env:${shelf.at('to')}`);
-    expect(readFileSync(shelf.at('to/small'), 'utf8')).toBe('small');
+    mkdirSync(fixture.at('to'));
+    await cp(fixture.at('from/small'), `env:${fixture.at('to')}`);
+    expect(readFileSync(fixture.at('to/small'), 'utf8')).toBe('small');
   });
 
   it.each([
     ['to the server', '', 'env:'],
     ['from the server', 'env:', ''],
   ])('copies a tree into a directory of its own once: %s', async (_, from, to) => {
-    const before = described(shelf.at('from'));
+    const before = described(fixture.at('from'));
 
-    const outcome = await cp(`${from}${shelf.at('from')}`, `${to}${shelf.at('from/sub/copy')}`);
+    const outcome = await cp(`${from}${fixture.at('from')}`, `${to}${fixture.at('from/sub/copy')}`);
 
     expect(outcome).toEqual({ code: 0, stdout: '', stderr: '' });
-    expect(described(shelf.at('from/sub/copy'))).toEqual(before);
+    expect(described(fixture.at('from/sub/copy'))).toEqual(before);
   });
 
   it.each([
     ['to the server', '', 'env:'],
     ['from the server', 'env:', ''],
   ])('makes no file of a name that ends in a slash: %s', async (_, from, to) => {
-    const missing = `${to}${shelf.at('to')}/`;
+    const missing = `${to}${fixture.at('to')}/`;
 
-    const { code, stderr } = await cp(`${from}${shelf.at('from/small')}`, missing);
+    const { code, stderr } = await cp(`${from}${fixture.at('from/small')}`, missing);
 
     expect(stderr).toBe(`Error: ${missing}: no such directory; make it, or leave out the / at the end\n`);
     expect(code).toBe(1);
-    expect(existsSync(shelf.at('to'))).toBe(false);
-    expect((await cp(`${from}${shelf.at('from/small')}/`, `${to}${shelf.at('to')}`)).stderr).toContain(
+    expect(existsSync(fixture.at('to'))).toBe(false);
+    expect((await cp(`${from}${fixture.at('from/small')}/`, `${to}${fixture.at('to')}`)).stderr).toContain(
       'not a directory',
     );
-    expect((await cp(`${from}${shelf.at('from')}/`, missing)).code).toBe(0);
+    expect((await cp(`${from}${fixture.at('from')}/`, missing)).code).toBe(0);
     expect(differences()).toBe('');
   });
 
   it('says when neither path is on the server that was named', async () => {
-    const { code, stderr } = await cp(shelf.at('from/small'), shelf.at('to'));
+    const { code, stderr } = await cp(fixture.at('from/small'), fixture.at('to'));
 
     expect(stderr).toContain('error: neither path is on the server: begin one of them with env:, such as env:/tmp/x');
     expect(code).toBe(2);
-    expect(existsSync(shelf.at('to'))).toBe(false);
+    expect(existsSync(fixture.at('to'))).toBe(false);
   });
 
   it('names a token file that is empty', async () => {
-    writeFileSync(shelf.at('from/small'), '\n');
+    writeFileSync(fixture.at('from/small'), '\n');
 
     const { code, stderr } = await cp(
       '--token-file',
-      shelf.at('from/small'),
-      shelf.at('from'),
-      `env:${shelf.at('to')}`,
+      fixture.at('from/small'),
+      fixture.at('from'),
+      `env:${fixture.at('to')}`,
     );
 
-    expect(stderr).toContain(`error: the token file ${shelf.at('from/small')} is empty: write the token into it`);
+    expect(stderr).toContain(`error: the token file ${fixture.at('from/small')} is empty: write the token into it`);
     expect(code).toBe(2);
   });
 
   it('sums up as JSON', async () => {
-    const { stdout } = await cp('--json', shelf.at('from'), `env:${shelf.at('to')}`);
+    const { stdout } = await cp('--json', fixture.at('from'), `env:${fixture.at('to')}`);
     expect(JSON.parse(stdout)).toEqual({
       files: 3,
       directories: 3,
@@ -115,26 +115,26 @@ describe('cp', () => {
     ['from the server', (from: string, to: string) => [`env:${from}`, to]],
     ['to the server', (from: string, to: string) => [from, `env:${to}`]],
   ])('keeps links and permissions %s', async (_, sides) => {
-    symlinkSync('sub', shelf.at('from/to-directory'));
-    symlinkSync('../from/small', shelf.at('from/sub/to file\n'));
-    symlinkSync('/nowhere at all', shelf.at('from/dangling'));
-    chmodSync(shelf.at('from/small'), 0o640);
-    chmodSync(shelf.at('from/sub/large'), 0o755);
-    chmodSync(shelf.at('from/sub/deep'), 0o711);
-    chmodSync(shelf.at('from/sub'), 0o500);
+    symlinkSync('sub', fixture.at('from/to-directory'));
+    symlinkSync('../from/small', fixture.at('from/sub/to file\n'));
+    symlinkSync('/nowhere at all', fixture.at('from/dangling'));
+    chmodSync(fixture.at('from/small'), 0o640);
+    chmodSync(fixture.at('from/sub/large'), 0o755);
+    chmodSync(fixture.at('from/sub/deep'), 0o711);
+    chmodSync(fixture.at('from/sub'), 0o500);
 
-    expect(await cp(...sides(shelf.at('from'), shelf.at('to')))).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await cp(...sides(fixture.at('from'), fixture.at('to')))).toEqual({ code: 0, stdout: '', stderr: '' });
 
-    expect(described(shelf.at('to'))).toEqual(described(shelf.at('from')));
-    expect(described(shelf.at('to'))).toContain('dangling l /nowhere at all');
+    expect(described(fixture.at('to'))).toEqual(described(fixture.at('from')));
+    expect(described(fixture.at('to'))).toContain('dangling l /nowhere at all');
   });
 
   it('copies what it can, names the rest, and says by its exit code that there is some', async () => {
-    execFileSync('mkfifo', [shelf.at('from/fifo')]);
-    writeFileSync(Buffer.concat([Buffer.from(`${shelf.at('from')}/`), Buffer.from([0x66, 0xff])]), '');
+    execFileSync('mkfifo', [fixture.at('from/fifo')]);
+    writeFileSync(Buffer.concat([Buffer.from(`${fixture.at('from')}/`), Buffer.from([0x66, 0xff])]), '');
     for (const [source, target] of [
-      [`env:${shelf.at('from')}`, shelf.at('to')],
-      [shelf.at('from'), `env:${shelf.at('to')}`],
+      [`env:${fixture.at('from')}`, fixture.at('to')],
+      [fixture.at('from'), `env:${fixture.at('to')}`],
     ] as const) {
       const { code, stderr } = await cp(source, target);
       expect([code, ...stderr.split('\n').sort()]).toEqual([
@@ -143,37 +143,37 @@ describe('cp', () => {
         `Error: ${source}/f\ufffd: its name is not UTF-8`,
         `Left out: ${source}/fifo is a named pipe`,
       ]);
-      expect(readFileSync(shelf.at('to/small'), 'utf8')).toBe('small');
-      rmSync(shelf.at('to'), { recursive: true });
+      expect(readFileSync(fixture.at('to/small'), 'utf8')).toBe('small');
+      rmSync(fixture.at('to'), { recursive: true });
     }
   });
 
   it('names the side on which something went wrong', async () => {
-    writeFileSync(shelf.at('to'), 'a file, no directory');
-    const small = shelf.at('from/small');
-    const inFile = shelf.at('to/x');
+    writeFileSync(fixture.at('to'), 'a file, no directory');
+    const small = fixture.at('from/small');
+    const inFile = fixture.at('to/x');
 
     expect((await cp(`env:${small}`, inFile)).stderr).toMatch(`Error: ${inFile}: not a directory`);
     expect((await cp(small, `env:${inFile}`)).stderr).toMatch(`Error: env:${inFile}: not a directory`);
     expect((await cp(`env:${small}`, '/dev/null/x')).stderr).toMatch('Error: /dev/null/x: not a directory');
-    mkdirSync(shelf.at('from/to'));
-    rmSync(shelf.at('to'));
-    mkdirSync(shelf.at('to/small'), { recursive: true });
-    expect((await cp(`env:${small}`, shelf.at('to'))).stderr).toMatch(`Error: ${shelf.at('to/small')}: `);
-    expect((await cp(small, `env:${shelf.at('to')}`)).stderr).toMatch(`Error: env:${shelf.at('to/small')}: `);
+    mkdirSync(fixture.at('from/to'));
+    rmSync(fixture.at('to'));
+    mkdirSync(fixture.at('to/small'), { recursive: true });
+    expect((await cp(`env:${small}`, fixture.at('to'))).stderr).toMatch(`Error: ${fixture.at('to/small')}: `);
+    expect((await cp(small, `env:${fixture.at('to')}`)).stderr).toMatch(`Error: env:${fixture.at('to/small')}: `);
   });
 
   it.each([
     ['on the server', '', 'env:'],
     ['here', 'env:', ''],
   ])('says in words what is in the way %s, and what was therefore left out', async (_, from, to) => {
-    const source = `${from}${shelf.at('from')}`;
-    const place = (name: string): string => `${to}${shelf.at(name)}`;
-    mkdirSync(shelf.at('to/from'), { recursive: true });
-    writeFileSync(shelf.at('to/from/sub'), 'a file');
-    writeFileSync(shelf.at('to/file'), 'a file');
-    for (let at = 0; at < 40; at++) writeFileSync(shelf.at(`from/${at}`), 'one of many at a time');
-    mkdirSync(shelf.at('to/small'));
+    const source = `${from}${fixture.at('from')}`;
+    const place = (name: string): string => `${to}${fixture.at(name)}`;
+    mkdirSync(fixture.at('to/from'), { recursive: true });
+    writeFileSync(fixture.at('to/from/sub'), 'a file');
+    writeFileSync(fixture.at('to/file'), 'a file');
+    for (let at = 0; at < 40; at++) writeFileSync(fixture.at(`from/${at}`), 'one of many at a time');
+    mkdirSync(fixture.at('to/small'));
 
     const lines = async (...paths: [string, string]) => (await cp(...paths)).stderr.split('\n').sort().slice(1);
     expect(await lines(source, place('to'))).toEqual(
@@ -197,57 +197,57 @@ describe('cp', () => {
   });
 
   it('tells of one file among many what is in its way, and replaces a link without following it', async () => {
-    for (let at = 0; at < 60; at++) writeFileSync(shelf.at(`from/${at} of many`), `content ${at}`);
-    mkdirSync(shelf.at('to/from/7 of many'), { recursive: true });
-    mkdirSync(shelf.at('to/elsewhere'));
-    symlinkSync('../elsewhere', shelf.at('to/from/8 of many'));
-    writeFileSync(shelf.at('to/outside'), 'stays');
-    symlinkSync('../outside', shelf.at('to/from/9 of many'));
+    for (let at = 0; at < 60; at++) writeFileSync(fixture.at(`from/${at} of many`), `content ${at}`);
+    mkdirSync(fixture.at('to/from/7 of many'), { recursive: true });
+    mkdirSync(fixture.at('to/elsewhere'));
+    symlinkSync('../elsewhere', fixture.at('to/from/8 of many'));
+    writeFileSync(fixture.at('to/outside'), 'stays');
+    symlinkSync('../outside', fixture.at('to/from/9 of many'));
 
-    const { code, stderr } = await cp(shelf.at('from'), `env:${shelf.at('to')}`);
+    const { code, stderr } = await cp(fixture.at('from'), `env:${fixture.at('to')}`);
 
-    const place = `env:${shelf.at('to/from/7 of many')}`;
+    const place = `env:${fixture.at('to/from/7 of many')}`;
     expect([code, stderr]).toEqual([1, `Error: ${place}: is a directory where a file is to be copied; remove it\n`]);
-    rmSync(shelf.at('to/from/7 of many'), { recursive: true });
-    rmSync(shelf.at('from/7 of many'));
-    expect(described(shelf.at('to/from'))).toEqual(described(shelf.at('from')));
-    expect(readFileSync(shelf.at('to/from/9 of many'), 'utf8')).toBe('content 9');
-    expect(readFileSync(shelf.at('to/outside'), 'utf8')).toBe('stays');
-    expect(described(shelf.at('to/elsewhere'))).toHaveLength(2); // itself, and the end of the text
+    rmSync(fixture.at('to/from/7 of many'), { recursive: true });
+    rmSync(fixture.at('from/7 of many'));
+    expect(described(fixture.at('to/from'))).toEqual(described(fixture.at('from')));
+    expect(readFileSync(fixture.at('to/from/9 of many'), 'utf8')).toBe('content 9');
+    expect(readFileSync(fixture.at('to/outside'), 'utf8')).toBe('stays');
+    expect(described(fixture.at('to/elsewhere'))).toHaveLength(2); // itself, and the end of the text
   });
 
   it('moves files of one directory together', async () => {
-    for (let at = 0; at < 300; at++) writeFileSync(shelf.at(`from/${at}`), 'one of many');
-    mkdirSync(shelf.at('to'));
-    mkdirSync(shelf.at('programs'));
-    const counting = `#!/bin/sh\necho moved >>'${shelf.at('programs/count')}'\nexec /bin/mv "$@"\n`;
-    writeFileSync(shelf.at('programs/mv'), counting, { mode: 0o755 });
-    await using server = await startServer({ env: { PATH: `${shelf.at('programs')}:${process.env.PATH}` } });
+    for (let at = 0; at < 300; at++) writeFileSync(fixture.at(`from/${at}`), 'one of many');
+    mkdirSync(fixture.at('to'));
+    mkdirSync(fixture.at('programs'));
+    const counting = `#!/bin/sh\necho moved >>'${fixture.at('programs/count')}'\nexec /bin/mv "$@"\n`;
+    writeFileSync(fixture.at('programs/mv'), counting, { mode: 0o755 });
+    await using server = await startServer({ env: { PATH: `${fixture.at('programs')}:${process.env.PATH}` } });
 
-    const copied = await runCommand(['cp', '--connect', server.url, shelf.at('from'), `env:${shelf.at('to')}`]);
+    const copied = await runCommand(['cp', '--connect', server.url, fixture.at('from'), `env:${fixture.at('to')}`]);
 
     expect(copied).toEqual({ code: 0, stdout: '', stderr: '' });
-    expect(described(shelf.at('to/from'))).toEqual(described(shelf.at('from')));
-    expect(readFileSync(shelf.at('programs/count'), 'utf8').split('\n').length).toBeLessThan(200);
+    expect(described(fixture.at('to/from'))).toEqual(described(fixture.at('from')));
+    expect(readFileSync(fixture.at('programs/count'), 'utf8').split('\n').length).toBeLessThan(200);
   });
 
   it('does not copy a link whose target is not UTF-8 as another link', async () => {
-    symlinkSync(Buffer.from([0x66, 0xff]), shelf.at('from/link'));
+    symlinkSync(Buffer.from([0x66, 0xff]), fixture.at('from/link'));
 
-    const { code, stderr } = await cp(shelf.at('from'), `env:${shelf.at('to')}`);
+    const { code, stderr } = await cp(fixture.at('from'), `env:${fixture.at('to')}`);
 
-    expect([code, stderr]).toEqual([1, `Error: ${shelf.at('from/link')}: it is a link whose target is not UTF-8\n`]);
-    expect(described(shelf.at('to')).filter((line) => line.startsWith('link'))).toEqual([]);
+    expect([code, stderr]).toEqual([1, `Error: ${fixture.at('from/link')}: it is a link whose target is not UTF-8\n`]);
+    expect(described(fixture.at('to')).filter((line) => line.startsWith('link'))).toEqual([]);
   });
 
   it('tells a missing source, a wrong usage and an absent server apart', async () => {
-    expect(await cp(`env:${shelf.at('nowhere')}`, shelf.at('to'))).toEqual({
+    expect(await cp(`env:${fixture.at('nowhere')}`, fixture.at('to'))).toEqual({
       code: 1,
       stdout: '',
-      stderr: `Error: env:${shelf.at('nowhere')}: no such file or directory\n`,
+      stderr: `Error: env:${fixture.at('nowhere')}: no such file or directory\n`,
     });
     expect((await runCommand(['cp', 'one'])).code).toBe(2);
-    expect((await cp('', `env:${shelf.at('to')}`)).code).toBe(2);
+    expect((await cp('', `env:${fixture.at('to')}`)).code).toBe(2);
     expect((await runCommand(['cp', 'env:/a', 'b'])).code).toBe(2);
     expect((await cp('env:relative', 'b')).code).toBe(2);
     expect((await runCommand(['cp', '--connect', 'ws://127.0.0.1:1', 'env:/a', 'b'])).code).toBe(255);
@@ -259,7 +259,7 @@ describe('the one-shot helper', () => {
     runCommand(['--codex-run-as-fs-helper'], {}, `${JSON.stringify({ operation, params })}\n`);
 
   it('carries out one operation and prints one line', async () => {
-    const { code, stdout } = await order('fs/readFile', { path: shelf.uri('from/small'), sandbox: null });
+    const { code, stdout } = await order('fs/readFile', { path: fixture.uri('from/small'), sandbox: null });
     expect({ code, outcome: JSON.parse(stdout) }).toEqual({
       code: 0,
       outcome: { status: 'ok', payload: { operation: 'fs/readFile', response: { dataBase64: 'c21hbGw=' } } },
@@ -267,7 +267,7 @@ describe('the one-shot helper', () => {
   });
 
   it('prints the error a client would get', async () => {
-    const { stdout } = await order('fs/readFile', { path: shelf.uri('nowhere'), sandbox: null });
+    const { stdout } = await order('fs/readFile', { path: fixture.uri('nowhere'), sandbox: null });
     expect(JSON.parse(stdout)).toEqual({
       status: 'error',
       payload: { code: -32004, message: 'No such file or directory (os error 2)' },

@@ -8,7 +8,7 @@ import { base64, connect, type WebSocketClient, type WireFailure } from '../../s
 const changing = new Set(['fs/writeFile', 'fs/createDirectory', 'fs/remove', 'fs/copy', 'fs/rename', 'fs/open']);
 
 /** A server, a connection to it, and a directory in which the test may do what it likes. */
-export class Shelf implements AsyncDisposable {
+export class FilesFixture implements AsyncDisposable {
   readonly server: TestServer;
   readonly client: WebSocketClient;
   readonly folder: string;
@@ -19,10 +19,10 @@ export class Shelf implements AsyncDisposable {
     this.folder = folder;
   }
 
-  static async open(): Promise<Shelf> {
+  static async open(): Promise<FilesFixture> {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'exec-server-files-')));
     const server = await startServer();
-    return new Shelf(server, await connect(server.url), folder);
+    return new FilesFixture(server, await connect(server.url), folder);
   }
 
   /** A native path in the directory. */

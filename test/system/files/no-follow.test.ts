@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Shelf } from './fixture.ts';
+import { FilesFixture } from './fixture.ts';
 
 /** Exchanges two names (renameat2, number 316 on x86-64 and 276 on arm64) until its input ends. */
 const EXCHANGE = `
@@ -14,27 +14,27 @@ const EXCHANGE = `
   }
 `;
 
-let shelf: Shelf;
+let fixture: FilesFixture;
 beforeAll(async () => {
-  shelf = await Shelf.open();
+  fixture = await FilesFixture.open();
 });
-afterAll(() => shelf[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 
 describe('a path without links', () => {
   it('leads nowhere else while its directory is swapped for a link again and again', async () => {
-    mkdirSync(shelf.at('outside'));
-    mkdirSync(shelf.at('real'));
-    symlinkSync('outside', shelf.at('trap'));
+    mkdirSync(fixture.at('outside'));
+    mkdirSync(fixture.at('real'));
+    symlinkSync('outside', fixture.at('trap'));
     // One exchange of names at a time, so that there is always a directory or the link and never nothing.
-    const swapper = spawn('perl', ['-e', EXCHANGE, shelf.at('real'), shelf.at('trap')], {
+    const swapper = spawn('perl', ['-e', EXCHANGE, fixture.at('real'), fixture.at('trap')], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     await once(swapper.stdout, 'data');
     const codes = new Map<number, number>();
     const attempt = (n: number) =>
       Promise.all([
-        shelf.write(`real/f${n}`, 'x', { followSymlinks: false }),
-        shelf.call('fs/createDirectory', { path: shelf.uri(`real/d${n}/e`), followSymlinks: false }),
+        fixture.write(`real/f${n}`, 'x', { followSymlinks: false }),
+        fixture.call('fs/createDirectory', { path: fixture.uri(`real/d${n}/e`), followSymlinks: false }),
       ]).then(
         () => 0,
         (error: { code: number }) => error.code,
@@ -47,6 +47,6 @@ describe('a path without links', () => {
     await once(swapper, 'exit');
     // Both sides of the race were met, and a directory that turned into a link is the only obstacle.
     expect([...codes.keys()].sort()).toEqual([-32603, 0]);
-    expect(readdirSync(shelf.at('outside'))).toEqual([]);
+    expect(readdirSync(fixture.at('outside'))).toEqual([]);
   });
 });

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { accounts, path, SandboxFixture, uri, workspaceWrite } from '../sandbox/fixture.ts';
-import { refusal, Shelf } from './fixture.ts';
+import { FilesFixture, refusal } from './fixture.ts';
 
 const fileExists = { code: -32603, message: 'File exists (os error 17)' };
 const otherFilesystem = { code: -32603, message: 'Cross-device link (os error 18)' };
@@ -28,22 +28,22 @@ function inSharedMemory(): string {
 }
 
 describe('fs/rename', () => {
-  let shelf: Shelf;
+  let fixture: FilesFixture;
   let count = 0;
   let root: string;
   beforeAll(async () => {
-    shelf = await Shelf.open();
+    fixture = await FilesFixture.open();
   });
-  afterAll(() => shelf[Symbol.asyncDispose]());
+  afterAll(() => fixture[Symbol.asyncDispose]());
   beforeEach(() => {
     root = `r${count++}`;
-    mkdirSync(shelf.at(root));
+    mkdirSync(fixture.at(root));
   });
-  const at = (name: string): string => shelf.at(root, name);
+  const at = (name: string): string => fixture.at(root, name);
   const rename = (source: string, destination: string, more: object = {}) =>
-    shelf.call('fs/rename', {
-      sourcePath: shelf.uri(`${root}/${source}`),
-      destinationPath: shelf.uri(`${root}/${destination}`),
+    fixture.call('fs/rename', {
+      sourcePath: fixture.uri(`${root}/${source}`),
+      destinationPath: fixture.uri(`${root}/${destination}`),
       ...more,
     });
 
@@ -112,8 +112,8 @@ describe('fs/rename', () => {
   it('says that it does not reach another filesystem, and changes nothing', async () => {
     const other = inSharedMemory();
     writeFileSync(at('a'), 'stays');
-    const move = { sourcePath: shelf.uri(`${root}/a`), destinationPath: uri(join(other, 'a')) };
-    expect(await refusal(shelf.client.call('fs/rename', move))).toEqual(otherFilesystem);
+    const move = { sourcePath: fixture.uri(`${root}/a`), destinationPath: uri(join(other, 'a')) };
+    expect(await refusal(fixture.client.call('fs/rename', move))).toEqual(otherFilesystem);
     expect([readFileSync(at('a'), 'utf8'), existsSync(join(other, 'a'))]).toEqual(['stays', false]);
   });
 });

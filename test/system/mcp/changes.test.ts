@@ -14,18 +14,22 @@ const adding = (...paths: string[]): string => patchOf(...paths.flatMap((path) =
 const places = ['on this machine', 'on a server'] as const;
 
 /** A fixture and a user who works at it, from here or by a server. */
-class Office implements AsyncDisposable {
+class ChangesFixture implements AsyncDisposable {
   readonly #scope = new Scope();
   readonly fixture = this.#scope.own(new McpFixture());
   user!: McpUser;
 
-  static async open(place: (typeof places)[number], args: string[], options: UserOptions = {}): Promise<Office> {
-    const office = new Office();
-    const { fixture } = office;
-    const server = place === 'on a server' ? office.#scope.own(await startServer({ cwd: fixture.work })) : undefined;
+  static async open(
+    place: (typeof places)[number],
+    args: string[],
+    options: UserOptions = {},
+  ): Promise<ChangesFixture> {
+    const changes = new ChangesFixture();
+    const { fixture } = changes;
+    const server = place === 'on a server' ? changes.#scope.own(await startServer({ cwd: fixture.work })) : undefined;
     const connect = server ? ['--connect', server.url] : [];
-    office.user = office.#scope.own(await fixture.open([...connect, ...args], options));
-    return office;
+    changes.user = changes.#scope.own(await fixture.open([...connect, ...args], options));
+    return changes;
   }
 
   patch(input: string, more: object = {}) {
@@ -61,11 +65,11 @@ describe.each(places)('changes to files by an MCP client %s', (place) => {
   it.each(['never', 'on-request', 'granular:rules'])(
     'are made unasked under %s where the sandbox permits',
     async (policy) => {
-      await using office = await Office.open(place, ['--approval', policy], { answer: decline });
-      writeFileSync(join(office.fixture.work, 'b'), 'one\ntwo\n');
+      await using changes = await ChangesFixture.open(place, ['--approval', policy], { answer: decline });
+      writeFileSync(join(changes.fixture.work, 'b'), 'one\ntwo\n');
 
-      const patched = await office.patch(patchOf('*** Add File: a', '+x', '*** Update File: b', '@@', '-two', '+2'));
-      const written = await office.write('c/d', 'y');
+      const patched = await changes.patch(patchOf('*** Add File: a', '+x', '*** Update File: b', '@@', '-two', '+2'));
+      const written = await changes.write('c/d', 'y');
 
       expect(patched).toMatchObject({
         isError: false,
@@ -76,23 +80,23 @@ describe.each(places)('changes to files by an MCP client %s', (place) => {
           ],
         },
       });
-      expect(written.structured).toEqual({ path: join(office.fixture.work, 'c/d'), bytes: 1 });
-      expect(office.found.work).toEqual(['a', 'b', 'c/d']);
-      expect(readFileSync(join(office.fixture.work, 'b'), 'utf8')).toBe('one\n2\n');
-      expect(office.messages).toEqual([]);
+      expect(written.structured).toEqual({ path: join(changes.fixture.work, 'c/d'), bytes: 1 });
+      expect(changes.found.work).toEqual(['a', 'b', 'c/d']);
+      expect(readFileSync(join(changes.fixture.work, 'b'), 'utf8')).toBe('one\n2\n');
+      expect(changes.messages).toEqual([]);
     },
   );
 
   it('stay in the sandbox when the user was not asked', async () => {
-    await using office = await Office.open(place, [], { answer: choose('accept') });
-    symlinkSync(office.fixture.outside, join(office.fixture.work, 'link'));
+    await using changes = await ChangesFixture.open(place, [], { answer: choose('accept') });
+    symlinkSync(changes.fixture.outside, join(changes.fixture.work, 'link'));
 
-    const answer = await office.patch(adding('a', 'link/b'));
+    const answer = await changes.patch(adding('a', 'link/b'));
 
     expect(answer).toMatchObject({ isError: true, text: expect.stringContaining('Read-only file system') });
-    expect(answer.text).toContain(`files below ${office.fixture.work} and the temporary directories may be written`);
-    expect(office.found).toEqual({ work: ['link'], outside: [] });
-    expect(office.messages).toEqual([]);
+    expect(answer.text).toContain(`files below ${changes.fixture.work} and the temporary directories may be written`);
+    expect(changes.found).toEqual({ work: ['link'], outside: [] });
+    expect(changes.messages).toEqual([]);
   });
 
   it.each([
@@ -100,26 +104,28 @@ describe.each(places)('changes to files by an MCP client %s', (place) => {
     ['untrusted', 'workspace-write'],
     ['on-request', 'read-only'],
   ])('that cannot be made are no question under %s, %s', async (policy, sandbox) => {
-    await using office = await Office.open(place, ['--approval', policy, '--sandbox', sandbox], { answer: decline });
+    await using changes = await ChangesFixture.open(place, ['--approval', policy, '--sandbox', sandbox], {
+      answer: decline,
+    });
 
-    const broken = await office.patch('*** Begin Patch\n*** Add File: a\n+x');
-    const unfit = await office.patch(patchOf('*** Add File: a', '+x', '*** Update File: b', '@@', '-x', '+y'));
-    const nowhere = await office.write('.', 'x');
+    const broken = await changes.patch('*** Begin Patch\n*** Add File: a\n+x');
+    const unfit = await changes.patch(patchOf('*** Add File: a', '+x', '*** Update File: b', '@@', '-x', '+y'));
+    const nowhere = await changes.write('.', 'x');
 
     expect(broken.text).toMatch(/^apply_patch verification failed: invalid patch: /);
     expect(unfit.text).toMatch(/^apply_patch verification failed: Failed to read file to update .*No such file/);
-    expect(nowhere.text).toBe(`cannot write ${office.fixture.work}: path \`${office.fixture.work}\` is not a file`);
+    expect(nowhere.text).toBe(`cannot write ${changes.fixture.work}: path \`${changes.fixture.work}\` is not a file`);
     expect([broken, unfit, nowhere].map(({ isError }) => isError)).toEqual([true, true, true]);
-    expect(office.messages).toEqual([]);
-    expect(office.found.work).toEqual([]);
+    expect(changes.messages).toEqual([]);
+    expect(changes.found.work).toEqual([]);
   });
 
   it('beyond the sandbox are asked about by the names of the files, and made when the user agrees', async () => {
-    await using office = await Office.open(place, [], { answer: choose('accept') });
-    const { outside, home } = office.fixture;
+    await using changes = await ChangesFixture.open(place, [], { answer: choose('accept') });
+    const { outside, home } = changes.fixture;
     for (const name of ['old', 'gone', 'here']) writeFileSync(join(outside, name), 'one\ntwo\n');
 
-    const answer = await office.patch(
+    const answer = await changes.patch(
       patchOf(
         ...['*** Add File: a', '+x', `*** Add File: ${outside}/new/b`, '+y'],
         ...[`*** Update File: ${outside}/old`, '@@', ' one', '-two', '+2'],
@@ -130,7 +136,7 @@ describe.each(places)('changes to files by an MCP client %s', (place) => {
     );
 
     expect(answer.isError).toBe(false);
-    expect(office.messages).toEqual([
+    expect(changes.messages).toEqual([
       [
         'Allow these changes to files, outside what the sandbox lets be written?',
         '',
@@ -142,9 +148,9 @@ describe.each(places)('changes to files by an MCP client %s', (place) => {
         ...(place === 'on a server' ? ['Environment: remote'] : []),
       ].join('\n'),
     ]);
-    const { decision } = office.user.questions[0]!.requestedSchema.properties;
+    const { decision } = changes.user.questions[0]!.requestedSchema.properties;
     expect(decision.enum).toEqual(['accept', 'acceptForSession', 'decline', 'cancel']);
-    expect(office.found).toEqual({ work: ['a', 'there'], outside: ['new/b', 'old'] });
+    expect(changes.found).toEqual({ work: ['a', 'there'], outside: ['new/b', 'old'] });
     expect(readFileSync(join(outside, 'old'), 'utf8')).toBe('one\n2\n');
     expect(existsSync(join(home, 'rules'))).toBe(false);
   });
@@ -155,19 +161,19 @@ describe.each(places)('changes to files by an MCP client %s', (place) => {
     ['cancels', 'on-request', 'read-only', () => ({ action: 'cancel' }) as const],
     ['chooses a rule', 'on-request', 'workspace-write', choose('acceptWithRule')],
   ])('are not made when the user %s under %s, %s', async (_, policy, sandbox, answer) => {
-    await using office = await Office.open(place, ['--approval', policy, '--sandbox', sandbox], { answer });
-    const { outside } = office.fixture;
+    await using changes = await ChangesFixture.open(place, ['--approval', policy, '--sandbox', sandbox], { answer });
+    const { outside } = changes.fixture;
 
-    const patched = await office.patch(adding('a', join(outside, 'b')));
-    const written = await office.write(join(outside, 'c'), 'x');
+    const patched = await changes.patch(adding('a', join(outside, 'b')));
+    const written = await changes.write(join(outside, 'c'), 'x');
 
     expect(patched).toMatchObject({
       isError: true,
       text: expect.stringMatching(/^(?:patch rejected|cannot apply the patch: rejected) by user$/),
     });
     expect(written).toMatchObject({ isError: true, text: `cannot write ${outside}/c: rejected by user` });
-    expect(office.messages).toHaveLength(2);
-    expect(office.found).toEqual({ work: [], outside: [] });
+    expect(changes.messages).toHaveLength(2);
+    expect(changes.found).toEqual({ work: [], outside: [] });
   });
 
   it.each([
@@ -175,79 +181,81 @@ describe.each(places)('changes to files by an MCP client %s', (place) => {
     ['never', 'read-only', 'writing is blocked by read-only sandbox; rejected by user approval settings'],
     ['granular:rules', 'workspace-write', 'writing outside of the project; rejected by user approval settings'],
   ])('beyond the sandbox are refused with the reason under %s, %s', async (policy, sandbox, reason) => {
-    await using office = await Office.open(place, ['--approval', policy, '--sandbox', sandbox], {
+    await using changes = await ChangesFixture.open(place, ['--approval', policy, '--sandbox', sandbox], {
       answer: choose('accept'),
     });
-    const { outside } = office.fixture;
+    const { outside } = changes.fixture;
 
-    const patched = await office.patch(adding('a', join(outside, 'b')));
-    const written = await office.write(join(outside, 'c'), 'x');
+    const patched = await changes.patch(adding('a', join(outside, 'b')));
+    const written = await changes.write(join(outside, 'c'), 'x');
 
     expect(patched).toMatchObject({
       isError: true,
       text: expect.stringContaining(`patch rejected: ${reason}\nIn the `),
     });
     expect(written.text).toContain(`cannot write ${outside}/c: ${reason}. In the ${sandbox} sandbox everything may be`);
-    expect(office.messages).toEqual([]);
-    expect(office.found).toEqual({ work: [], outside: [] });
+    expect(changes.messages).toEqual([]);
+    expect(changes.found).toEqual({ work: [], outside: [] });
   });
 
   it('accepted for the session are not asked about again, whichever tool makes them', async () => {
-    await using office = await Office.open(place, [], { answer: choose('acceptForSession') });
-    const [b, c] = ['b', 'c'].map((name) => join(office.fixture.outside, name)) as [string, string];
+    await using changes = await ChangesFixture.open(place, [], { answer: choose('acceptForSession') });
+    const [b, c] = ['b', 'c'].map((name) => join(changes.fixture.outside, name)) as [string, string];
 
-    await office.patch(adding(b));
-    await office.write(b, 'written\n');
-    await office.user.exec(`apply_patch <<'EOF'\n${patchOf(`*** Update File: ${b}`, '@@', '-written', '+run')}\nEOF\n`);
+    await changes.patch(adding(b));
+    await changes.write(b, 'written\n');
+    await changes.user.exec(
+      `apply_patch <<'EOF'\n${patchOf(`*** Update File: ${b}`, '@@', '-written', '+run')}\nEOF\n`,
+    );
     expect(readFileSync(b, 'utf8')).toBe('run\n');
-    expect(office.messages).toHaveLength(1);
+    expect(changes.messages).toHaveLength(1);
 
-    await office.write(c, '');
-    expect(office.messages).toHaveLength(2);
+    await changes.write(c, '');
+    expect(changes.messages).toHaveLength(2);
   });
 
   it('agreed to for one file are no way to another by a link', async () => {
-    await using office = await Office.open(place, [], { answer: choose('accept') });
-    const { outside, work } = office.fixture;
+    await using changes = await ChangesFixture.open(place, [], { answer: choose('accept') });
+    const { outside, work } = changes.fixture;
     symlinkSync(outside, join(work, 'link'));
     writeFileSync(join(outside, 'secret'), 'kept\n');
 
-    const answer = await office.patch(adding(join(outside, 'a'), 'link/secret'));
+    const answer = await changes.patch(adding(join(outside, 'a'), 'link/secret'));
 
     expect(answer).toMatchObject({ isError: true, text: expect.stringContaining('No files were modified.') });
-    expect(office.found.outside).toEqual(['secret']);
+    expect(changes.found.outside).toEqual(['secret']);
     expect(readFileSync(join(outside, 'secret'), 'utf8')).toBe('kept\n');
   });
 
   it('to what the sandbox protects in a project take the word of the user', async () => {
-    await using office = await Office.open(place, [], { answer: choose('accept') });
-    const { work } = office.fixture;
+    await using changes = await ChangesFixture.open(place, [], { answer: choose('accept') });
+    const { work } = changes.fixture;
     mkdirSync(join(work, '.git/hooks'), { recursive: true });
 
-    const first = await office.patch(adding('.git/hooks/a', '.git/b', '.codex/c/d', 'e'));
-    const second = await office.write('.agents/f', ''); // where a sandbox keeps the place of what must not be made
+    const first = await changes.patch(adding('.git/hooks/a', '.git/b', '.codex/c/d', 'e'));
+    const second = await changes.write('.agents/f', ''); // where a sandbox keeps the place of what must not be made
 
     expect([first, second]).toMatchObject([{ isError: false }, { isError: false }]);
-    expect(office.messages).toHaveLength(2);
-    expect(office.found.work).toEqual(['.agents/f', '.codex/c/d', '.git/b', '.git/hooks/a', 'e']);
+    expect(changes.messages).toHaveLength(2);
+    expect(changes.found.work).toEqual(['.agents/f', '.codex/c/d', '.git/b', '.git/hooks/a', 'e']);
   });
 });
 
 describe.each(eras)('changes to files by an MCP client of %s', (era) => {
   it('are asked about one by one under the policy untrusted', async () => {
-    await using office = await Office.open('on this machine', ['--approval', 'untrusted'], {
+    await using changes = await ChangesFixture.open('on this machine', ['--approval', 'untrusted'], {
       era,
       answer: choose('accept'),
     });
 
-    await office.patch(adding('a'));
-    await office.write('a', 'y\n');
+    await changes.patch(adding('a'));
+    await changes.write('a', 'y\n');
 
-    expect(office.messages).toEqual([
+    expect(changes.messages).toEqual([
       'Allow these changes to files?\n\n  add WORK/a\n      +x\n',
       'Allow these changes to files?\n\n  update WORK/a\n      +y\n',
     ]);
-    expect(readFileSync(join(office.fixture.work, 'a'), 'utf8')).toBe('y\n');
+    expect(readFileSync(join(changes.fixture.work, 'a'), 'utf8')).toBe('y\n');
   });
 
   it('follow rules about the tool and the path', async () => {

@@ -10,7 +10,7 @@ import { agentIdentity, Outgoing } from '../../../src/relay/remote/index.ts';
 import { runCommand } from '../../support/command.ts';
 import { ForwardProxy } from '../../support/forward-proxy.ts';
 import { HttpUpstream } from '../../support/http-upstream.ts';
-import { Background } from '../../support/remote-programs.ts';
+import { BackgroundProgram } from '../../support/remote-programs.ts';
 import { ScriptedRegistry } from '../../support/scripted-registry.ts';
 import { startServer } from '../../support/server.ts';
 import { type ServerKeys, TestAuthority } from '../../support/test-authority.ts';
@@ -104,7 +104,7 @@ describe('exec-server --remote', () => {
 
   it('trusts the certificates that a variable names, for the registry and the rendezvous', async () => {
     await using registry = await ScriptedRegistry.start(keys);
-    await using _environment = new Background({
+    await using _environment = new BackgroundProgram({
       args: args(registry.url),
       env: { ...unset, SSL_CERT_FILE: authority.file },
     });
@@ -120,7 +120,7 @@ describe('exec-server --remote', () => {
 
   it('does not trust it otherwise', async () => {
     await using registry = await ScriptedRegistry.start(keys);
-    await using environment = new Background({ args: args(registry.url), env: unset });
+    await using environment = new BackgroundProgram({ args: args(registry.url), env: unset });
 
     await environment.logs('environment.registration_failed');
 
@@ -179,7 +179,7 @@ describe('a client of a server behind TLS', () => {
     await using registry = await ScriptedRegistry.start(keys);
     const env = { ...unset, CODEX_CA_CERTIFICATE: authority.file };
     const forward = ['--remote', registry.url, '--environment-id', 'env', '--remote-token-file', token];
-    await using _forward = new Background({ args: ['forward', '--connect', secure.url, ...forward], env });
+    await using _forward = new BackgroundProgram({ args: ['forward', '--connect', secure.url, ...forward], env });
     await registry.connected();
 
     const place = ['--remote', registry.url, '--environment-id', 'env', '--token-file', token];
@@ -202,7 +202,7 @@ describe('the proxy that the environment names', () => {
     await using proxy = await ForwardProxy.start(Number(port), secure ? keys : undefined);
     const env = { ...unset, SSL_CERT_FILE: authority.file, HTTPS_PROXY: proxy.url, NO_PROXY: '' };
     const args = ['--remote', registry.url, ...place, '--remote-token-file', token];
-    await using _environment = new Background({ args, env });
+    await using _environment = new BackgroundProgram({ args, env });
     await registry.connected();
 
     const harness = ['--remote', registry.url, ...place, '--token-file', token];
@@ -215,7 +215,7 @@ describe('the proxy that the environment names', () => {
     await using registry = await ScriptedRegistry.start(keys);
     const env = { ...unset, SSL_CERT_FILE: authority.file, HTTPS_PROXY: 'http://127.0.0.1:1', NO_PROXY: '127.0.0.1' };
     const args = ['--remote', registry.url, ...place, '--remote-token-file', token];
-    await using _environment = new Background({ args, env });
+    await using _environment = new BackgroundProgram({ args, env });
 
     await registry.connected();
     expect(registry.upgrades.map(({ role }) => role)).toEqual(['environment']);

@@ -12,7 +12,7 @@ import {
 import { bearerToken, viaRegistry } from '../../../src/relay/remote/index.ts';
 import { openRendezvousSocket } from '../../../src/relay/remote/rendezvous-socket.ts';
 import { numbersTo, sha256 } from '../../support/digest.ts';
-import { ImpatientClock, TestEnvironment } from '../../support/remote-fixture.ts';
+import { InstantClock, TestEnvironment } from '../../support/remote-fixture.ts';
 import { startRendezvous, type TestRendezvous } from '../rendezvous/fixture.ts';
 import { echo, hurried, meet } from './faults-fixture.ts';
 
@@ -31,7 +31,7 @@ describe('128 streams', () => {
     const clients: ExecServerClient[] = [];
     while (clients.length < 128) clients.push(...(await Promise.all(Array.from({ length: 4 }, () => connect()))));
 
-    const clock = new ImpatientClock();
+    const clock = new InstantClock();
     await expect(connect({ clock })).rejects.toThrow('refused the stream');
     const digests = await Promise.all(clients.map((client) => print(client, 1000)));
     expect(new Set(digests)).toEqual(new Set([sha256(numbersTo(1000))]));

@@ -9,10 +9,10 @@ import { PathUri } from '../../../src/protocol/index.ts';
 import { type FrameFault, HostileNetwork } from '../../relay/hostile-network.ts';
 import type { Carrier } from '../../relay/memory-transport.ts';
 import { numbersTo, sha256 } from '../../support/digest.ts';
-import type { Way } from '../../support/frame-proxy.ts';
+import type { FrameDirection } from '../../support/frame-proxy.ts';
 import { echo, meet } from './faults-fixture.ts';
 
-const everyWay: readonly Way[] = ['from harness', 'to environment', 'from environment', 'to harness'];
+const everyDirection: readonly FrameDirection[] = ['from harness', 'to environment', 'from environment', 'to harness'];
 const afterPassing = (frames: number, ...then: readonly FrameFault[]): FrameFault[] => [
   ...Array.from({ length: frames }, (): FrameFault => ({ type: 'pass' })),
   ...then,
@@ -47,13 +47,13 @@ class SmallFiles {
 }
 
 describe('frames that are lost', () => {
-  it.each(everyWay)('%s are repeated where deliveries are acknowledged', async (way) => {
+  it.each(everyDirection)('%s are repeated where deliveries are acknowledged', async (direction) => {
     await using scope = new Scope();
     const { network, connect, streams } = await meet(scope, { reliable: true });
     const client = await connect();
     const bytes = randomBytes(3_000_000);
     const drops = afterPassing(5, { type: 'drop' }, { type: 'drop' }, ...afterPassing(20, { type: 'drop' }));
-    network.data[way] = new HostileNetwork(drops).carry;
+    network.data[direction] = new HostileNetwork(drops).carry;
 
     expect(await echo(client, bytes)).toBe(sha256(bytes));
     expect(streams()).toBe(1);
@@ -61,12 +61,12 @@ describe('frames that are lost', () => {
 
   it.each(['from environment', 'to harness'] as const)(
     '%s end the stream otherwise, and the session makes up for them',
-    async (way) => {
+    async (direction) => {
       await using scope = new Scope();
       const files = await SmallFiles.make(scope);
       const { network, connect, streams } = await meet(scope, { reliable: false });
       const client = await connect();
-      network.data[way] = new HostileNetwork(afterPassing(10, { type: 'drop' })).carry;
+      network.data[direction] = new HostileNetwork(afterPassing(10, { type: 'drop' })).carry;
 
       expect(await files.read(client)).toBe(files.digest);
       expect(streams()).toBe(2);
@@ -75,7 +75,7 @@ describe('frames that are lost', () => {
 });
 
 describe('frames that come twice', () => {
-  it.each([true, false])('on every way are taken once, with acknowledged delivery: %s', async (reliable) => {
+  it.each([true, false])('on every direction are taken once, with acknowledged delivery: %s', async (reliable) => {
     await using scope = new Scope();
     const { network, connect, streams } = await meet(scope, { reliable });
     const client = await connect();
@@ -83,7 +83,7 @@ describe('frames that come twice', () => {
       deliver(frame);
       deliver(frame);
     };
-    for (const way of everyWay) network.data[way] = twice;
+    for (const direction of everyDirection) network.data[direction] = twice;
     const bytes = randomBytes(2_000_000);
 
     expect(await echo(client, bytes)).toBe(sha256(bytes));
@@ -98,8 +98,8 @@ describe('frames that come late', () => {
       await using scope = new Scope();
       const { network, connect, streams } = await meet(scope, { reliable });
       const client = await connect();
-      for (const way of everyWay) {
-        network.data[way] = (frame, deliver) => void setTimeout(deliver, 25, frame);
+      for (const direction of everyDirection) {
+        network.data[direction] = (frame, deliver) => void setTimeout(deliver, 25, frame);
       }
       const bytes = randomBytes(1_000_000);
 
@@ -108,7 +108,7 @@ describe('frames that come late', () => {
     },
   );
 
-  // An acknowledged stream has 64 frames under way at most, so that the 65th cannot overtake.
+  // An acknowledged stream has 64 frames under direction at most, so that the 65th cannot overtake.
   it.each([
     { by: 64, reliable: false, opened: 1 },
     { by: 65, reliable: false, opened: 2 },

@@ -4,7 +4,7 @@ import { Scope } from '../../../src/base/index.ts';
 import { decodeFrame, encodeFrame } from '../../../src/relay/index.ts';
 import type { Carrier } from '../../relay/memory-transport.ts';
 import { sha256 } from '../../support/digest.ts';
-import { connectHarness, ImpatientClock, TestEnvironment } from '../../support/remote-fixture.ts';
+import { connectHarness, InstantClock, TestEnvironment } from '../../support/remote-fixture.ts';
 import { ScriptedRegistry } from '../../support/scripted-registry.ts';
 import { echo, meet } from './faults-fixture.ts';
 
@@ -97,7 +97,7 @@ describe('a rendezvous that lies', () => {
     const { network, connect, environment, streams } = await meet(scope, { reliable: false });
     network.handshake[`to ${end}`] = (frame, deliver) => deliver(changed(frame));
 
-    const connecting = connect({ clock: new ImpatientClock() });
+    const connecting = connect({ clock: new InstantClock() });
     await expect(connecting).rejects.toThrow(end === 'harness' ? /not authentic/ : /refused the stream/);
     const refused = environment.log.some((line) => line.includes('relay.handshake_refused'));
     expect([refused, streams() > 0]).toEqual([end === 'environment', end === 'harness']);
@@ -114,7 +114,7 @@ describe('a registry that lies', () => {
       return { body: { ...(registry.usual(request).body as object), executor_registration_id: randomUUID() } };
     };
 
-    await expect(connectHarness(registry, { clock: new ImpatientClock() })).rejects.toThrow(/refused the stream/);
+    await expect(connectHarness(registry, { clock: new InstantClock() })).rejects.toThrow(/refused the stream/);
     expect(environment.log.join()).toContain('relay.handshake_refused');
   });
 });

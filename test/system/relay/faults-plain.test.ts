@@ -6,13 +6,13 @@ import { runPlainEnvironment, viaPlainRelay } from '../../../src/relay/remote/in
 import { type FrameFault, HostileNetwork } from '../../relay/hostile-network.ts';
 import type { Carrier } from '../../relay/memory-transport.ts';
 import { sha256 } from '../../support/digest.ts';
-import { FrameProxy, unreliable, type Way } from '../../support/frame-proxy.ts';
+import { type FrameDirection, FrameProxy, unreliable } from '../../support/frame-proxy.ts';
 import { TestEnvironment } from '../../support/remote-fixture.ts';
 import { ScriptedRegistry } from '../../support/scripted-registry.ts';
 import { randomFrom } from '../../support/seeded.ts';
 import { echo } from './faults-fixture.ts';
 
-const everyWay: readonly Way[] = ['from harness', 'to environment', 'from environment', 'to harness'];
+const everyDirection: readonly FrameDirection[] = ['from harness', 'to environment', 'from environment', 'to harness'];
 
 /** An environment and a harness of ours on the plain relay, over a network that can be told what to do. */
 async function meetPlainly(scope: Scope) {
@@ -29,7 +29,7 @@ async function meetPlainly(scope: Scope) {
   return { network, client, streams };
 }
 
-/** Many small messages each way, because a megabyte at once is only a few frames. */
+/** Many small messages each direction, because a megabyte at once is only a few frames. */
 async function echoInPieces(client: ExecServerClient, bytes: Uint8Array): Promise<string> {
   const process = await client.start({ argv: ['cat'], io: { type: 'pipe', stdin: 'open' } });
   const writing = (async () => {
@@ -54,11 +54,11 @@ describe('the plain relay between two ends of ours', () => {
     ['dropped', (at: number): FrameFault => ({ type: at % 7 === 3 ? 'drop' : 'pass' })],
     ['repeated', (): FrameFault => ({ type: 'duplicate' })],
     ['overtaken', (at: number): FrameFault => (at % 5 === 2 ? { type: 'delay', by: 4 } : { type: 'pass' })],
-  ])('carries a megabyte each way although frames are %s', async (_, fault) => {
+  ])('carries a megabyte each direction although frames are %s', async (_, fault) => {
     await using scope = new Scope();
     const { network, client, streams } = await meetPlainly(scope);
-    for (const way of everyWay) {
-      network.data[way] = new HostileNetwork(Array.from({ length: 1000 }, (_, at) => fault(at))).carry;
+    for (const direction of everyDirection) {
+      network.data[direction] = new HostileNetwork(Array.from({ length: 1000 }, (_, at) => fault(at))).carry;
     }
     const bytes = randomBytes(1_000_000);
 
@@ -67,16 +67,16 @@ describe('the plain relay between two ends of ours', () => {
     expect(streams()).toHaveLength(1);
   });
 
-  it('carries a megabyte each way although frames are dropped, repeated and overtaken at random', async () => {
+  it('carries a megabyte each direction although frames are dropped, repeated and overtaken at random', async () => {
     await using scope = new Scope();
     const { network, client, streams } = await meetPlainly(scope);
-    for (const [at, way] of everyWay.entries()) {
+    for (const [at, direction] of everyDirection.entries()) {
       const bad = new HostileNetwork(unreliable(randomFrom(at), 3, 10)).carry;
       const twice: Carrier = (frame, deliver) => {
         bad(frame, deliver);
         bad(frame, deliver);
       };
-      network.data[way] = twice;
+      network.data[direction] = twice;
     }
     const bytes = randomBytes(1_000_000);
 
@@ -85,7 +85,7 @@ describe('the plain relay between two ends of ours', () => {
   });
 
   it.each(['harness', 'environment', 'both'] as const)(
-    'carries a megabyte each way over one stream although %s lose the socket in the middle',
+    'carries a megabyte each direction over one stream although %s lose the socket in the middle',
     async (side) => {
       await using scope = new Scope();
       const { network, client, streams } = await meetPlainly(scope);

@@ -9,7 +9,7 @@ import { bearerToken, viaRegistry } from '../../../src/relay/remote/index.ts';
 import { freshTokens } from '../../../src/relay/rendezvous/index.ts';
 import { numbersTo, sha256 } from '../../support/digest.ts';
 import { TestEnvironment } from '../../support/remote-fixture.ts';
-import { Background } from '../../support/remote-programs.ts';
+import { BackgroundProgram } from '../../support/remote-programs.ts';
 import { Balancer, NatsServers, Nodes } from '../rendezvous/cluster-fixture.ts';
 import { hurried } from './faults-fixture.ts';
 
@@ -47,9 +47,9 @@ class LoneRendezvous implements AsyncDisposable {
   readonly tokens: Place['tokens'];
   readonly url: string;
   readonly #file: string;
-  #running: Background;
+  #running: BackgroundProgram;
 
-  private constructor(tokens: Place['tokens'], file: string, url: string, running: Background) {
+  private constructor(tokens: Place['tokens'], file: string, url: string, running: BackgroundProgram) {
     this.tokens = tokens;
     this.#file = file;
     this.url = url;
@@ -77,8 +77,8 @@ class LoneRendezvous implements AsyncDisposable {
   }
 }
 
-const run = (url: string, tokensFile: string): Background =>
-  new Background({ args: ['rendezvous', '--listen', url, '--tokens-file', tokensFile] });
+const run = (url: string, tokensFile: string): BackgroundProgram =>
+  new BackgroundProgram({ args: ['rendezvous', '--listen', url, '--tokens-file', tokensFile] });
 
 describe('a rendezvous that is killed and started again', () => {
   it.each([true, false])('costs no output and no input, with acknowledged delivery: %s', async (reliable) => {

@@ -8,7 +8,7 @@ import { Scope, silentLogger } from '../../../src/base/index.ts';
 import { runDirectEnvironment } from '../../../src/relay/remote/index.ts';
 import { openConnectionPoint } from '../../../src/server/index.ts';
 import { testHost } from '../../support/host.ts';
-import { ImpatientClock } from '../../support/remote-fixture.ts';
+import { InstantClock } from '../../support/remote-fixture.ts';
 
 const aws = {
   credentials: { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' },
@@ -22,7 +22,7 @@ interface Seen {
 }
 
 /** A registry that drives executors itself, over the websockets they open. */
-class Driver implements AsyncDisposable {
+class DirectRegistry implements AsyncDisposable {
   readonly registrations: Seen[] = [];
   readonly upgrades: Seen[] = [];
   answer: (usual: Record<string, string>) => Record<string, string> = (usual) => usual;
@@ -35,16 +35,16 @@ class Driver implements AsyncDisposable {
     response.end(JSON.stringify(this.answer(usual)));
   });
 
-  static async start(): Promise<Driver> {
-    const driver = new Driver();
-    driver.#http.on('upgrade', (request, socket, head) => {
-      driver.upgrades.push({ url: request.url, headers: request.headers });
-      const status = driver.refuse();
+  static async start(): Promise<DirectRegistry> {
+    const registry = new DirectRegistry();
+    registry.#http.on('upgrade', (request, socket, head) => {
+      registry.upgrades.push({ url: request.url, headers: request.headers });
+      const status = registry.refuse();
       if (status !== undefined) socket.end(`HTTP/1.1 ${status} No\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
-      else driver.#sockets.handleUpgrade(request, socket, head, (ws) => driver.#sockets.emit('connection', ws));
+      else registry.#sockets.handleUpgrade(request, socket, head, (ws) => registry.#sockets.emit('connection', ws));
     });
-    await new Promise<void>((resolve) => driver.#http.listen(0, '127.0.0.1', resolve));
-    return driver;
+    await new Promise<void>((resolve) => registry.#http.listen(0, '127.0.0.1', resolve));
+    return registry;
   }
 
   get url(): string {
@@ -63,13 +63,13 @@ class Driver implements AsyncDisposable {
   }
 }
 
-async function serveDirectly(driver: Driver, scope: Scope) {
+async function serveDirectly(registry: DirectRegistry, scope: Scope) {
   const stop = new AbortController();
-  const clock = new ImpatientClock();
+  const clock = new InstantClock();
   const point = scope.own(await openConnectionPoint({ host: testHost(), log: silentLogger }));
   const running = runDirectEnvironment(
     {
-      registryUrl: driver.url,
+      registryUrl: registry.url,
       environmentId: 'env',
       aws,
       accept: (link) => point.connect(link, { resumable: true }),
@@ -87,13 +87,13 @@ async function serveDirectly(driver: Driver, scope: Scope) {
 
 describe('the direct transport', () => {
   it('registers with a signature and answers the client at the other end', async () => {
-    await using driver = await Driver.start();
+    await using registry = await DirectRegistry.start();
     await using scope = new Scope();
-    const connected = driver.connection();
-    await serveDirectly(driver, scope);
+    const connected = registry.connection();
+    await serveDirectly(registry, scope);
     const ws = await connected;
 
-    ws.send('{"id":1,"method":"initialize","params":{"clientName":"driver"}}');
+    ws.send('{"id":1,"method":"initialize","params":{"clientName":"registry"}}');
     const [answer, isBinary] = (await once(ws, 'message')) as [Buffer, boolean];
 
     expect(JSON.parse(answer.toString())).toMatchObject({ id: 1, result: { sessionId: expect.any(String) } });
@@ -102,7 +102,7 @@ describe('the direct transport', () => {
       new RegExp(
         `^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/\\d{8}/us-east-1/execute-api/aws4_request, SignedHeaders=${names}, Signature=[0-9a-f]{64}$`,
       );
-    expect(driver.registrations).toEqual([
+    expect(registry.registrations).toEqual([
       {
         url: '/cloud/environment/env/direct/register',
         headers: expect.objectContaining({
@@ -111,7 +111,7 @@ describe('the direct transport', () => {
         body: { transport: 'direct_jsonrpc_v1' },
       },
     ]);
-    expect(driver.upgrades).toEqual([
+    expect(registry.upgrades).toEqual([
       {
         url: '/direct?x=1',
         headers: expect.objectContaining({ authorization: expect.stringMatching(signed('host;x-amz-date')) }),
@@ -120,19 +120,19 @@ describe('the direct transport', () => {
   });
 
   it('connects again to the same address', async () => {
-    await using driver = await Driver.start();
+    await using registry = await DirectRegistry.start();
     await using scope = new Scope();
-    driver.refuse = () => (driver.upgrades.length <= 2 ? 503 : undefined);
-    const connected = driver.connection();
-    const { clock } = await serveDirectly(driver, scope);
+    registry.refuse = () => (registry.upgrades.length <= 2 ? 503 : undefined);
+    const connected = registry.connection();
+    const { clock } = await serveDirectly(registry, scope);
     const again = connected.then((ws) => {
-      const next = driver.connection();
+      const next = registry.connection();
       ws.close(1001);
       return next;
     });
     await again;
 
-    expect([driver.registrations.length, driver.upgrades.length]).toEqual([1, 4]);
+    expect([registry.registrations.length, registry.upgrades.length]).toEqual([1, 4]);
     expect(clock.waits).toEqual([1000, 2000, 4000]);
   });
 
@@ -142,11 +142,11 @@ describe('the direct transport', () => {
     [{ url: 'nowhere' }, 'environment registry returned incomplete direct connection data'],
     [{ url: 'ws://registry.example/' }, 'environment registry returned a direct connection without TLS'],
   ])('is refused with %j', async (change, reason) => {
-    await using driver = await Driver.start();
+    await using registry = await DirectRegistry.start();
     await using scope = new Scope();
-    driver.answer = (usual) => ({ ...usual, ...change });
+    registry.answer = (usual) => ({ ...usual, ...change });
 
-    const { running } = await serveDirectly(driver, scope);
+    const { running } = await serveDirectly(registry, scope);
 
     await expect(running).rejects.toThrow(reason);
   });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { RemoteFileSystem } from '../../../src/client/index.ts';
 import { PathUri } from '../../../src/protocol/index.ts';
 import { forwardTo } from '../../../src/relay/remote/index.ts';
-import { connectHarness, ImpatientClock, recordingLogger, TestEnvironment } from '../../support/remote-fixture.ts';
+import { connectHarness, InstantClock, recordingLogger, TestEnvironment } from '../../support/remote-fixture.ts';
 import { ScriptedRegistry } from '../../support/scripted-registry.ts';
 import { startServer } from '../../support/server.ts';
 
@@ -66,7 +66,7 @@ describe('a forwarded server', () => {
     await using registry = await ScriptedRegistry.start();
     await using _forward = forwarding(registry, server.url);
     await registry.connected();
-    const client = await connectHarness(registry, { clock: new ImpatientClock() }, { resumeTimeoutMs: 500 });
+    const client = await connectHarness(registry, { clock: new InstantClock() }, { resumeTimeoutMs: 500 });
 
     await server.stop('SIGKILL');
 

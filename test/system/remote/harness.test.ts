@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ExecServerClient } from '../../../src/client/index.ts';
 import { generateRelayKeys, publicKeyObject } from '../../../src/relay/index.ts';
 import { bearerToken, viaRegistry } from '../../../src/relay/remote/index.ts';
-import { connectHarness, ImpatientClock, TestEnvironment } from '../../support/remote-fixture.ts';
+import { connectHarness, InstantClock, TestEnvironment } from '../../support/remote-fixture.ts';
 import { type RegistryAnswer, ScriptedRegistry } from '../../support/scripted-registry.ts';
 
 function answerConnects(registry: ScriptedRegistry, ...answers: RegistryAnswer[]): void {
@@ -42,7 +42,7 @@ describe('a harness', () => {
     await using registry = await ScriptedRegistry.start();
     await using _environment = new TestEnvironment(registry);
     await registry.connected();
-    const clock = new ImpatientClock();
+    const clock = new InstantClock();
     answerConnects(registry, answer, answer, answer, answer);
 
     await using client = await connectHarness(registry, { clock });
@@ -50,7 +50,7 @@ describe('a harness', () => {
     expect(client.state.phase).toBe('open');
     expect(clock.waits).toEqual([500, 1000, 2000, 4000]);
     answerConnects(registry, ...Array.from({ length: 9 }, () => answer));
-    await expect(connectHarness(registry, { clock: new ImpatientClock() })).rejects.toThrow();
+    await expect(connectHarness(registry, { clock: new InstantClock() })).rejects.toThrow();
     expect(registry.count('connect')).toBe(10);
   });
 
@@ -72,7 +72,7 @@ describe('a harness', () => {
     await using registry = await ScriptedRegistry.start();
     await using _environment = new TestEnvironment(registry);
     await registry.connected();
-    const clock = new ImpatientClock();
+    const clock = new InstantClock();
     registry.refuse = (role) => (role === 'harness' && registry.count('connect') === 1 ? 401 : undefined);
 
     await using client = await connectHarness(registry, { clock });
@@ -88,7 +88,7 @@ describe('a harness', () => {
     registry.script = ({ call }) =>
       call === 'validate' ? { status: 403, body: { error: { message: secret } } } : undefined;
 
-    await expect(connectHarness(registry, { clock: new ImpatientClock() })).rejects.toThrow(/refused the stream/);
+    await expect(connectHarness(registry, { clock: new InstantClock() })).rejects.toThrow(/refused the stream/);
 
     expect(environment.log.join()).toContain('relay.handshake_refused');
     expect(environment.log.join()).not.toContain('authorized');
@@ -106,7 +106,7 @@ describe('a harness', () => {
       return { body: { ...(body as object), executor_public_key: other } };
     };
 
-    await expect(connectHarness(registry, { clock: new ImpatientClock() })).rejects.toThrow(/refused the stream/);
+    await expect(connectHarness(registry, { clock: new InstantClock() })).rejects.toThrow(/refused the stream/);
   });
 });
 

@@ -3,7 +3,7 @@ import { ExecServerClient } from '../../../src/client/index.ts';
 import { runPlainEnvironment, viaPlainRelay } from '../../../src/relay/remote/index.ts';
 import { runCommand } from '../../support/command.ts';
 import { TestEnvironment } from '../../support/remote-fixture.ts';
-import { Background } from '../../support/remote-programs.ts';
+import { BackgroundProgram } from '../../support/remote-programs.ts';
 import { ScriptedRegistry } from '../../support/scripted-registry.ts';
 
 /** A registry of the older kind: it knows no keys and gives a new address for every connection. */
@@ -49,7 +49,7 @@ describe('the older, plain relay', () => {
   it('is spoken by the command line where it is asked for', async () => {
     await using registry = await olderRegistry();
     const args = ['--remote', registry.url, '--environment-id', 'env', '--remote-transport', 'plain'];
-    await using environment = new Background({ args, env: { CODEX_API_KEY: 'key' } });
+    await using environment = new BackgroundProgram({ args, env: { CODEX_API_KEY: 'key' } });
     await environment.logs('rendezvous.connected');
 
     const outcome = await runCommand([

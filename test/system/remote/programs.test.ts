@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/command.ts';
 import { argumentsOf } from '../../support/proc.ts';
-import { Background, RunningRendezvous } from '../../support/remote-programs.ts';
+import { BackgroundProgram, RunningRendezvous } from '../../support/remote-programs.ts';
 import { serverProgram, startServer } from '../../support/server.ts';
 import { connect } from '../../support/wire-client.ts';
 
@@ -73,7 +73,7 @@ describe('exec-server --remote', () => {
     const go = join(folder, 'go');
     const script = `echo one; until [ -e ${go} ]; do sleep 0.05; done; echo two; sleep 1; echo three`;
     const args = ['run', ...at('steady'), '--', 'sh', '-c', script];
-    await using harness = new Background({ args, env: rendezvous.harness });
+    await using harness = new BackgroundProgram({ args, env: rendezvous.harness });
     expect(await harness.line()).toBe('one');
 
     await rendezvous.expel('steady');
@@ -86,11 +86,11 @@ describe('exec-server --remote', () => {
     const frame = (changes: object): string =>
       `${JSON.stringify({ version: 1, environment_id: 'piped', token: rendezvous.token('executor'), expires_at: 4_102_444_800, ...changes })}\n`;
     const args = [...at('piped'), '--executor-credential-stdin'];
-    const good = new Background({ args });
+    const good = new BackgroundProgram({ args });
     good.stdin.write(frame({}));
     await good.logs('rendezvous.connected');
     good.stdin.end();
-    const bad = new Background({ args });
+    const bad = new BackgroundProgram({ args });
     bad.stdin.write(frame({ environment_id: 'other' }));
 
     expect(await good.ended).toBe(0);
@@ -209,7 +209,7 @@ describe('exec-server forward', () => {
 
     await using byUrl = await rendezvous.environment('by-url', 'forward', '--connect', server.url);
     await using _byFile = await rendezvous.environment('by-file', 'forward', '--connect', plain, '--token-file', file);
-    await using byVariable = new Background({
+    await using byVariable = new BackgroundProgram({
       args: ['forward', '--connect', plain, ...at('by-variable')],
       env: { CODEX_API_KEY: rendezvous.token('executor'), EXEC_SERVER_TOKEN: token },
     });

@@ -32,7 +32,7 @@ const tokenEntry = async (token: string, scope: string, environments = ['*']) =>
   environments,
 });
 
-class Program implements AsyncDisposable {
+class RendezvousProgram implements AsyncDisposable {
   readonly child: ChildProcess;
   readonly url: string;
   readonly errors: string[];
@@ -43,7 +43,7 @@ class Program implements AsyncDisposable {
     this.errors = errors;
   }
 
-  static async start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Program> {
+  static async start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<RendezvousProgram> {
     const child = spawn(process.execPath, [serverProgram, 'rendezvous', ...args], {
       env: { ...process.env, ...env },
       detached: true, // from the terminal of the tests, with which SIGHUP would end it
@@ -54,7 +54,7 @@ class Program implements AsyncDisposable {
       once(createInterface({ input: child.stdout }), 'line'),
       once(child, 'exit').then(() => Promise.reject(new Error(errors.join('\n')))),
     ])) as [string];
-    return new Program(child, url, errors);
+    return new RendezvousProgram(child, url, errors);
   }
 
   /** The tokens it printed. */
@@ -120,7 +120,7 @@ describe('exec-server rendezvous', () => {
   });
 
   it('lets an environment and a harness meet with the tokens it showed, and closes their sockets in order', async () => {
-    await using program = await Program.start([]);
+    await using program = await RendezvousProgram.start([]);
     const caller = program.caller();
     await using environment = await caller.environment();
     await using harness = await caller.harness();
@@ -182,7 +182,7 @@ describe('exec-server rendezvous', () => {
     const secret = await file('secret', `${'a'.repeat(32)}\n`);
     const audit = join(folder, 'audit.jsonl');
     const args = ['--tokens-file', tokens, '--secret-file', secret, '--audit-log', audit];
-    await using program = await Program.start(args, { EXEC_SERVER_LOG: 'info' });
+    await using program = await RendezvousProgram.start(args, { EXEC_SERVER_LOG: 'info' });
     const caller = new RegistryCaller(program.url, { executor: 'old', harness: '', admin: '' });
     const { body } = await caller.register('env');
     await writeFile(tokens, JSON.stringify({ tokens: [await tokenEntry('new', 'executor')] }));
@@ -206,7 +206,7 @@ describe('exec-server rendezvous', () => {
 
   it('keeps the tokens it has when the file is wrong', async () => {
     const tokens = await file('kept.json', JSON.stringify({ tokens: [await tokenEntry('old', 'executor')] }));
-    await using program = await Program.start(['--tokens-file', tokens]);
+    await using program = await RendezvousProgram.start(['--tokens-file', tokens]);
     await writeFile(tokens, '{');
 
     program.child.kill('SIGHUP');
@@ -222,7 +222,7 @@ describe('exec-server rendezvous', () => {
     const { exportJWK, generateKeyPair, SignJWT } = await import('jose');
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
     const keys = await file('jwks.json', JSON.stringify({ keys: [await exportJWK(publicKey)] }));
-    await using program = await Program.start(['--jwt-keys-file', keys, '--jwt-issuer', 'us']);
+    await using program = await RendezvousProgram.start(['--jwt-keys-file', keys, '--jwt-issuer', 'us']);
     const token = (issuer: string): Promise<string> =>
       new SignJWT({ scope: 'executor', environments: ['env'] })
         .setProtectedHeader({ alg: 'ES256' })

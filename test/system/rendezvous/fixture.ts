@@ -126,7 +126,7 @@ export const randomKey = (): object => ({
   mlkem768_public_key: randomBytes(1184).toString('base64'),
 });
 
-export type Happening = { streamId: string } & Record<string, unknown>;
+export type ShownFrame = { streamId: string } & Record<string, unknown>;
 
 /** One end of a socket to the rendezvous: sends frames and remembers those that came. */
 export class Endpoint implements AsyncDisposable {
@@ -192,7 +192,7 @@ export class Endpoint implements AsyncDisposable {
   }
 
   /** The next frame, abbreviated. */
-  async next(): Promise<Happening> {
+  async next(): Promise<ShownFrame> {
     while (this.#frames.length === 0) {
       if (this.#isClosed) throw new Error('the socket was closed before a frame came');
       await new Promise<void>((resolve) => this.#wake.push(resolve));
@@ -200,17 +200,17 @@ export class Endpoint implements AsyncDisposable {
     return short(this.#frames.shift()!);
   }
 
-  async take(count: number): Promise<Happening[]> {
-    const taken: Happening[] = [];
+  async take(count: number): Promise<ShownFrame[]> {
+    const taken: ShownFrame[] = [];
     while (taken.length < count) taken.push(await this.next());
     return taken;
   }
 
   /** The next frame of a kind; others before it are dropped. */
-  async nextOf(type: RelayBody['type']): Promise<Happening> {
+  async nextOf(type: RelayBody['type']): Promise<ShownFrame> {
     for (;;) {
-      const happening = await this.next();
-      if (happening.type === type) return happening;
+      const frame = await this.next();
+      if (frame.type === type) return frame;
     }
   }
 
@@ -232,7 +232,7 @@ export const data = (seq: number, payload: string | Uint8Array): RelayBody => ({
   payload: Buffer.from(payload),
 });
 
-function short({ streamId, body }: RelayFrame): Happening {
+function short({ streamId, body }: RelayFrame): ShownFrame {
   if (body.type === 'data') {
     const { type, seq, payload } = body;
     return { streamId, type, seq, text: Buffer.from(payload).toString() };

@@ -21,7 +21,7 @@ import {
   uri,
 } from './fixture.ts';
 
-const hello = { capabilities: { sandboxDenials: true } };
+const initializeParams = { capabilities: { sandboxDenials: true } };
 
 const readOnlyProfile = {
   type: 'managed',
@@ -40,7 +40,7 @@ const write = (path: string, program: string): Denial => ({ kind: 'write', path:
 describe.each(accounts)('a client that asks for denials, of a server run by $name', (account: Account) => {
   let fixture: SandboxFixture;
   beforeAll(async () => {
-    fixture = await SandboxFixture.open(account, {}, { hello });
+    fixture = await SandboxFixture.open(account, {}, { initializeParams });
   });
   beforeEach(() => fixture.reset());
   afterAll(() => fixture[Symbol.asyncDispose]());
@@ -217,7 +217,7 @@ describe.each(accounts)('a client that asks for denials, of a server run by $nam
 
   it('gets them from process/read and process/wait, and again after a reconnect', async () => {
     const client = await connectBare(fixture.server.url);
-    const sessionId = await client.initialize(hello);
+    const sessionId = await client.initialize(initializeParams);
     const process = await client.start({
       argv: ['/bin/sh', '-c', 'touch /new; exit 1'],
       sandbox: { permissions: readOnlyProfile, workspaceRoots: [] },
@@ -232,7 +232,7 @@ describe.each(accounts)('a client that asks for denials, of a server run by $nam
     client.cut();
     await client.closed;
 
-    const again = await resume(fixture.server.url, sessionId, { hello });
+    const again = await resume(fixture.server.url, sessionId, { initializeParams });
     expect(await ask(again)).toMatchObject([expected, expected]);
     again.cut();
     await again.closed;

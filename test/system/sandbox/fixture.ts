@@ -91,7 +91,7 @@ export interface SandboxFixtureOptions {
   /** What a client sends to be let in. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Members of `initialize` besides the usual ones. */
-  readonly hello?: Readonly<Record<string, unknown>>;
+  readonly initializeParams?: Readonly<Record<string, unknown>>;
 }
 
 /** A server, a workspace with a repository in it, and a directory outside with a secret. */

@@ -54,7 +54,7 @@ describe('the details of an error', () => {
     return client;
   };
   beforeEach(async () => {
-    asking = await opened({ hello: { capabilities: { errorDetails: true } } });
+    asking = await opened({ initializeParams: { capabilities: { errorDetails: true } } });
     plain = await opened();
     writeFileSync(join(folder, 'file'), '');
   });

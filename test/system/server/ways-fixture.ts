@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { CoveredProgram } from '../../support/covered-program.ts';
-import { Background } from '../../support/remote-programs.ts';
+import { BackgroundProgram } from '../../support/remote-programs.ts';
 import { announced, prepared } from '../../support/server.ts';
 import { connect, type WebSocketClient } from '../../support/wire-client.ts';
 import { McpFixture, McpUser } from '../mcp/fixture.ts';
@@ -74,8 +74,8 @@ export async function inRelay(): Promise<string[]> {
   return await atWork([caller, switchboard, executor], call);
 }
 
-function background(program: CoveredProgram, env: NodeJS.ProcessEnv): Background {
-  return new Background({ command: [process.execPath], args: program.args, env: { ...program.env, ...env } });
+function background(program: CoveredProgram, env: NodeJS.ProcessEnv): BackgroundProgram {
+  return new BackgroundProgram({ command: [process.execPath], args: program.args, env: { ...program.env, ...env } });
 }
 
 class Folder implements Disposable {

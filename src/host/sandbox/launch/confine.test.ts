@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { attempt, openDescriptors, Scarcity } from '../../../../test/support/scarcity.ts';
+import { attempt, DescriptorShortage, openDescriptors } from '../../../../test/support/descriptor-shortage.ts';
 import type { Policy } from '../policy/resolution.ts';
 import { SandboxHost } from '../sandbox-host.ts';
 import { confine } from './confine.ts';
@@ -25,7 +25,7 @@ it('a command for which descriptors are missing leaves none open', () => {
   const options = { managedNetwork: { HTTP_PROXY: 'http://127.0.0.1:1' }, watch: true };
   confine(sandboxes, command, reading('/usr'), options).claim[Symbol.dispose](); // what is opened once is open
   const outcomes = [0, 2, 4, 6, 20].map((free) => {
-    using _scarcity = new Scarcity(free);
+    using _shortage = new DescriptorShortage(free);
     const before = openDescriptors();
     const outcome = attempt(() => confine(sandboxes, command, reading('/usr'), options).claim[Symbol.dispose]());
     return [outcome, openDescriptors() - before];

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SocketPeer, SwitchWorld } from '../../../../test/support/switch-world.ts';
+import { SocketPeer, SwitchCluster } from '../../../../test/support/switch-cluster.ts';
 import type { RelayBody } from '../../index.ts';
 
 const resume: RelayBody = { type: 'resume', nextSeq: 0 };
 const heartbeat: RelayBody = { type: 'heartbeat' };
 const isFrame = (payload: Uint8Array): boolean => payload[0] !== 0x7b;
 
-async function pair(world: SwitchWorld, options: { reliable?: boolean } = {}) {
-  const [one, two] = [await world.node('one'), await world.node('two')];
-  const environment = await world.environment(one);
-  const harness = await world.harness(two);
+async function pair(cluster: SwitchCluster, options: { reliable?: boolean } = {}) {
+  const [one, two] = [await cluster.node('one'), await cluster.node('two')];
+  const environment = await cluster.environment(one);
+  const harness = await cluster.harness(two);
   harness.say(resume);
   if (options.reliable) {
     harness.say(heartbeat);
@@ -21,38 +21,38 @@ async function pair(world: SwitchWorld, options: { reliable?: boolean } = {}) {
 
 describe('frames lost between nodes', () => {
   it('are noticed by the frame that follows', async () => {
-    const world = new SwitchWorld();
-    const { environment, harness } = await pair(world);
+    const cluster = new SwitchCluster();
+    const { environment, harness } = await pair(cluster);
     environment.data(0);
-    world.loses = isFrame;
+    cluster.loses = isFrame;
     environment.data(1);
-    world.loses = () => false;
+    cluster.loses = () => false;
     environment.data(2);
 
     expect([harness.received, environment.received]).toEqual([['0', 'frame_lost'], ['frame_lost']]);
   });
 
   it.each(['environment', 'harness'] as const)('of the %s are noticed although nothing follows', async (role) => {
-    const world = new SwitchWorld();
-    const { environment, harness } = await pair(world);
-    world.loses = isFrame;
+    const cluster = new SwitchCluster();
+    const { environment, harness } = await pair(cluster);
+    cluster.loses = isFrame;
     (role === 'environment' ? environment : harness).data(0);
-    world.loses = () => false;
+    cluster.loses = () => false;
     expect([environment.received, harness.received]).toEqual([[], []]);
 
-    world.pass(5000);
+    cluster.pass(5000);
 
     expect([environment.received, harness.received]).toEqual([['frame_lost'], ['frame_lost']]);
   });
 
   it('do not disturb reliable endpoints, nor do they use up their window', async () => {
-    const world = new SwitchWorld({ windowBytes: 1000, creditBytes: 1 });
-    const { environment, harness } = await pair(world, { reliable: true });
-    world.loses = isFrame;
+    const cluster = new SwitchCluster({ windowBytes: 1000, creditBytes: 1 });
+    const { environment, harness } = await pair(cluster, { reliable: true });
+    cluster.loses = isFrame;
     for (let seq = 0; seq < 4; seq++) environment.data(seq, 500);
-    world.loses = () => false;
+    cluster.loses = () => false;
     environment.data(4, 500);
-    world.pass(5000);
+    cluster.pass(5000);
     environment.data(5, 500);
 
     // Two were lost on their way. The others waited, and were sent when the loss was known.
@@ -63,17 +63,17 @@ describe('frames lost between nodes', () => {
     const step = fc.record({ by: fc.constantFrom('environment', 'harness'), lost: fc.boolean(), wait: fc.boolean() });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.boolean(), async (steps, control) => {
-        const world = new SwitchWorld();
-        const { environment, harness } = await pair(world);
+        const cluster = new SwitchCluster();
+        const { environment, harness } = await pair(cluster);
         const sent = { environment: 0, harness: 0 };
         for (const { by, lost, wait } of steps) {
-          world.loses = (payload) => lost && (control || isFrame(payload));
+          cluster.loses = (payload) => lost && (control || isFrame(payload));
           if (by === 'environment') environment.data(sent.environment++);
           else harness.data(sent.harness++);
-          if (wait) world.pass(2000);
+          if (wait) cluster.pass(2000);
         }
-        world.loses = () => false;
-        world.pass(20_000);
+        cluster.loses = () => false;
+        cluster.pass(20_000);
 
         const isReset = (text: string | undefined): boolean => text !== undefined && !/^\d+$/.test(text);
         for (const [peer, expected] of [
@@ -92,13 +92,13 @@ describe('frames lost between nodes', () => {
 
 describe('an interruption of the bus', () => {
   it('makes nodes compare what was sent and received sooner', async () => {
-    const world = new SwitchWorld();
-    const { one, environment, harness } = await pair(world);
-    world.loses = isFrame;
+    const cluster = new SwitchCluster();
+    const { one, environment, harness } = await pair(cluster);
+    cluster.loses = isFrame;
     environment.data(0);
-    world.loses = () => false;
+    cluster.loses = () => false;
     one.interrupted();
-    world.pass(1000);
+    cluster.pass(1000);
 
     expect([environment.received, harness.received]).toEqual([['frame_lost'], ['frame_lost']]);
   });
@@ -106,13 +106,13 @@ describe('an interruption of the bus', () => {
 
 describe('taking an environment', () => {
   it('leaves nothing behind when another node was faster, or when the directory fails', async () => {
-    const world = new SwitchWorld();
-    const board = await world.node('one');
-    world.beforeUpdate = (change, current) => void change(current); // in vain: it has to be tried again
-    await world.environment(board);
+    const cluster = new SwitchCluster();
+    const board = await cluster.node('one');
+    cluster.beforeUpdate = (change, current) => void change(current); // in vain: it has to be tried again
+    await cluster.environment(board);
     expect(board.socketCount).toBe(1);
 
-    world.beforeUpdate = (change, current) => {
+    cluster.beforeUpdate = (change, current) => {
       change(current);
       throw new Error('unavailable');
     };
@@ -121,11 +121,11 @@ describe('taking an environment', () => {
   });
 
   it('closes a socket that opens when another has taken its place', async () => {
-    const world = new SwitchWorld();
-    const board = await world.node('one');
-    await world.environment(board);
+    const cluster = new SwitchCluster();
+    const board = await cluster.node('one');
+    await cluster.environment(board);
     const first = await board.takeEnvironment('env', 'r');
-    const second = await world.environment(board);
+    const second = await cluster.environment(board);
 
     expect([new SocketPeer(first!).closed, second.closed]).toEqual([4409, undefined]);
   });
@@ -133,12 +133,12 @@ describe('taking an environment', () => {
 
 describe('the socket of a harness', () => {
   it('is closed when it opens after its registration was replaced', async () => {
-    const world = new SwitchWorld();
-    const board = await world.node('one');
-    await world.environment(board);
+    const cluster = new SwitchCluster();
+    const board = await cluster.node('one');
+    await cluster.environment(board);
     const grant = { role: 'harness', environmentId: 'env', registrationId: 'r', connectionId: 'c', key: 'k' } as const;
     const socket = await board.takeHarness(grant);
-    await world.register('r2');
+    await cluster.register('r2');
 
     expect([new SocketPeer(socket!).closed, board.socketCount]).toEqual([4409, 0]);
   });
@@ -146,64 +146,64 @@ describe('the socket of a harness', () => {
 
 describe('a node that dies silently', () => {
   it('leaves no places taken by connections that had no streams', async () => {
-    const world = new SwitchWorld({ streamsPerEnvironment: 1 });
-    const { environment, one, two } = await pair(world);
-    for (let n = 1; n < 4; n++) await world.harness(two, `idle ${n}`, `key ${n}`);
-    world.kill('two');
+    const cluster = new SwitchCluster({ streamsPerEnvironment: 1 });
+    const { environment, one, two } = await pair(cluster);
+    for (let n = 1; n < 4; n++) await cluster.harness(two, `idle ${n}`, `key ${n}`);
+    cluster.kill('two');
 
-    const another = await world.harness(one, 'another', 'another key');
+    const another = await cluster.harness(one, 'another', 'another key');
     another.say(resume, 's2');
 
     expect([another.received, environment.received]).toEqual([['stream_limit'], []]);
   });
 
   it('is noticed by the next frame', async () => {
-    const world = new SwitchWorld();
-    const { harness } = await pair(world);
-    world.kill('one');
+    const cluster = new SwitchCluster();
+    const { harness } = await pair(cluster);
+    cluster.kill('one');
     harness.data(0);
 
     expect(harness.received).toEqual(['environment_offline']);
   });
 
   it('is noticed by idle ends within a pulse', async () => {
-    const world = new SwitchWorld();
-    const { environment } = await pair(world);
-    world.kill('two');
-    world.pass(5000);
+    const cluster = new SwitchCluster();
+    const { environment } = await pair(cluster);
+    cluster.kill('two');
+    cluster.pass(5000);
 
     expect(environment.received).toEqual(['harness_disconnected']);
   });
 
   it('is noticed when it is only cut off', async () => {
-    const world = new SwitchWorld();
-    const { environment, harness } = await pair(world);
-    world.loses = () => true;
-    world.pass(14_000);
+    const cluster = new SwitchCluster();
+    const { environment, harness } = await pair(cluster);
+    cluster.loses = () => true;
+    cluster.pass(14_000);
     expect([environment.received, harness.received]).toEqual([[], []]);
-    world.pass(2000);
+    cluster.pass(2000);
 
     expect([environment.received, harness.received]).toEqual([['harness_disconnected'], ['environment_offline']]);
   });
 
   it('is asked for when its harness comes back elsewhere, before the new stream begins', async () => {
-    const world = new SwitchWorld();
-    const { environment, one } = await pair(world);
-    world.kill('two');
+    const cluster = new SwitchCluster();
+    const { environment, one } = await pair(cluster);
+    cluster.kill('two');
 
-    const back = await world.harness(one, 'c2');
+    const back = await cluster.harness(one, 'c2');
     back.say(resume, 's2');
 
     expect(environment.received).toEqual(['harness_disconnected', 'resume']);
   });
 
   it('is not taken for dead when it answers, or when the key is another', async () => {
-    const world = new SwitchWorld();
-    const { environment, one } = await pair(world);
-    const second = await world.harness(one, 'c2');
+    const cluster = new SwitchCluster();
+    const { environment, one } = await pair(cluster);
+    const second = await cluster.harness(one, 'c2');
     second.say(resume, 's2');
-    world.kill('two');
-    const third = await world.harness(one, 'c3', 'another key');
+    cluster.kill('two');
+    const third = await cluster.harness(one, 'c3', 'another key');
     third.say(resume, 's3');
 
     expect(environment.received).toEqual(['resume', 'resume']);
@@ -212,8 +212,8 @@ describe('a node that dies silently', () => {
 
 describe('between nodes', () => {
   it('only a window of a stream travels until it is written at the other end', async () => {
-    const world = new SwitchWorld({ windowBytes: 1000, creditBytes: 400 });
-    const { environment, harness } = await pair(world);
+    const cluster = new SwitchCluster({ windowBytes: 1000, creditBytes: 400 });
+    const { environment, harness } = await pair(cluster);
     harness.holding = true;
     for (let seq = 0; seq < 10; seq++) environment.data(seq, 600);
     expect(harness.received).toEqual(['0', '1']);
@@ -227,9 +227,9 @@ describe('between nodes', () => {
   });
 
   it('a harness is not read while its environment takes nothing, and others are', async () => {
-    const world = new SwitchWorld({ windowBytes: 1000, creditBytes: 400 });
-    const { environment, harness, two } = await pair(world);
-    const other = await world.harness(two, 'c2', 'k2');
+    const cluster = new SwitchCluster({ windowBytes: 1000, creditBytes: 400 });
+    const { environment, harness, two } = await pair(cluster);
+    const other = await cluster.harness(two, 'c2', 'k2');
     other.say(resume, 's2');
     environment.clear().holding = true;
     for (let seq = 0; seq < 3; seq++) harness.data(seq, 600);
@@ -242,9 +242,9 @@ describe('between nodes', () => {
   });
 
   it('a reliable stream is taken over by a newer connection of the same harness', async () => {
-    const world = new SwitchWorld();
-    const { environment, harness, one } = await pair(world, { reliable: true });
-    const newer = await world.harness(one, 'c2');
+    const cluster = new SwitchCluster();
+    const { environment, harness, one } = await pair(cluster, { reliable: true });
+    const newer = await cluster.harness(one, 'c2');
     newer.say({ type: 'resume', nextSeq: 4 });
     environment.data(9);
 
@@ -252,12 +252,12 @@ describe('between nodes', () => {
   });
 
   it('a harness that comes back before it has heard of a reset begins its stream anew', async () => {
-    const world = new SwitchWorld({ windowBytes: 1000, creditBytes: 400 });
-    const { environment, harness, one } = await pair(world, { reliable: true });
+    const cluster = new SwitchCluster({ windowBytes: 1000, creditBytes: 400 });
+    const { environment, harness, one } = await pair(cluster, { reliable: true });
     harness.holding = true;
     for (let seq = 0; seq < 3; seq++) environment.data(seq, 600);
     environment.say({ type: 'reset', reason: 'done' });
-    const newer = await world.harness(one, 'c2');
+    const newer = await cluster.harness(one, 'c2');
     newer.say({ type: 'resume', nextSeq: 2 });
     environment.say({ type: 'reset', reason: 'unknown' });
 
@@ -269,8 +269,8 @@ describe('between nodes', () => {
   });
 
   it('a link that is forgotten at one end is opened again', async () => {
-    const world = new SwitchWorld();
-    const { environment, harness } = await pair(world, { reliable: true });
+    const cluster = new SwitchCluster();
+    const { environment, harness } = await pair(cluster, { reliable: true });
     environment.socket.harnessLost('c');
     harness.data(0);
     await Promise.resolve();

@@ -15,12 +15,12 @@ import { webSocket } from '../../src/link/index.ts';
 import type { Codex, CodexOptions } from './codex.ts';
 import { Rig, type RigOptions } from './rig.ts';
 import type { ToolCall } from './scripted-model.ts';
-import type { Hands } from './tool-script.ts';
+import type { ToolRunner } from './tool-script.ts';
 import { WireLog } from './wire-log.ts';
 import { WireTap } from './wire-tap.ts';
 
-/** What both are told. */
-export interface BothOptions extends Omit<RigOptions, 'disguise' | 'config'> {
+/** The settings that both are given. */
+export interface PairedToolsOptions extends Omit<RigOptions, 'disguise' | 'config'> {
   /** Each wire gets one of its own. */
   readonly disguise?: () => NonNullable<RigOptions['disguise']>;
   readonly tools?: ToolSettings;
@@ -29,10 +29,10 @@ export interface BothOptions extends Omit<RigOptions, 'disguise' | 'config'> {
 type ToolSettings = Pick<UnifiedExecOptions, 'modelOutputTokens' | 'allowLoginShell' | 'additionalPermissions'>;
 
 /** The real client and our tools on the same server, each with a directory and a tapped wire of its own. */
-export class BothHands<Client extends Codex> implements AsyncDisposable {
+export class PairedTools<Client extends Codex> implements AsyncDisposable {
   readonly rig: Rig<Client>;
-  readonly theirs: Hands;
-  readonly ours: Hands;
+  readonly theirs: ToolRunner;
+  readonly ours: ToolRunner;
   /** What our user was asked, as the real client would show it. */
   readonly questions: { command: string; reason: string | undefined }[] = [];
   readonly tools: UnifiedExec;
@@ -40,8 +40,8 @@ export class BothHands<Client extends Codex> implements AsyncDisposable {
 
   static async open<C extends Codex>(
     Client: new (options: CodexOptions) => C,
-    options: BothOptions = {},
-  ): Promise<BothHands<C>> {
+    options: PairedToolsOptions = {},
+  ): Promise<PairedTools<C>> {
     const { disguise, tools = {}, ...rest } = options;
     const scope = new Scope();
     try {
@@ -53,9 +53,9 @@ export class BothHands<Client extends Codex> implements AsyncDisposable {
         }),
       );
       const tap = scope.own(new WireTap(rig.serverUrl, new WireLog(), disguise?.()));
-      const hands = new BothHands(scope, rig, tap, await tap.listen(), options, await RulesStore.open({}));
-      await mkdir(hands.ours.cwd);
-      return hands;
+      const pair = new PairedTools(scope, rig, tap, await tap.listen(), options, await RulesStore.open({}));
+      await mkdir(pair.ours.cwd);
+      return pair;
     } catch (error) {
       await scope[Symbol.asyncDispose]();
       throw error;
@@ -67,7 +67,7 @@ export class BothHands<Client extends Codex> implements AsyncDisposable {
     rig: Rig<Client>,
     tap: WireTap,
     url: string,
-    { approval = 'never', accepts = () => false, sandbox = 'danger-full-access', tools }: BothOptions,
+    { approval = 'never', accepts = () => false, sandbox = 'danger-full-access', tools }: PairedToolsOptions,
     rules: RulesStore,
   ) {
     this.#scope = scope;
@@ -110,7 +110,7 @@ const configOf = ({ modelOutputTokens, allowLoginShell, additionalPermissions }:
 const patchQuestion = { command: '', reason: undefined };
 
 async function carryOut(tools: UnifiedExec, call: ToolCall): Promise<string> {
-  if ('input' in call) throw new Error(`${call.name} is none of our tools`);
+  if ('input' in call) throw new Error(`${call.name} is not one of our tools`);
   const { name, arguments: args } = call;
   return (await tools.call(name, typeof args === 'string' ? args : JSON.stringify(args))).text;
 }

@@ -10,9 +10,9 @@ import {
   type WireFailure,
 } from '../support/wire-client.ts';
 import { ComparedProcess } from './compared-process.ts';
+import { type ConfinedServer, SCRATCH } from './confined-server.ts';
 import { decoded, isGuarded } from './guard.ts';
 import { normalised } from './normalise.ts';
-import { type ConfinedServer, SCRATCH } from './pair.ts';
 import { memberOf, messageText, type Step } from './step.ts';
 
 export type Outcome = Readonly<Record<string, unknown>>;
@@ -20,7 +20,7 @@ export type Outcome = Readonly<Record<string, unknown>>;
 const PATIENCE_MS = 30_000;
 
 /** The side of one server in a sequence: a connection, its processes and its watch. */
-export class Conversation implements AsyncDisposable {
+export class ServerSide implements AsyncDisposable {
   /** The scratch directory of the sequence as this process sees it. */
   readonly folder: string;
   readonly #url: string;
@@ -50,10 +50,10 @@ export class Conversation implements AsyncDisposable {
     this.#noticeLoss();
   }
 
-  static async start(server: ConfinedServer, lane: string, upstream: string): Promise<Conversation> {
+  static async start(server: ConfinedServer, lane: string, upstream: string): Promise<ServerSide> {
     const client = await connectBare(server.url);
     const session = await client.initialize();
-    return new Conversation(server, lane, upstream, client, session);
+    return new ServerSide(server, lane, upstream, client, session);
   }
 
   /** The normalised outcome of a step. */

@@ -1,10 +1,10 @@
 import { Broker, type BrokerEvent, type Passage } from '../../src/agent/escalation/index.ts';
 import { type Child, decodeBase64Part, familyMark, spawn } from '../../src/host/os/index.ts';
 
-/** One way to start programs from a shell. */
-export interface Way {
+/** One way of starting programs from a shell. */
+export interface Variant {
   readonly name: string;
-  /** Absent where nobody is asked. */
+  /** Absent for plain Bash, which asks about no program. */
   readonly interception?: {
     readonly by: 'wrapper' | 'kernel';
     readonly wrapper?: string;
@@ -30,9 +30,9 @@ let marks = 0;
 const freshMark = (): bigint => familyMark(process.pid, 0, marks++);
 
 /** Runs a script to its end; rejects when it is stopped before. */
-export async function runScript(bash: string, script: string, way: Way, signal: AbortSignal): Promise<Ran> {
-  return way.interception
-    ? await runAsked(bash, script, way.interception, signal)
+export async function runScript(bash: string, script: string, variant: Variant, signal: AbortSignal): Promise<Ran> {
+  return variant.interception
+    ? await runAsked(bash, script, variant.interception, signal)
     : await runPlain(bash, script, signal);
 }
 
@@ -61,7 +61,7 @@ async function runPlain(bash: string, script: string, signal: AbortSignal): Prom
 async function runAsked(
   bash: string,
   script: string,
-  { by, wrapper = '', answer }: NonNullable<Way['interception']>,
+  { by, wrapper = '', answer }: NonNullable<Variant['interception']>,
   signal: AbortSignal,
 ): Promise<Ran> {
   let asked = 0;
@@ -106,7 +106,7 @@ async function runAsked(
 function reply(
   broker: Broker,
   { request }: Extract<BrokerEvent, { type: 'asked' }>,
-  answer: NonNullable<Way['interception']>['answer'],
+  answer: NonNullable<Variant['interception']>['answer'],
 ): Promise<void> {
   switch (answer) {
     case 'run':

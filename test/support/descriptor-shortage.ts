@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, fstatSync, openSync } from 'node:fs';
 
-/** How it ends, in words. */
+/** `done`, or the error that was thrown. */
 export function attempt(act: () => void): string {
   try {
     act();
@@ -13,8 +13,8 @@ export function attempt(act: () => void): string {
 
 const LIMIT = 256;
 
-/** So many descriptors are free, and no more, until this is disposed. */
-export class Scarcity implements Disposable {
+/** Leaves this process only `free` unused descriptors until it is disposed. */
+export class DescriptorShortage implements Disposable {
   readonly #taken: number[] = [];
 
   constructor(free: number) {
@@ -32,7 +32,7 @@ export class Scarcity implements Disposable {
 const MORE = 1024;
 const limitTo = (soft: number) => execFileSync('prlimit', ['--pid', String(process.pid), `--nofile=${soft}:`]);
 
-/** How many are open of those that can be while they are scarce. */
+/** How many descriptors are open among those that the shortage allows. */
 export function openDescriptors(): number {
   const numbers = Array.from({ length: LIMIT }, (_, fd) => fd);
   return numbers.filter((fd) => attempt(() => fstatSync(fd)) === 'done').length;

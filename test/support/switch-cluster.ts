@@ -12,14 +12,14 @@ import { Switchboard } from '../../src/relay/rendezvous/switch/switchboard.ts';
 
 type Change = (current: Registration | undefined) => Registration | undefined;
 
-/** Nodes joined by a bus that does what the test wants with messages. */
-export class SwitchWorld {
+/** Nodes joined by a bus; the test decides which messages it loses. */
+export class SwitchCluster {
   now = 0;
-  /** Decides about each message between nodes. */
+  /** Says of each message between nodes whether the bus loses it. */
   loses: (payload: Uint8Array) => boolean = () => false;
   readonly #receivers = new Map<string, BusReceiver>();
   readonly #directory = new LocalDirectory({ most: 10, keepMs: 1000, now: () => this.now });
-  /** Interferes with changes of the directory. */
+  /** Runs before each change of the directory, for example to change it first. */
   beforeUpdate: (change: Change, current: Registration | undefined) => void = () => {};
   readonly #boards: Switchboard[] = [];
   readonly #limits: RendezvousLimits;
@@ -47,7 +47,7 @@ export class SwitchWorld {
     return board;
   }
 
-  /** Takes a node away without a word. */
+  /** Takes a node away; the other nodes are not told. */
   kill(name: string): void {
     this.#receivers.delete(name);
   }

@@ -6,7 +6,7 @@ const windowMs = 500;
 const pollMs = 5_000;
 
 /** A running command as the model knows it: a session id, and output that arrives window by window. */
-export class Session {
+export class RunningCommand {
   readonly id: number;
   readonly #model: ScriptedModel;
   #output: string;
