@@ -1,4 +1,4 @@
-import { Broker, type BrokerEvent, type Passage } from '../../src/agent/escalation/index.ts';
+import { Broker, type BrokerEvent, type SeenAnswer } from '../../src/agent/escalation/index.ts';
 import { type Child, decodeBase64Part, familyMark, spawn } from '../../src/host/os/index.ts';
 
 /** One way of starting programs from a shell. */
@@ -65,12 +65,12 @@ async function runAsked(
   signal: AbortSignal,
 ): Promise<Ran> {
   let asked = 0;
-  const passes = (): Passage => {
-    if (answer !== 'run' && answer !== 'pass') return 'no';
+  const answerSeen = (): SeenAnswer => {
+    if (answer !== 'run' && answer !== 'pass') return 'inspect';
     asked += 1;
-    return answer === 'pass' ? 'always' : 'once';
+    return answer === 'pass' ? 'allow-path' : 'run';
   };
-  await using broker = Broker.start({ mark: freshMark(), passes });
+  await using broker = Broker.start({ mark: freshMark(), answerSeen });
   const kill = () => void broker.kill();
   signal.addEventListener('abort', kill);
   const byWrapper = by === 'wrapper';

@@ -1,15 +1,15 @@
 import { Socket } from 'node:net';
 
-/** What is read at once. */
+/** Bytes read at once. */
 const READ_BYTES = 64 * 1024;
 
-/** The bytes to and from a broker, on this thread: a word to another one costs more than all that is done with a short report. */
+/** The bytes to and from a broker, read on this thread: waking another thread costs more than parsing a short report. */
 export class BrokerChannel {
-  /** Settles when nothing more can come. */
+  /** Resolves when the socket has closed. */
   readonly closed: Promise<void>;
   readonly #socket: Socket;
 
-  /** Bytes are only there until `take` returns; when it returns false nothing is read before `resume`. */
+  /** The bytes given to `take` are overwritten once it returns; when it returns false nothing is read before `resume`. */
   constructor(fd: number, take: (bytes: Buffer) => boolean) {
     const callback = (length: number, buffer: Uint8Array): boolean => take((buffer as Buffer).subarray(0, length));
     this.#socket = new Socket({
@@ -18,7 +18,7 @@ export class BrokerChannel {
       writable: true,
       onread: { buffer: Buffer.allocUnsafeSlow(READ_BYTES), callback },
     });
-    this.#socket.on('error', () => undefined); // its end says as much
+    this.#socket.on('error', () => undefined); // `close` follows, and says as much
     this.closed = new Promise((resolve) => this.#socket.once('close', () => resolve()));
   }
 
@@ -37,7 +37,7 @@ export class BrokerChannel {
     if (this.#socket.writable) this.#socket.write(text, 'latin1');
   }
 
-  /** Says that no more will be written. */
+  /** Ends the stream to the broker. */
   end(): void {
     this.#socket.end();
   }

@@ -1,7 +1,7 @@
 import { type ExactCommand, type Limit, limitText } from './exact-command.ts';
 import type { FileIdentity } from './file-identity.ts';
 
-/** What the broker reports; docs/decisions/exec-broker.md has the lines. */
+/** One report of the broker; docs/decisions/exec-broker.md describes the lines. */
 export type Report =
   | { readonly type: 'ready' }
   | { readonly type: 'started'; readonly pid: number }
@@ -24,19 +24,19 @@ export type Report =
   | { readonly type: 'swept'; readonly count: number }
   | { readonly type: 'noted'; readonly text: string };
 
-/** How a process ended: by itself, or of a signal. */
+/** How a process ended: with an exit code, or by a signal. */
 export type Ending = { readonly code: number } | { readonly signal: number };
 
 const LONGEST_LINE = 256;
 const LARGEST_BLOCK = 64 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
-/** Cuts what the broker writes into reports, however the bytes arrive. */
+/** Cuts the output of the broker into reports, however the bytes arrive. */
 export class ReportReader {
-  /** Copies of what has come of a report that is not complete. */
+  /** Copies of the bytes of an incomplete report. */
   #pieces: Buffer[] = [];
   #length = 0;
-  /** Bytes needed before it is worth looking again. */
+  /** Bytes needed before parsing is worth trying again. */
   #wanted = 1;
 
   /** The reports that are complete now. The bytes may be overwritten afterwards. */
@@ -48,7 +48,7 @@ export class ReportReader {
     return reports;
   }
 
-  /** With what came before; undefined as long as that is no use. */
+  /** The bytes behind the kept ones; undefined while there are too few. */
   #joined(bytes: Buffer): Buffer | undefined {
     if (this.#length === 0) return bytes;
     this.#keep(bytes);
@@ -64,7 +64,7 @@ export class ReportReader {
     this.#length += bytes.length;
   }
 
-  /** Takes one report, if it is whole; what is left. */
+  /** Moves one report into `reports`, if it is complete; returns the bytes after it. */
   #next(received: Buffer, reports: Report[]): Buffer {
     const end = received.indexOf(NEWLINE);
     if (end >= LONGEST_LINE || (end < 0 && received.length >= LONGEST_LINE)) {
@@ -156,22 +156,24 @@ function seen(id: number, strings: readonly string[]): Report {
 
 /** The shell of a call, or the launcher of its sandbox. */
 export interface ShellStart {
-  /** The number the wrappers' socket gets in the shell, above every inherited descriptor; `all` needs none. */
+  /** The descriptor of the wrappers' socket in the shell, above every inherited one; `all` needs none. */
   readonly socket?: number;
-  /** Whether the kernel reports every exec of every descendant, or a patched shell its own. */
-  /** `watched`: as `all`, but the sandbox installs the filter, which asks about refusals as well. */
+  /**
+   * `bash`: a patched shell reports its own execs. `all`: the kernel reports those of every descendant. `watched`: as `all`,
+   * but the sandbox installs the filter, which reports refused calls as well.
+   */
   readonly intercept: 'bash' | 'all' | 'watched';
-  /** The shell's path as the launcher executes it: where interception by the kernel begins. */
+  /** The shell's path as the launcher executes it: interception by the kernel begins with this exec. */
   readonly shell: string;
   readonly file: string;
   readonly argv: readonly string[];
   readonly cwd: string | Buffer;
   readonly env: Readonly<Record<string, string>>;
-  /** How many of the descriptors the broker was given go to it. */
+  /** How many of the broker's inherited descriptors the shell gets. */
   readonly inherited: number;
 }
 
-/** One order: a line, and a block where it has one. */
+/** One order for the broker: a line, and a block where the order has one. */
 export function order(words: readonly (string | number)[], block?: Uint8Array): Buffer {
   const line = [...words, ...(block === undefined ? [] : [block.length])].join(' ');
   return Buffer.concat([Buffer.from(`${line}\n`), ...(block === undefined ? [] : [block])]);
@@ -193,7 +195,7 @@ export function shellBlock(start: ShellStart): Buffer {
   ]);
 }
 
-/** What must still be as it was judged when a command is started. */
+/** The files that must still be the judged ones when a command is started. */
 export interface Pins {
   readonly program?: FileIdentity | undefined;
   readonly workdir?: FileIdentity | undefined;

@@ -15,67 +15,75 @@ import {
 import type { ExactCommand } from './exact-command.ts';
 import { type ExecRequest, execRequest } from './exec-request.ts';
 
-/** What a broker reports, with requests to execute already understood. */
+/** A report of the broker, with requests to execute parsed. */
 export type BrokerEvent =
   | Exclude<Report, { type: 'ready' | 'asked' | 'seen' }>
   | { readonly type: 'asked'; readonly request: ExecRequest };
 
 /**
- * Whether an exec runs where it is: `always` stands for every exec of the path with any arguments, about which the broker
- * does not ask again; `no` has it asked about in full.
+ * The order that answers a `seen` report: `run` lets this exec run where it is, `allow-path` also every later exec of the
+ * path, whatever its arguments, and `inspect` has the broker send the whole request.
  */
-export type Passage = 'always' | 'once' | 'no';
+export type SeenAnswer = 'run' | 'allow-path' | 'inspect';
 
 export interface BrokerOptions {
   /** Family mark of the broker and everything it starts. */
   readonly mark: bigint;
-  /** Become the descriptors from 3 on of its shell. */
+  /** The descriptors that the shell gets from 3 on. */
   readonly inherit?: readonly (number | Uint8Array)[];
   readonly log?: Logger;
-  /** What becomes of an absolute path with these arguments, whatever else is to know. */
-  readonly passes?: (path: string, argv: readonly string[]) => Passage;
-  /** Another program than the one built here. */
+  /** Answers by the absolute path and the arguments alone; `inspect` unless given. */
+  readonly answerSeen?: (path: string, argv: readonly string[]) => SeenAnswer;
+  /** The program to start instead of the one built here. */
   readonly program?: string;
 }
 
 /**
- * The process that starts the shell of one call and what is to run outside its sandbox. Disposing it ends everything it has
- * started. Its events must be taken: nothing goes on while they are not.
+ * The process that starts the shell of one call and the commands that leave its sandbox. Disposal ends everything that it has
+ * started. Events must be iterated: while they are not, the broker stops being read.
  */
 export class Broker implements AsyncDisposable {
   readonly #child: Child;
   readonly #channel: BrokerChannel;
   readonly #log: Logger;
-  readonly #passes: (path: string, argv: readonly string[]) => Passage;
+  readonly #seenAnswer: (path: string, argv: readonly string[]) => SeenAnswer;
   readonly #reader = new ReportReader();
-  readonly #complaint: Promise<string>;
+  /** What the broker printed, once it has ended. */
+  readonly #printed: Promise<string>;
   #events: BrokerEvent[] = [];
-  #held = 0;
-  #news: Deferred<void> = deferred();
+  /** Bytes of `#events`. */
+  #heldBytes = 0;
+  /** Resolves when there is an event, or no more can come. */
+  #wake: Deferred<void> = deferred();
   #failure: Error | undefined;
   #closed = false;
   #leaving = false;
   #stuck = false;
 
-  private constructor(child: Child, channel: number, log: Logger, passes: BrokerOptions['passes'] = () => 'no') {
+  private constructor(
+    child: Child,
+    channel: number,
+    log: Logger,
+    answerSeen: BrokerOptions['answerSeen'] = () => 'inspect',
+  ) {
     this.#child = child;
     this.#channel = new BrokerChannel(channel, (bytes) => this.#take(bytes));
     this.#log = log;
-    this.#passes = passes;
-    this.#complaint = complaintOf(child);
+    this.#seenAnswer = answerSeen;
+    this.#printed = printedBy(child);
     void this.#channel.closed.then(() => {
       this.#closed = true;
-      this.#news.resolve();
+      this.#wake.resolve();
     });
   }
 
-  static start({ mark, inherit = [], log = silentLogger, passes, program }: BrokerOptions): Broker {
+  static start({ mark, inherit = [], log = silentLogger, answerSeen, program }: BrokerOptions): Broker {
     const io = { type: 'pipe', stdin: 'closed' } as const;
     const argv = [program ?? nativeFile('exec-broker')];
     const [own, other] = streamPair();
     try {
       const child = spawn({ argv, cwd: '/', env: {}, io, mark, inherit: [other, ...inherit] });
-      return new Broker(child, own, log, passes);
+      return new Broker(child, own, log, answerSeen);
     } catch (error) {
       closeSync(own);
       throw error;
@@ -88,19 +96,19 @@ export class Broker implements AsyncDisposable {
     return this.#child.pid;
   }
 
-  /** Every event, once, in order; ends with the broker. */
+  /** Yields every event once, in order, until the broker has ended. */
   async *events(): AsyncGenerator<BrokerEvent> {
     while (!this.#closed || this.#events.length > 0) {
       yield* this.#events.splice(0);
       if (this.#events.length > 0 || this.#closed) continue;
-      this.#news = deferred();
-      if (this.#held >= MOST_HELD) this.#channel.resume();
-      this.#held = 0;
-      await this.#news.promise;
+      this.#wake = deferred();
+      if (this.#heldBytes >= MOST_HELD_BYTES) this.#channel.resume();
+      this.#heldBytes = 0;
+      await this.#wake.promise;
     }
     if (this.#failure) throw this.#failure;
-    const complaint = await this.#complaint;
-    if (complaint !== '') this.#log.warn('broker.complained', { text: complaint });
+    const text = await this.#printed;
+    if (text !== '') this.#log.warn('broker.complained', { text });
   }
 
   shell(start: ShellStart): Promise<void> {
@@ -115,7 +123,7 @@ export class Broker implements AsyncDisposable {
     return this.#order(order(['deny', id], Buffer.from(reason)));
   }
 
-  /** Starts a command for the asker, if its program and its directory are still those that are pinned. */
+  /** Starts a command for the process that asked, if program and directory are still the pinned ones. */
   escalate(id: number, command: ExactCommand, pins?: Pins): Promise<void> {
     return this.#order(order(['escalate', id], commandBlock(command, pins)));
   }
@@ -143,11 +151,11 @@ export class Broker implements AsyncDisposable {
     this.#leaving = true;
     this.#channel.end();
     this.#child.closeOutputs();
-    await this.#end(); // it has killed the rest, unless it was killed itself
+    await this.#end(); // the broker has killed its processes, unless it was killed itself
     await this.#child[Symbol.asyncDispose]();
   }
 
-  /** Whether it had to be killed because it did not end, and has left the rest alone. */
+  /** Whether the broker had to be killed because it did not end: its processes may still run. */
   get wasStuck(): boolean {
     return this.#stuck;
   }
@@ -166,42 +174,43 @@ export class Broker implements AsyncDisposable {
     return this.#channel.write(bytes);
   }
 
-  /** Whether more may come at once. */
+  /** Parses what the broker wrote; false when no more is to be read before the events are taken. */
   #take(bytes: Buffer): boolean {
     try {
       for (const report of this.#reader.push(bytes)) {
-        if (report.type === 'seen') this.#answerSeen(report);
+        if (report.type === 'seen') this.#answer(report);
         else this.#keep(report);
       }
     } catch (error) {
       this.#failure ??= error as Error;
       this.#channel.close();
     }
-    return this.#held < MOST_HELD;
+    return this.#heldBytes < MOST_HELD_BYTES;
   }
 
-  /** Most execs end here. */
-  #answerSeen({ id, path, argv }: Extract<Report, { type: 'seen' }>): void {
-    this.#channel.post(`${orders[this.#passage(path, argv)]} ${id}\n`);
+  /** Answers at once; most execs need no other answer. */
+  #answer({ id, path, argv }: Extract<Report, { type: 'seen' }>): void {
+    this.#channel.post(`${this.#answerTo(path, argv)} ${id}\n`);
   }
 
-  #passage(path: string, argv: readonly string[]): Passage {
+  #answerTo(path: string, argv: readonly string[]): SeenAnswer {
     try {
-      return this.#passes(path, argv);
+      return this.#seenAnswer(path, argv);
     } catch {
-      return 'no'; // it is asked about, where failures are seen to
+      return 'inspect'; // the whole request comes next, and its failure is reported
     }
   }
 
   #keep(report: Report): void {
-    const event = this.#understood(report);
+    const event = this.#eventOf(report);
     if (event === undefined) return;
-    this.#held += EVENT_SIZE + ('bytes' in report ? report.bytes.length : 'block' in report ? report.block.length : 0);
+    this.#heldBytes +=
+      EVENT_BYTES + ('bytes' in report ? report.bytes.length : 'block' in report ? report.block.length : 0);
     this.#events.push(event);
-    this.#news.resolve();
+    this.#wake.resolve();
   }
 
-  #understood(report: Report): BrokerEvent | undefined {
+  #eventOf(report: Report): BrokerEvent | undefined {
     if (report.type === 'ready' || report.type === 'seen') return undefined;
     if (report.type !== 'asked') return report;
     const request = execRequest(report);
@@ -214,23 +223,22 @@ export class Broker implements AsyncDisposable {
   }
 }
 
-const orders = { always: 'allow-path', once: 'run', no: 'inspect' } as const;
-
-/** Bytes of events that wait to be taken, above which nothing is read. */
-const MOST_HELD = 1024 * 1024;
-/** What an event takes besides its bytes. */
-const EVENT_SIZE = 256;
-const LONGEST_COMPLAINT = 4096;
-/** It takes up to two seconds to kill what does not want to die. */
+/** Bytes of events that wait to be iterated, above which the broker is not read. */
+const MOST_HELD_BYTES = 1024 * 1024;
+/** Memory of an event besides its bytes, about. */
+const EVENT_BYTES = 256;
+/** Characters of the broker's own output that are kept for the log. */
+const LONGEST_PRINTED = 4096;
+/** The broker takes up to two seconds to kill processes that start others. */
 const PATIENCE_MS = 4000;
 
-/** What it has to say for itself, once it has ended. */
-async function complaintOf(child: Child): Promise<string> {
-  let complaint = '';
+/** The output of the broker itself, once it has ended: error messages only. */
+async function printedBy(child: Child): Promise<string> {
+  let printed = '';
   for await (const event of child.events) {
-    if (event.type !== 'output' || complaint.length >= LONGEST_COMPLAINT) continue;
+    if (event.type !== 'output' || printed.length >= LONGEST_PRINTED) continue;
     const { buffer, start, end } = event.chunk;
-    complaint += decodeBase64Part(buffer, start, end);
+    printed += decodeBase64Part(buffer, start, end);
   }
-  return complaint;
+  return printed;
 }

@@ -5,7 +5,7 @@ interface Piece {
   readonly text: string;
 }
 
-/** What a call printed, in the order it came: the beginning and the end, when it is more than can be kept. */
+/** The output of a call in order of arrival: its beginning and its end, when it is longer than the limit. */
 export class CallOutput {
   readonly #half: number;
   readonly #decoders = { stdout: decoder(), stderr: decoder() };
@@ -24,7 +24,7 @@ export class CallOutput {
     this.#keep(stream, this.#decoders[stream].decode(bytes, { stream: true }));
   }
 
-  /** A character that was never completed shows as the one that stands for such. */
+  /** Ends both streams: a character that is not complete becomes U+FFFD. */
   end(): void {
     for (const stream of ['stdout', 'stderr'] as const) this.#keep(stream, this.#decoders[stream].decode());
   }
@@ -33,7 +33,7 @@ export class CallOutput {
     return this.#omitted > 0;
   }
 
-  /** Of both streams, or of one. */
+  /** The text of both streams, or of one. */
   text(stream?: Stream): string {
     const shown = (pieces: readonly Piece[]): string =>
       pieces.map((piece) => (stream === undefined || piece.stream === stream ? piece.text : '')).join('');

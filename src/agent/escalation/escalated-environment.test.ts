@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { escalatedEnvironment } from './escalated-environment.ts';
-import { WritablePlaces } from './writable-places.ts';
+import { SandboxWritablePaths } from './writable-paths.ts';
 
-const places = new WritablePlaces({
+const writable = new SandboxWritablePaths({
   network: 'restricted',
   unrestricted: false,
   rules: [
@@ -21,7 +21,7 @@ const escalated = (...env: string[]) => {
   const { env: kept, changed } = escalatedEnvironment(
     { env: env.map((entry) => Buffer.from(entry, 'latin1')), workdir: Buffer.from('/work/here') },
     own,
-    places,
+    writable,
   );
   return { kept: kept.map((entry) => entry.toString('latin1')), changed };
 };

@@ -1,16 +1,16 @@
 import type { ExactCommand } from './exact-command.ts';
-import { placesOn } from './path-trace.ts';
-import type { Places } from './writable-places.ts';
+import { visitedPaths } from './path-trace.ts';
+import type { WritablePaths } from './writable-paths.ts';
 
-/** Belong to the interception, or to the shell that called: no loss to a program outside, and not worth a word. */
+/** Variables of the interception and of the calling shell: left out without telling the user, as programs outside do not need them. */
 const INTERCEPTION = ['CODEX_ESCALATE_SOCKET', 'BASH_EXEC_WRAPPER', 'EXEC_WRAPPER', 'CODEX_ESCALATE_SHELL'];
 const HOUSEKEEPING = [...INTERCEPTION, 'CODEX_SANDBOX_NETWORK_DISABLED', '_', 'OLDPWD'];
 
 /**
- * What a caller may say to a program outside: variables that describe, with values that cannot be taken for a path. A list of
- * those that must not pass would never be complete, as every program has its own.
+ * Variables that a caller may set for a program outside: they describe something, and their values cannot be taken for a path.
+ * A list of harmful variables would never be complete, as every program has its own.
  */
-const DESCRIBING: readonly { readonly name: RegExp; readonly value: RegExp }[] = [
+const HARMLESS: readonly { readonly name: RegExp; readonly value: RegExp }[] = [
   {
     name: /^(?:LANG|LANGUAGE|LC_(?:ALL|ADDRESS|COLLATE|CTYPE|IDENTIFICATION|MEASUREMENT|MESSAGES|MONETARY|NAME|NUMERIC|PAPER|TELEPHONE|TIME))$/,
     value: /^(?:[A-Za-z][\w.@:-]{0,127})?$/,
@@ -26,15 +26,15 @@ const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
 
 export interface EscalatedEnvironment {
   readonly env: readonly Buffer[];
-  /** What is not as the caller had it. */
+  /** Names of the variables that are left out or changed. */
   readonly changed: readonly string[];
 }
 
-/** The environment for a program outside the sandbox: what describes, and what the server itself has. */
+/** The environment for a program outside the sandbox: harmless variables, and those that the server has with the same value. */
 export function escalatedEnvironment(
   { env, workdir }: Pick<ExactCommand, 'env' | 'workdir'>,
   own: Readonly<Record<string, string | undefined>>,
-  places: Places,
+  writable: WritablePaths,
 ): EscalatedEnvironment {
   const changed: string[] = [];
   const kept: Buffer[] = [];
@@ -42,13 +42,13 @@ export function escalatedEnvironment(
     const { name, value } = split(entry);
     const ownValue = own[name];
     if (name === 'PATH') {
-      const safe = safePath(value.toString('latin1'), ownValue, places);
+      const safe = safePath(value.toString('latin1'), ownValue, writable);
       if (safe !== value.toString('latin1')) changed.push(name);
       kept.push(Buffer.from(`PATH=${safe}`, 'latin1'));
     } else if (
       (ownValue !== undefined && value.equals(Buffer.from(ownValue))) ||
       (name === 'PWD' && value.equals(workdir)) ||
-      describes(name, value)
+      isHarmless(name, value)
     ) {
       kept.push(entry);
     } else if (!HOUSEKEEPING.includes(name)) {
@@ -58,17 +58,17 @@ export function escalatedEnvironment(
   return { env: kept, changed: [...new Set(changed)].sort() };
 }
 
-/** The environment as it is, but for what belongs to the interception. */
+/** The environment without the variables of the interception. */
 export function withoutInterception(env: readonly Buffer[]): Buffer[] {
   return env.filter((entry) => !INTERCEPTION.includes(split(entry).name));
 }
 
-function describes(name: string, value: Buffer): boolean {
+function isHarmless(name: string, value: Buffer): boolean {
   const text = value.toString('latin1');
-  return DESCRIBING.some((known) => known.name.test(name) && known.value.test(text));
+  return HARMLESS.some((known) => known.name.test(name) && known.value.test(text));
 }
 
-/** A name that is no text is none that is known here. */
+/** Bytes of a name that are not UTF-8 become U+FFFD, so such a name matches no known one. */
 function split(entry: Buffer): { name: string; value: Buffer } {
   const at = entry.indexOf('=', 1);
   return at < 0
@@ -76,19 +76,19 @@ function split(entry: Buffer): { name: string; value: Buffer } {
     : { name: entry.toString('utf8', 0, at), value: entry.subarray(at + 1) };
 }
 
-/** Directories of the system and of the server, as far as commands of the sandbox cannot put programs in them. */
-function safePath(path: string, own: string | undefined, places: Places): string {
+/** The directories of a PATH that belong to the system or to the server's own PATH, and that no command can write. */
+function safePath(path: string, own: string | undefined, writable: WritablePaths): string {
   const ownFolders = Buffer.from(own ?? '')
     .toString('latin1')
     .split(':');
   const safe = path
     .split(':')
     .filter((folder) => SYSTEM_FOLDER.test(folder) || ownFolders.includes(folder))
-    .filter((folder) => folder.startsWith('/') && !isWritable(folder, places));
-  return safe.length === 0 ? DEFAULT_PATH : safe.join(':'); // an empty one would mean the working directory
+    .filter((folder) => folder.startsWith('/') && !isWritable(folder, writable));
+  return safe.length === 0 ? DEFAULT_PATH : safe.join(':'); // an empty PATH would mean the working directory
 }
 
-function isWritable(folder: string, places: Places): boolean {
+function isWritable(folder: string, writable: WritablePaths): boolean {
   const path = Buffer.from(folder, 'latin1').toString();
-  return [path, ...placesOn(path)].some((place) => places.has(place));
+  return [path, ...visitedPaths(path)].some((place) => writable.has(place));
 }

@@ -1,8 +1,8 @@
-/** A command to the byte: paths, arguments and variables need not be text. */
+/** A command in bytes, as paths, arguments and variables need not be UTF-8. */
 export interface ExactCommand {
-  /** As the caller gave it: a relative one belongs to `workdir`. */
+  /** As the caller gave it; relative to `workdir` unless absolute. */
   readonly file: Buffer;
-  /** With the name the program is to see for itself; never empty. */
+  /** Begins with the name of the program; never empty. */
   readonly argv: readonly Buffer[];
   readonly workdir: Buffer;
   /** `NAME=VALUE`, in order. */
@@ -28,7 +28,7 @@ export const limitNames: readonly string[] = [
 /** A limit as the broker reads it. */
 export const limitText = ({ name, soft, hard }: Limit): string => `${name} ${soft} ${hard}`;
 
-/** Undefined unless it is an amount the kernel knows. */
+/** Parses a limit; undefined for an amount that the kernel would not take. */
 export function limitAmount(text: unknown): LimitAmount | undefined {
   if (text === 'unlimited') return text;
   if (typeof text !== 'string' || !/^\d{1,20}$/.test(text)) return undefined;

@@ -1,32 +1,28 @@
+import type { Report } from './broker-protocol.ts';
 import { type ExactCommand, type Limit, limitAmount, limitNames } from './exact-command.ts';
 
-/** An exec that waits for an answer. */
+type AskedReport = Extract<Report, { type: 'asked' }>;
+
+/** An exec that waits for a decision. */
 export interface ExecRequest {
   readonly id: number;
-  /** The process that asks, as the kernel knows it. */
+  /** The process that asks. */
   readonly pid: number;
   readonly via: 'wrapper' | 'kernel';
-  /** For judging and showing; always derived from `exact`, which is what would be started. */
+  /** For rules and questions; always derived from `exact`, which is what would be started. */
   readonly file: string;
   readonly argv: readonly string[];
   readonly workdir: string;
   readonly env: Readonly<Record<string, string>>;
   readonly exact: ExactCommand;
-  /** Whether the plain members of the request said something else than its exact bytes. */
+  /** Whether the text members of the request differ from its `raw` bytes, which count. */
   readonly contradictory: boolean;
 }
 
-interface Asked {
-  readonly id: number;
-  readonly pid: number;
-  readonly via: 'wrapper' | 'kernel';
-  readonly block: Buffer;
-}
-
-/** Undefined when it cannot be understood. Whatever a wrapper sends may be forged. */
-export function execRequest({ id, pid, via, block }: Asked): ExecRequest | undefined {
+/** Parses a request; undefined when it is malformed. A sandboxed command can forge everything a wrapper sends. */
+export function execRequest({ id, pid, via, block }: Omit<AskedReport, 'type'>): ExecRequest | undefined {
   const read = via === 'wrapper' ? fromWrapper(block) : fromKernel(block);
-  if (read === undefined || !isComplete(read.exact) || (via === 'wrapper' && !isSound(read.exact))) return undefined;
+  if (read === undefined || !isComplete(read.exact) || (via === 'wrapper' && hasNul(read.exact))) return undefined;
   const { exact, contradictory } = read;
   return {
     id,
@@ -47,9 +43,9 @@ function isComplete({ file, argv, workdir }: ExactCommand): boolean {
   return argv.length > 0 && file.length > 0 && workdir[0] === SLASH;
 }
 
-/** A list of strings ended by NUL has none that contains one; JSON may. */
-function isSound({ file, argv, workdir, env }: ExactCommand): boolean {
-  return ![file, workdir, ...argv, ...env].some((bytes) => bytes.includes(0));
+/** The kernel's strings end at NUL and so contain none; those of a wrapper's JSON can. */
+function hasNul({ file, argv, workdir, env }: ExactCommand): boolean {
+  return [file, workdir, ...argv, ...env].some((bytes) => bytes.includes(0));
 }
 
 const SLASH = 0x2f;
@@ -64,7 +60,7 @@ function variables(env: readonly Buffer[]): Record<string, string> {
   return found;
 }
 
-interface Read {
+interface ParsedBlock {
   readonly exact: ExactCommand;
   readonly contradictory: boolean;
 }
@@ -77,7 +73,7 @@ const isObject = (value: unknown): value is Fields =>
 const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((element) => typeof element === 'string');
 
-function fromWrapper(block: Buffer): Read | undefined {
+function fromWrapper(block: Buffer): ParsedBlock | undefined {
   const fields = parsed(block);
   if (!isObject(fields)) return undefined;
   const plain = plainCommand(fields);
@@ -131,10 +127,10 @@ function agree(plain: ExactCommand, raw: ExactCommand): boolean {
   return text(plain) === text(raw);
 }
 
-/** The broker itself has read this out of the caller. What only matters outside is not looked at before it is asked for. */
-function fromKernel(block: Buffer): Read | undefined {
+/** Parses what the broker has read out of the caller's memory: variables and limits, which few decisions need, on first use. */
+function fromKernel(block: Buffer): ParsedBlock | undefined {
   const strings = new Strings(block);
-  const [workdir, file, umask] = strings.take(5); // and no pins
+  const [workdir, file, umask] = strings.take(5); // the last two are pins, which only orders have
   const limits = strings.take(strings.number());
   const argv = strings.take(strings.number());
   if (workdir === undefined || file === undefined) return undefined;
@@ -167,7 +163,7 @@ class Strings {
     this.#block = block;
   }
 
-  /** The next ones, as far as there are any. */
+  /** The next strings, fewer at the end of the block. */
   take(count: number): Buffer[] {
     const list: Buffer[] = [];
     while (list.length < count) {
@@ -179,13 +175,13 @@ class Strings {
     return list;
   }
 
-  /** Zero when the next one is none. */
+  /** The next string as a number, zero for any other text. */
   number(): number {
     const [text] = this.take(1);
     return Number(text) || 0;
   }
 
-  /** All that follow, which are left where they are. */
+  /** All strings that follow, without moving on. */
   rest(): Buffer[] {
     return new Strings(this.#block.subarray(this.#at)).take(Number.POSITIVE_INFINITY);
   }

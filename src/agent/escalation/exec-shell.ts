@@ -2,13 +2,13 @@ import { Deadline, type Logger, Scope } from '../../base/index.ts';
 import { nextOwnMark, ownServerNumber, startGuardian } from '../../host/os/index.ts';
 import { hasFullRead, isNarrower, type Policy, type SandboxHost } from '../../host/sandbox/index.ts';
 import { ExecError, type Sandbox } from '../../protocol/index.ts';
-import type { Policy as Judge, Rules } from '../rules/index.ts';
-import type { Gate } from './gatekeeper.ts';
-import { placesOn } from './path-trace.ts';
-import type { Ask } from './question.ts';
+import type { Rules, Policy as RulesPolicy } from '../rules/index.ts';
+import type { ExecSettings } from './exec-decider.ts';
+import { visitedPaths } from './path-trace.ts';
+import type { AskEscalation } from './question.ts';
 import { ShellCall, type ShellOutcome } from './shell-call.ts';
 import { launchShell, policyOf, type ShellPrograms } from './shell-launch.ts';
-import { PlaceMemory } from './writable-places.ts';
+import { WritablePathMemory } from './writable-paths.ts';
 
 export interface ExecShellOptions {
   readonly sandboxes: SandboxHost;
@@ -16,10 +16,10 @@ export interface ExecShellOptions {
   readonly rules: Rules;
   /** Files and folders the rules come from, absolute. */
   readonly rulesFrom?: readonly string[];
-  /** What commands get to see; nothing that is the server's own business. */
+  /** The variables of commands, without those that only the server needs. */
   readonly environment: Readonly<Record<string, string>>;
   readonly preserveProgramPaths?: boolean;
-  /** Gives programs outside the sandbox the variables of their callers, whatever those mean to them. */
+  /** Gives programs outside the sandbox all variables of their callers, harmful ones included. */
   readonly trustEscalatedEnvironment?: boolean;
   readonly log: Logger;
 }
@@ -33,21 +33,21 @@ export interface ShellRequest {
   readonly sandbox: Sandbox;
   /** Whether the outcome is to name what the sandbox refused. */
   readonly denials?: boolean;
-  readonly ask: Ask | undefined;
+  readonly ask: AskEscalation | undefined;
   readonly signal: AbortSignal;
 }
 
 /** Calls at once; each has processes of its own. */
 const MOST_CALLS = 64;
 
-/** Runs scripts in sandboxes; what the rules allow, or the user, gets out of them. */
+/** Runs scripts in sandboxes; programs that the rules or the user allow run outside. */
 export class ExecShell implements AsyncDisposable {
   readonly #options: ExecShellOptions;
   readonly #scope = new Scope();
   readonly #stop = new AbortController();
-  readonly #places = new PlaceMemory();
+  readonly #writable = new WritablePathMemory();
   readonly #running = new Set<Promise<unknown>>();
-  #rules: Judge | undefined;
+  #rules: RulesPolicy | undefined;
 
   private constructor(options: ExecShellOptions) {
     this.#options = options;
@@ -66,14 +66,14 @@ export class ExecShell implements AsyncDisposable {
     const call = this.#run(request);
     const settled = call.then(
       () => undefined,
-      () => undefined, // the caller hears of it
+      () => undefined, // the caller gets the error
     );
     this.#running.add(settled);
     void settled.then(() => this.#running.delete(settled));
     return call;
   }
 
-  /** Whether calls in one sandbox could do nothing that they could not do in another. */
+  /** Whether one sandbox permits nothing that the other does not. */
   isNarrower(sandbox: Sandbox, than: Sandbox, workdir: string): boolean {
     const { TMPDIR } = this.#options.environment;
     return isNarrower(policyOf(sandbox, workdir, TMPDIR), policyOf(than, workdir, TMPDIR));
@@ -89,7 +89,7 @@ export class ExecShell implements AsyncDisposable {
   async #run({ sandbox, timeoutMs, ask, signal, denials = false, ...script }: ShellRequest): Promise<ShellOutcome> {
     const { sandboxes, programs, environment, rulesFrom = [], log } = this.#options;
     const policy = policyOf(sandbox, script.workdir, environment.TMPDIR);
-    const gate = await this.#gate(policy);
+    const settings = await this.#settingsFor(policy);
     const launch = launchShell({
       ...programs,
       ...script,
@@ -102,11 +102,11 @@ export class ExecShell implements AsyncDisposable {
     using _ = launch.claim;
     const mark = nextOwnMark('shellCalls');
     using stop = new Deadline(undefined, signal, this.#stop.signal);
-    return await ShellCall.run({ launch, gate, mark, timeoutMs, ask, signal: stop.signal, log });
+    return await ShellCall.run({ launch, settings, mark, timeoutMs, ask, signal: stop.signal, log });
   }
 
-  /** The rules are those of the moment the call begins. */
-  async #gate(policy: Policy): Promise<Gate> {
+  /** The settings of a call, with the rules as they are when it begins. */
+  async #settingsFor(policy: Policy): Promise<ExecSettings> {
     const { environment, preserveProgramPaths = false, trustEscalatedEnvironment = false, log } = this.#options;
     return {
       rules: await this.#currentRules(),
@@ -118,18 +118,18 @@ export class ExecShell implements AsyncDisposable {
     };
   }
 
-  /** Rules that commands could have written since they were read are not read again. */
-  async #currentRules(): Promise<Judge> {
+  /** A rules file that a command could have written since is not read again: the rules read before stay in force. */
+  async #currentRules(): Promise<RulesPolicy> {
     const { rules, rulesFrom = [], log } = this.#options;
-    const reached = rulesFrom.find((path) => placesOn(path).some((place) => this.#places.has(place)));
+    const reached = rulesFrom.find((path) => visitedPaths(path).some((visited) => this.#writable.has(visited)));
     if (this.#rules && reached !== undefined)
       log.info('rules.kept', { path: reached, reason: 'commands can write it' });
     else this.#rules = await rules.current();
     return this.#rules;
   }
 
-  #confinement(policy: Policy): Gate['confinement'] {
+  #confinement(policy: Policy): ExecSettings['confinement'] {
     if (policy.unrestricted && policy.network === 'enabled') return undefined;
-    return { places: this.#places.with(policy), hides: !hasFullRead(policy) };
+    return { writable: this.#writable.with(policy), hidesFiles: !hasFullRead(policy) };
   }
 }

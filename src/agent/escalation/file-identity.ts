@@ -1,6 +1,6 @@
 import { type BigIntStats, statSync } from 'node:fs';
 
-/** A file or directory, whatever path leads to it. */
+/** Identifies a file or directory independently of the path that leads to it. */
 export interface FileIdentity {
   readonly device: bigint;
   readonly inode: bigint;
@@ -11,7 +11,7 @@ export const identityOf = ({ dev, ino }: BigIntStats): FileIdentity => ({ device
 export const isSame = (one: FileIdentity | undefined, other: FileIdentity | undefined): boolean =>
   one !== undefined && one.device === other?.device && one.inode === other.inode;
 
-/** Undefined when there is no directory. */
+/** The identity of the directory at a path; undefined when there is none. */
 export function directoryIdentity(path: Buffer | string): FileIdentity | undefined {
   const status = statusOf(path);
   return status?.isDirectory() ? identityOf(status) : undefined;
@@ -21,6 +21,6 @@ export function statusOf(path: Buffer | string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true });
   } catch {
-    return undefined; // gone, or not ours to see
+    return undefined; // missing, or not accessible
   }
 }

@@ -1,15 +1,15 @@
 import { silentLogger } from '../../base/index.ts';
 import { killFamily, nextOwnMark, PROCESS_MASK } from '../../host/os/index.ts';
 import { Broker } from './broker.ts';
-import { type ShellPrograms, SOCKET, wrapperVariables } from './shell-launch.ts';
+import { type ShellPrograms, WRAPPER_SOCKET, wrapperVariables } from './shell-launch.ts';
 
 export type InterceptionTrial = { readonly usable: true } | { readonly usable: false; readonly reason: string };
 
 const PATIENCE_MS = 10_000;
 
 /**
- * Has a shell execute something and starts that in its stead: nothing less shows that execs are intercepted. A Bash
- * that is not patched, or a kernel that cannot, would let everything pass.
+ * Tries interception with a real shell and a real command, which is started outside: a Bash that is not patched, or a kernel
+ * without the feature, would run every command without a question.
  */
 export async function tryInterception(programs: ShellPrograms): Promise<InterceptionTrial> {
   const mark = nextOwnMark('trials');
@@ -17,7 +17,7 @@ export async function tryInterception(programs: ShellPrograms): Promise<Intercep
     await using broker = Broker.start({ mark, log: silentLogger });
     const patience = setTimeout(() => void broker[Symbol.asyncDispose](), PATIENCE_MS);
     try {
-      return await attempt(broker, programs);
+      return await runTrial(broker, programs);
     } finally {
       clearTimeout(patience);
     }
@@ -28,11 +28,11 @@ export async function tryInterception(programs: ShellPrograms): Promise<Intercep
   }
 }
 
-async function attempt(broker: Broker, programs: ShellPrograms): Promise<InterceptionTrial> {
+async function runTrial(broker: Broker, programs: ShellPrograms): Promise<InterceptionTrial> {
   const { intercept, bash } = programs;
   await broker.shell({
     intercept,
-    ...(intercept === 'bash' && { socket: SOCKET }),
+    ...(intercept === 'bash' && { socket: WRAPPER_SOCKET }),
     shell: bash,
     file: bash,
     argv: [bash, '-c', "/bin/sh -c 'exit 7'; exit $?"],
@@ -40,13 +40,13 @@ async function attempt(broker: Broker, programs: ShellPrograms): Promise<Interce
     env: wrapperVariables(programs),
     inherited: 0,
   });
-  let finding = 'its execs are not reported';
-  let isDone = false;
+  let reason = 'its execs are not reported';
+  let isUsable = false;
   for await (const event of broker.events()) {
-    if (event.type === 'failed' || event.type === 'unstarted') finding = `${event.step} fails (errno ${event.errno})`;
+    if (event.type === 'failed' || event.type === 'unstarted') reason = `${event.step} fails (errno ${event.errno})`;
     if (event.type === 'asked') await broker.escalate(event.request.id, event.request.exact);
-    if (event.type === 'finished') isDone = 'code' in event.status && event.status.code === 7;
+    if (event.type === 'finished') isUsable = 'code' in event.status && event.status.code === 7;
     if (event.type === 'failed' || event.type === 'exited') break;
   }
-  return isDone ? { usable: true } : { usable: false, reason: finding };
+  return isUsable ? { usable: true } : { usable: false, reason };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadPolicy } from '../rules/index.ts';
-import { judge, passage } from './judgement.ts';
+import { answerToSeen, judge } from './judgement.ts';
 
 const policy = loadPolicy([
   {
@@ -22,12 +22,12 @@ const paths = { preserveProgramPaths: true };
 
 describe('a program that is to be executed', () => {
   it.each([
-    ['/usr/bin/ls', [], { decision: 'allow', byRule: true, namesPath: false }],
-    ['/work/ls', ['-l'], { decision: 'allow', byRule: false, namesPath: false }],
+    ['/usr/bin/ls', [], { decision: 'allow', byRule: true, ruleNamesPath: false }],
+    ['/work/ls', ['-l'], { decision: 'allow', byRule: false, ruleNamesPath: false }],
     ['/work/git', ['log'], { decision: 'prompt', byRule: true, justification: 'git is powerful' }],
-    ['/opt/tool', [], { decision: 'allow', byRule: true, namesPath: true }],
-    ['/usr/bin/make', [], { decision: 'allow', byRule: true, namesPath: true }],
-    ['/work/make', [], { decision: 'allow', byRule: false, namesPath: false }],
+    ['/opt/tool', [], { decision: 'allow', byRule: true, ruleNamesPath: true }],
+    ['/usr/bin/make', [], { decision: 'allow', byRule: true, ruleNamesPath: true }],
+    ['/work/make', [], { decision: 'allow', byRule: false, ruleNamesPath: false }],
     ['/usr/bin/git', ['log'], { decision: 'prompt', byRule: true, justification: 'git is powerful' }],
     ['/usr/bin/git', ['status'], { decision: 'prompt', byRule: true, justification: 'even this' }],
     ['/usr/bin/git', ['push', '--force'], { decision: 'forbidden', byRule: true, justification: undefined }],
@@ -41,19 +41,19 @@ describe('a program that is to be executed', () => {
 
   it('is known by its path alone when paths are preserved', () => {
     expect(judge(policy, '/usr/bin/ls', [], paths)).toMatchObject({ decision: 'allow', byRule: false });
-    expect(judge(policy, '/opt/tool', [], paths)).toMatchObject({ byRule: true, namesPath: true });
+    expect(judge(policy, '/opt/tool', [], paths)).toMatchObject({ byRule: true, ruleNamesPath: true });
   });
 
   it.each([
-    ['/usr/bin/cat', ['x'], 'always'],
-    ['/usr/bin/ls', [], 'no'],
-    ['/opt/tool', [], 'no'],
-    ['/work/make', [], 'once'],
-    ['/usr/bin/git', ['log'], 'no'],
-    ['/usr/bin/rm', ['x'], 'once'],
-    ['/usr/bin/rm', ['-f', 'x'], 'no'],
-    ['/bin/sh', ['-c', 'ls'], 'once'],
-  ])('%s %j passes inside: %s', (path, args, expected) => {
-    expect(passage(policy, path, args, names)).toBe(expected);
+    ['/usr/bin/cat', ['x'], 'allow-path'],
+    ['/usr/bin/ls', [], 'inspect'],
+    ['/opt/tool', [], 'inspect'],
+    ['/work/make', [], 'run'],
+    ['/usr/bin/git', ['log'], 'inspect'],
+    ['/usr/bin/rm', ['x'], 'run'],
+    ['/usr/bin/rm', ['-f', 'x'], 'inspect'],
+    ['/bin/sh', ['-c', 'ls'], 'run'],
+  ])('%s %j answerSeen inside: %s', (path, args, expected) => {
+    expect(answerToSeen(policy, path, args, names)).toBe(expected);
   });
 });

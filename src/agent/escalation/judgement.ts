@@ -7,25 +7,25 @@ import {
   type Policy,
   type RuleMatch,
 } from '../rules/index.ts';
-import type { Passage } from './broker.ts';
+import type { SeenAnswer } from './broker.ts';
 
 /** The verdict of the rules about a program that is to be executed. */
 export interface Judgement {
   readonly decision: Decision;
-  /** Whether a rule says so, and not only the look of the command: what a rule allows may leave the sandbox. */
+  /** Whether a rule decides, and not the heuristic: a program that a rule allows may leave the sandbox. */
   readonly byRule: boolean;
-  /** Whether a rule names this very path, so that it may be trusted wherever it lies. */
-  readonly namesPath: boolean;
-  /** Of the most specific rule among those that decide. */
+  /** Whether a rule names this exact path, which is then trusted wherever it lies. */
+  readonly ruleNamesPath: boolean;
+  /** The justification of the most specific rule among those that decide. */
   readonly justification: string | undefined;
 }
 
 export interface JudgeOptions {
-  /** Rules see the full path alone; those for a bare name do not count. */
+  /** Rules match the full path alone; those for a bare name do not count. */
   readonly preserveProgramPaths: boolean;
 }
 
-/** Judges an absolute path and its arguments. What a program is told to be its name does not count. */
+/** Judges an absolute path and its arguments; `argv[0]`, which the caller can set to any text, does not count. */
 export function judge(policy: Policy, path: string, args: readonly string[], options: JudgeOptions): Judgement {
   const resolveHostExecutables = !options.preserveProgramPaths;
   const { matchedRules, decision } = policy.checkAll(
@@ -39,16 +39,16 @@ export function judge(policy: Policy, path: string, args: readonly string[], opt
   return {
     decision: decision ?? 'allow',
     byRule: deciding.length > 0,
-    namesPath: deciding.some((match) => isNamed(policy, match, path)),
+    ruleNamesPath: deciding.some((match) => isNamed(policy, match, path)),
     justification: mostSpecific(deciding)?.justification,
   };
 }
 
-/** Whether a program runs inside without further ado; rules hold for a whole call, so that `always` stands for all of it. */
-export function passage(policy: Policy, path: string, args: readonly string[], options: JudgeOptions): Passage {
-  if (!policy.mentions(path) && isHarmless(path)) return 'always';
+/** Answers a `seen` report by path and arguments. The rules of a call do not change, so `allow-path` holds to its end. */
+export function answerToSeen(policy: Policy, path: string, args: readonly string[], options: JudgeOptions): SeenAnswer {
+  if (!policy.mentions(path) && isHarmless(path)) return 'allow-path';
   const { decision, byRule } = judge(policy, path, args, options);
-  return decision === 'allow' && !byRule ? 'once' : 'no';
+  return decision === 'allow' && !byRule ? 'run' : 'inspect';
 }
 
 function isNamed(policy: Policy, { matchedPrefix, resolvedProgram }: RuleMatch, path: string): boolean {

@@ -12,8 +12,8 @@ symlinkSync('b', join(root, 'a/short'));
 symlinkSync(join(root, 'a'), join(root, 'long'));
 symlinkSync('loop', join(root, 'loop'));
 
-const below = (places: readonly string[]): string[] =>
-  places.filter((place) => place.startsWith(`${root}/`)).map((place) => place.slice(root.length + 1));
+const below = (visited: readonly string[]): string[] =>
+  visited.filter((place) => place.startsWith(`${root}/`)).map((place) => place.slice(root.length + 1));
 
 describe('the way to a file', () => {
   it.each([
@@ -22,11 +22,11 @@ describe('the way to a file', () => {
     ['long/file', 'a/file', ['long', 'a', 'a/file']],
     ['a/short/../file', 'a/file', ['a', 'a/short', 'a/b', 'a/file']],
     ['long/short', 'a/b', ['long', 'a', 'a/short', 'a/b']],
-  ])('%s leads to %s by way of every directory and link', (path, real, places) => {
+  ])('%s leads to %s by way of every directory and link', (path, real, visited) => {
     const trace = tracePath(join(root, '/') + path);
 
     expect(trace?.real).toBe(join(root, real));
-    expect(below(trace!.places)).toEqual(places);
+    expect(below(trace!.visited)).toEqual(visited);
   });
 
   it('goes where the kernel goes: dots count after links', () => {

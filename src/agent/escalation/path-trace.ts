@@ -1,31 +1,31 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import { posix } from 'node:path';
 
-/** The way the kernel takes through the disk to get to a file. */
+/** How the kernel resolves a path. */
 export interface PathTrace {
-  /** Without symbolic links. */
+  /** The path without symbolic links. */
   readonly real: string;
-  /** Everything on the way that decides where it leads: directories, links, and the file itself. */
-  readonly places: readonly string[];
+  /** Everything that decides where the path leads: directories, links, and the file itself. */
+  readonly visited: readonly string[];
 }
 
 const MOST_LINKS = 40;
 
-/** Undefined when it leads nowhere. */
+/** Resolves a path; undefined when it leads nowhere. */
 export function tracePath(path: string): PathTrace | undefined {
-  const places: string[] = [];
-  const real = walk(path, places);
-  return real === undefined ? undefined : { real, places };
+  const visited: string[] = [];
+  const real = walk(path, visited);
+  return real === undefined ? undefined : { real, visited };
 }
 
-/** What decides where a path leads, also when that is nowhere for now. */
-export function placesOn(path: string): readonly string[] {
-  const places: string[] = [];
-  walk(path, places);
-  return places;
+/** The paths that decide where a path leads, also when it leads nowhere at the moment. */
+export function visitedPaths(path: string): readonly string[] {
+  const visited: string[] = [];
+  walk(path, visited);
+  return visited;
 }
 
-function walk(path: string, places: string[]): string | undefined {
+function walk(path: string, visited: string[]): string | undefined {
   let left = parts(path);
   let at = '/';
   let links = 0;
@@ -37,7 +37,7 @@ function walk(path: string, places: string[]): string | undefined {
       continue;
     }
     const next = posix.join(at, name);
-    places.push(next);
+    visited.push(next);
     const target = linkTarget(next);
     if (target === undefined) return undefined;
     if (target === '') {
@@ -53,11 +53,11 @@ function walk(path: string, places: string[]): string | undefined {
 
 const parts = (path: string): string[] => path.split('/').filter((name) => name !== '' && name !== '.');
 
-/** Empty for what is no link, undefined for what is not there. */
+/** The target of a link; empty for other files, undefined for a missing one. */
 function linkTarget(path: string): string | undefined {
   try {
     return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : '';
   } catch {
-    return undefined; // missing or out of our sight: it cannot be executed either
+    return undefined; // missing or not accessible, so it cannot be executed either
   }
 }

@@ -14,17 +14,17 @@ export class PausableTimer implements Disposable {
     this.#start();
   }
 
-  /** Time stands still until what is returned is disposed of. */
+  /** Stops the time until the result is disposed of. */
   hold(): Disposable {
     if (this.#holders++ === 0) {
       clearTimeout(this.#timer);
       this.#leftMs -= performance.now() - this.#startedAt;
     }
-    let held = true;
+    let isHeld = true;
     return {
       [Symbol.dispose]: () => {
-        if (held && --this.#holders === 0) this.#start();
-        held = false;
+        if (isHeld && --this.#holders === 0) this.#start();
+        isHeld = false;
       },
     };
   }

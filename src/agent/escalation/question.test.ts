@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { question } from './question.ts';
+import { escalationQuestion } from './question.ts';
 
 const asked = (path: string, ...args: (string | Buffer)[]): string =>
-  question({
+  escalationQuestion({
     path,
     args,
     workdir: '/w',

@@ -1,35 +1,35 @@
 import { type Shown, shownText, shownWord, shownWords } from '../rules/index.ts';
 
-/** A question to the user, and the possible answers. */
+/** Asks the user whether a program may run. */
 export interface EscalationQuestion {
   readonly message: string;
 }
 
-export interface Reply {
+export interface EscalationReply {
   readonly action: 'accept' | 'decline' | 'cancel';
-  /** Why, in the user's words. */
+  /** The user's reason, in their words. */
   readonly reason?: string | undefined;
 }
 
-/** Puts a question to the user; throws when that cannot be done. */
-export type Ask = (question: EscalationQuestion, signal: AbortSignal) => Promise<Reply>;
+/** Asks the user; throws when that is impossible. */
+export type AskEscalation = (question: EscalationQuestion, signal: AbortSignal) => Promise<EscalationReply>;
 
-export interface QuestionFacts {
+export interface EscalationFacts {
   readonly path: Shown;
   readonly args: readonly Shown[];
   readonly workdir: Shown;
-  /** The directory that leads to, if it can be told. */
+  /** The directory without symbolic links; undefined when it cannot be resolved. */
   readonly realWorkdir: string | undefined;
-  /** The file that would be executed, if it can be told. */
+  /** The file that would be executed, without symbolic links; undefined when it cannot be resolved. */
   readonly real: string | undefined;
   readonly justification: string | undefined;
   readonly outside: boolean;
-  /** Variables that are not passed on as the caller has them. */
+  /** Names of the variables that are not passed on as the caller has them. */
   readonly changed: readonly string[];
 }
 
-/** The first line is the one clients know; what else there is to say follows. */
-export function question(facts: QuestionFacts): EscalationQuestion {
+/** Words a question. Its first line is the one that clients of the reference know; our own facts follow. */
+export function escalationQuestion(facts: EscalationFacts): EscalationQuestion {
   const { path, args, workdir, realWorkdir, real, justification, outside, changed } = facts;
   const folder = shownWord(workdir);
   const lines = [`Allow agent to run \`${shownWords([path, ...args])}\` in \`${folder}\`?`];

@@ -1,9 +1,9 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** As much of a file as the kernel looks at. */
+/** The kernel reads no more of a file to find its interpreter. */
 const LONGEST_FIRST_LINE = 256;
 
-/** The program that the first line of a script names; undefined for anything else, or what cannot be read. */
+/** The program that the first line of a script names; undefined for other files and unreadable ones. */
 export function scriptInterpreter(path: string): string | undefined {
   const start = firstBytes(path);
   if (start?.startsWith('#!') !== true) return undefined;
@@ -20,6 +20,6 @@ function firstBytes(path: string): string | undefined {
       closeSync(descriptor);
     }
   } catch {
-    return undefined; // a program may be executable without being readable
+    return undefined; // a program can be executable without being readable
   }
 }

@@ -5,10 +5,10 @@ import { type Denial, ExecError } from '../../protocol/index.ts';
 import { Broker, type BrokerEvent } from './broker.ts';
 import type { Ending } from './broker-protocol.ts';
 import { CallOutput } from './call-output.ts';
+import { ExecDecider, type ExecSettings } from './exec-decider.ts';
 import type { ExecRequest } from './exec-request.ts';
-import { type Gate, Gatekeeper } from './gatekeeper.ts';
 import { PausableTimer } from './pausable-timer.ts';
-import type { Ask } from './question.ts';
+import type { AskEscalation } from './question.ts';
 import type { ShellLaunch } from './shell-launch.ts';
 
 export interface ShellOutcome {
@@ -27,31 +27,32 @@ export interface ShellOutcome {
 
 export interface ShellCallOptions {
   readonly launch: ShellLaunch;
-  readonly gate: Gate;
+  readonly settings: ExecSettings;
   readonly mark: bigint;
-  /** Time for the shell, not for the user. */
+  /** Limits the time of the shell; questions to the user do not count. */
   readonly timeoutMs: number;
-  readonly ask: Ask | undefined;
+  readonly ask: AskEscalation | undefined;
   readonly signal: AbortSignal;
   readonly log: Logger;
 }
 
-/** Characters of output that are kept. */
+/** Characters of output that are kept: as much as a client gets in one result. */
 const MOST_OUTPUT = 1024 * 1024;
-/** For the last words of the shell's children. */
+/** How long output may follow the exit of the shell: its children may still print. */
 const GRACE_MS = 250;
-/** Between a polite and a firm end. */
+/** How long processes may take to end after SIGTERM, before SIGKILL. */
 const PATIENCE_MS = 500;
+/** The exit code of `timeout(1)`. */
 const TIMED_OUT = 124;
 
 /** The reason why a call ends. */
 type End = 'finished' | 'timedOut' | 'cancelled' | 'lost';
 
-/** One script in a shell of its own, from its start until nothing of it is left. */
+/** One script in a shell of its own, from its start to the end of its last process. */
 export class ShellCall {
   readonly #options: ShellCallOptions;
   readonly #broker: Broker;
-  readonly #gatekeeper: Gatekeeper;
+  readonly #decider: ExecDecider;
   readonly #output = new CallOutput(MOST_OUTPUT);
   readonly #end = deferred<End>();
   readonly #over = new AbortController();
@@ -62,27 +63,27 @@ export class ShellCall {
   #status: Ending | undefined;
   #failure: Error | undefined;
 
-  /** Runs it; throws when it cannot be started, or was cancelled. */
+  /** Runs the script; throws when it cannot be started, or is cancelled. */
   static async run(options: ShellCallOptions): Promise<ShellOutcome> {
     return new ShellCall(options).#run();
   }
 
   private constructor(options: ShellCallOptions) {
-    const { launch, gate, mark, timeoutMs, ask, log } = options;
+    const { launch, settings, mark, timeoutMs, ask, log } = options;
     this.#options = options;
     this.#broker = Broker.start({
       mark,
       inherit: launch.confined.command.inherit ?? [],
       log,
-      passes: (path, argv) => this.#gatekeeper.passes(path, argv),
+      answerSeen: (path, argv) => this.#decider.answerSeen(path, argv),
     });
     this.#timer = new PausableTimer(timeoutMs, () => this.#end.resolve('timedOut'));
-    this.#gatekeeper = new Gatekeeper({
-      gate,
+    this.#decider = new ExecDecider({
+      settings,
       broker: this.#broker,
       ask,
       onQuestion: () => this.#timer.hold(),
-      beginning: launch.beginning,
+      startMarker: launch.startMarker,
       signal: this.#over.signal,
     });
   }
@@ -141,7 +142,7 @@ export class ShellCall {
         void this.#answer(event.request);
         break;
       case 'gone':
-        this.#gatekeeper.withdraw(event.id);
+        this.#decider.withdraw(event.id);
         break;
       case 'noted':
         this.#options.log.warn('broker.noted', { text: event.text });
@@ -150,7 +151,7 @@ export class ShellCall {
 
   async #answer(request: ExecRequest): Promise<void> {
     try {
-      await this.#gatekeeper.answer(request);
+      await this.#decider.answer(request);
     } catch (error) {
       this.#options.log.error('exec.not_judged', { message: (error as Error).message });
       await this.#broker.deny(request.id, 'the server has failed to judge it');
@@ -169,12 +170,12 @@ export class ShellCall {
     if (end === 'timedOut' || end === 'cancelled') await this.#terminate();
     if (end === 'finished') await this.#broker.leave();
     else await this.#broker[Symbol.asyncDispose]();
-    // A broker that was killed has not seen to it.
+    // A broker that was killed has not ended the processes of the call.
     if (end === 'lost' || this.#broker.wasStuck) await killFamily(this.#options.mark, PROCESS_MASK);
     if (end === 'lost') this.#failure ??= new ExecError('internal', 'the broker of the call has ended unexpectedly');
   }
 
-  /** Asks everything to end; what does not is killed with its broker. */
+  /** Sends SIGTERM to all processes; those that stay are killed with the broker. */
   async #terminate(): Promise<void> {
     await this.#broker.signal('SIGTERM');
     const patience = setTimeout(() => this.#quiet.resolve(), PATIENCE_MS);
@@ -203,11 +204,11 @@ export class ShellCall {
     return record ? exitCode !== 0 && !refused && record.denials.length > 0 : this.#looksDenied(exitCode);
   }
 
-  /** The words of the kernel about an exec that the rules have denied say nothing of the sandbox. */
+  /** Judges by the output, without the kernel's messages about execs that the rules have denied. */
   #looksDenied(exitCode: number): boolean {
-    const { gate, launch } = this.#options;
-    if (!gate.confinement || launch.confined.refused) return false;
-    const byRules = launch.start.intercept !== 'bash' && this.#gatekeeper.denials > 0;
+    const { settings, launch } = this.#options;
+    if (!settings.confinement || launch.confined.refused) return false;
+    const byRules = launch.start.intercept !== 'bash' && this.#decider.deniedCount > 0;
     const printed = this.#output.pieces.map(({ stream, text }) => ({
       stream,
       bytes: Buffer.from(byRules ? withoutRefusedExecs(text) : text),

@@ -5,13 +5,13 @@ import { type Confined, confine, type Policy, resolvePolicy, type SandboxHost } 
 import { ExecError, type PathUri, type Sandbox } from '../../protocol/index.ts';
 import type { ShellStart } from './broker-protocol.ts';
 
-/** How the execs of a call come to be asked about. */
+/** Who reports the execs of a call: a patched Bash its own, or the kernel all. */
 export type Interception = 'bash' | 'all';
 
 /** The programs a call needs. */
 export interface ShellPrograms {
   readonly intercept: Interception;
-  /** Patched to start everything through the wrapper, where the kernel does not intercept. */
+  /** With `intercept: 'bash'` a patched one, which starts every program through the wrapper. */
   readonly bash: string;
   readonly wrapper: string;
 }
@@ -24,7 +24,7 @@ export interface LaunchOptions extends ShellPrograms {
   /** Whether refusals of the sandbox are to be recorded. */
   readonly watch?: boolean;
   readonly policy: Policy;
-  /** What the server goes by. */
+  /** The files that the server reads its rules from. */
   readonly ownFiles?: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -32,37 +32,37 @@ export interface LaunchOptions extends ShellPrograms {
 export interface ShellLaunch {
   readonly confined: Confined;
   readonly start: ShellStart;
-  /** The argument of the exec that tells when the text of the call begins. */
-  readonly beginning: string | undefined;
+  /** The first argument of an exec that follows the start-up files of a login shell. */
+  readonly startMarker: string | undefined;
   /** To be disposed when the shell has ended, or could not be started. */
   readonly claim: Disposable;
 }
 
-/** The number of the wrappers' socket in the shell: above all that is inherited, and below the usual limit of 256. */
-export const SOCKET = 250;
+/** The descriptor of the wrappers' socket in the shell: above all inherited ones, and below the usual limit of 256. */
+export const WRAPPER_SOCKET = 250;
 
-const BEGINNING = '--exec-server-begins';
+const START_MARKER = '--exec-server-begins';
 
 export function launchShell(options: LaunchOptions): ShellLaunch {
   const { sandboxes, intercept, bash, command, workdir, login, policy, watch = false } = options;
-  const script = login ? `${beginningOf(bash)}${command}` : command;
+  const script = login ? `${markStart(bash)}${command}` : command;
   const io = { type: 'pipe', stdin: 'closed' } as const;
   const confined = confine(
     sandboxes,
     { argv: [bash, login ? '-lc' : '-c', script], cwd: workdir, env: shellEnvironment(options), io },
     withPrograms(policy, options),
-    { watch, ...(intercept === 'bash' ? { kept: SOCKET } : { supervisor: SOCKET }) },
+    { watch, ...(intercept === 'bash' ? { kept: WRAPPER_SOCKET } : { supervisor: WRAPPER_SOCKET }) },
   );
-  using holdings = new Holdings(); // there may be no descriptor for what is inherited
+  using holdings = new Holdings(); // opening what the shell inherits may fail
   holdings.hold(confined.claim);
-  // A task has one listener: for execs and refusals together, or for execs alone.
+  // A task can have one seccomp listener, which then reports execs and refused calls.
   const watched = intercept === 'all' && confined.record !== undefined;
   const { argv, arg0, cwd, env, inherit = [] } = confined.command;
   return {
     confined,
     start: {
       intercept: watched ? 'watched' : intercept,
-      ...((intercept === 'bash' || watched) && { socket: SOCKET }),
+      ...((intercept === 'bash' || watched) && { socket: WRAPPER_SOCKET }),
       shell: bash,
       file: argv[0]!,
       argv: [arg0 ?? argv[0]!, ...argv.slice(1)],
@@ -70,14 +70,14 @@ export function launchShell(options: LaunchOptions): ShellLaunch {
       env,
       inherited: inherit.length,
     },
-    beginning: login ? BEGINNING : undefined,
+    startMarker: login ? START_MARKER : undefined,
     claim: holdings.move(),
   };
 }
 
-/** An exec that is refused and leaves no trace: what comes before it are the start-up files. */
-function beginningOf(bash: string): string {
-  return `'${bash.replaceAll("'", "'\\''")}' ${BEGINNING} 2>/dev/null || :; `;
+/** A command whose exec is denied without output: execs before it are those of the start-up files. */
+function markStart(bash: string): string {
+  return `'${bash.replaceAll("'", "'\\''")}' ${START_MARKER} 2>/dev/null || :; `;
 }
 
 function shellEnvironment(options: LaunchOptions): Record<string, string> {
@@ -88,11 +88,11 @@ function shellEnvironment(options: LaunchOptions): Record<string, string> {
   };
 }
 
-/** The variables that make a patched Bash ask, old and new names. */
+/** The variables that make a patched Bash ask before an exec, by their old and new names. */
 export function wrapperVariables({ intercept, bash, wrapper }: ShellPrograms): Record<string, string> {
   if (intercept === 'all') return {};
   return {
-    CODEX_ESCALATE_SOCKET: String(SOCKET),
+    CODEX_ESCALATE_SOCKET: String(WRAPPER_SOCKET),
     BASH_EXEC_WRAPPER: wrapper,
     EXEC_WRAPPER: wrapper,
     CODEX_ESCALATE_SHELL: bash,

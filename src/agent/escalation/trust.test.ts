@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ExecRequest } from './exec-request.ts';
-import { trustIn } from './trust.ts';
-import { PlaceMemory, WritablePlaces } from './writable-places.ts';
+import { trustOf } from './trust.ts';
+import { SandboxWritablePaths, WritablePathMemory } from './writable-paths.ts';
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'trust-')));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -34,10 +34,10 @@ const policy = (...rules: ReturnType<typeof rule>[]) => ({
   minimal: false,
 });
 // The writable directory is known by another name, as TMPDIR often is.
-const places = new WritablePlaces(policy(rule('/', 'read'), rule(at('alias'), 'write')));
+const writable = new SandboxWritablePaths(policy(rule('/', 'read'), rule(at('alias'), 'write')));
 
-const trust = (file: string, { pid = process.pid, namesPath = false, workdir = root, name = file } = {}) =>
-  trustIn({ file, workdir, pid, argv: [name] as readonly string[] } as ExecRequest, places, namesPath);
+const trust = (file: string, { pid = process.pid, ruleNamesPath = false, workdir = root, name = file } = {}) =>
+  trustOf({ file, workdir, pid, argv: [name] as readonly string[] } as ExecRequest, writable, ruleNamesPath);
 
 describe('a program is trusted outside the sandbox', () => {
   it('when no command could have changed the files that would be executed', () => {
@@ -66,21 +66,21 @@ describe('a program is trusted outside the sandbox', () => {
   });
 
   it('wherever it lies, if a rule names this very path', () => {
-    expect(trust(at('work/tool'), { namesPath: true })).toMatchObject({ trusted: true });
-    expect(trust(`${at('safe')}/../work/tool`, { namesPath: true })).toMatchObject({ trusted: false });
+    expect(trust(at('work/tool'), { ruleNamesPath: true })).toMatchObject({ trusted: true });
+    expect(trust(`${at('safe')}/../work/tool`, { ruleNamesPath: true })).toMatchObject({ trusted: false });
   });
 
   it('but not when the caller sees another file there, or is gone', () => {
     const reason = 'it is another file inside the sandbox';
 
     expect(trust(at('safe/tool'), { pid: 2 ** 30 })).toMatchObject({ trusted: false, reason });
-    expect(trust(at('work/tool'), { pid: 2 ** 30, namesPath: true })).toMatchObject({ trusted: false, reason });
+    expect(trust(at('work/tool'), { pid: 2 ** 30, ruleNamesPath: true })).toMatchObject({ trusted: false, reason });
   });
 
   it('but not when it is to take itself for another program', () => {
     expect(trust(at('safe/tool'), { name: 'tool' })).toMatchObject({ trusted: true });
     for (const name of ['sh', '-tool', '', at('work/tool')]) {
-      expect(trust(at('safe/tool'), { name, namesPath: true })).toMatchObject({
+      expect(trust(at('safe/tool'), { name, ruleNamesPath: true })).toMatchObject({
         trusted: false,
         reason: 'it is called by the name of another program',
       });
@@ -94,9 +94,9 @@ describe('a program is trusted outside the sandbox', () => {
 });
 
 describe('what commands could have changed', () => {
-  const memory = new PlaceMemory();
+  const memory = new WritablePathMemory();
 
-  it('includes the places of sandboxes before', () => {
+  it('includes the writable of sandboxes before', () => {
     const first = memory.with(policy(rule('/', 'read'), rule('/a', 'write')));
     const second = memory.with(policy(rule('/', 'read'), rule('/b', 'write'), rule('/b/c', 'read')));
 

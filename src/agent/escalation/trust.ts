@@ -3,21 +3,21 @@ import type { ExecRequest } from './exec-request.ts';
 import { type FileIdentity, identityOf, isSame, statusOf } from './file-identity.ts';
 import { tracePath } from './path-trace.ts';
 import { scriptInterpreter } from './script-interpreter.ts';
-import type { Places } from './writable-places.ts';
+import type { WritablePaths } from './writable-paths.ts';
 
 /** Whether a program may be started outside the sandbox. */
 export type Trust =
   | { readonly trusted: true; readonly real: string; readonly identity: FileIdentity }
   | { readonly trusted: false; readonly real: string | undefined; readonly reason: string };
 
-/** An interpreter may be a script itself; the kernel goes no deeper. */
+/** An interpreter may be a script itself; the kernel follows no more of them. */
 const DEEPEST_SCRIPT = 5;
 
 /**
- * Looks at what would be executed, here and now: the answer is worth nothing after the next question to the user. A program a
+ * Judges the file that would be executed at this moment: after a question to the user it must be judged again. A program that a
  * rule names by its path may lie anywhere.
  */
-export function trustIn(request: ExecRequest, places: Places, namesPath: boolean): Trust {
+export function trustOf(request: ExecRequest, writable: WritablePaths, ruleNamesPath: boolean): Trust {
   const path = absolutePath(request);
   const trace = tracePath(path);
   const status = trace && statusOf(trace.real);
@@ -27,7 +27,7 @@ export function trustIn(request: ExecRequest, places: Places, namesPath: boolean
   const { real } = trace;
   if (!hasOwnName(request)) return { trusted: false, real, reason: 'it is called by the name of another program' };
   if (!isAsItLooks(path, real)) return { trusted: false, real, reason: 'its path leads elsewhere than it looks' };
-  const reason = namesPath && !hasDots(path) ? undefined : doubtAbout(path, request.workdir, places);
+  const reason = ruleNamesPath && !hasDots(path) ? undefined : doubtAbout(path, request.workdir, writable);
   if (reason !== undefined) return { trusted: false, real, reason };
   const identity = identityOf(status);
   const seen = statusOf(`/proc/${request.pid}/root${real}`);
@@ -37,30 +37,30 @@ export function trustIn(request: ExecRequest, places: Places, namesPath: boolean
   return { trusted: true, real, identity };
 }
 
-/** The path as the kernel would walk it. */
+/** The path as the kernel would resolve it, with its dots. */
 export function absolutePath({ file, workdir }: Pick<ExecRequest, 'file' | 'workdir'>): string {
   return file.startsWith('/') ? file : `${workdir}/${file}`;
 }
 
-/** What a rule says of a path without dots need not hold for one that only looks the same: links may be on its way. */
+/** A rule for `/a/c` need not mean `/a/b/../c`: where `b` is a link, the paths differ. */
 const hasDots = (path: string): boolean => path.split('/').includes('..');
 
-/** Rules know a path without its dots, which lead elsewhere where links are on the way. */
+/** Whether the path without its dots, which rules match, leads to the same file. */
 const isAsItLooks = (path: string, real: string): boolean =>
   !hasDots(path) || tracePath(posix.normalize(path))?.real === real;
 
-/** Many a program is several, or looks for its parts, by the name it is called. */
+/** Some programs behave as another one, or look for their parts, by the name in `argv[0]`. */
 const hasOwnName = ({ file, argv }: ExecRequest): boolean => argv[0] === file || argv[0] === posix.basename(file);
 
-/** The reason why a program is not trusted by its name alone. */
-function doubtAbout(path: string, workdir: string, places: Places): string | undefined {
+/** The reason why a program is not trusted by its name alone; undefined when it is. */
+function doubtAbout(path: string, workdir: string, writable: WritablePaths): string | undefined {
   let program: string | undefined = path;
   for (let depth = 0; program !== undefined; depth++) {
     if (depth === DEEPEST_SCRIPT) return `${program} is one of too many interpreters`;
     const trace = tracePath(program.startsWith('/') ? program : posix.join(workdir, program));
     if (trace === undefined) return `${program} is not there`;
-    const writable = trace.places.find((place) => places.has(place));
-    if (writable !== undefined) return `${writable} could have been changed by a command`;
+    const changeable = trace.visited.find((path) => writable.has(path));
+    if (changeable !== undefined) return `${changeable} could have been changed by a command`;
     const owner = doubtAboutOwner(trace.real);
     if (owner !== undefined) return owner;
     program = scriptInterpreter(trace.real);

@@ -1,4 +1,4 @@
-import type { Reply } from '../escalation/index.ts';
+import type { EscalationReply } from '../escalation/index.ts';
 
 const requestedSchema = {
   type: 'object' as const,
@@ -10,7 +10,7 @@ const requestedSchema = {
 export const questionForm = (message: string) => ({ message, requestedSchema });
 
 /** What the user answered. Anything but a clear yes is a no. */
-export function replyOf(response: unknown): Reply {
+export function replyOf(response: unknown): EscalationReply {
   const { action, content } = (response ?? {}) as { action?: unknown; content?: { reason?: unknown } | null };
   const reason = typeof content?.reason === 'string' ? content.reason : undefined;
   return { action: action === 'accept' || action === 'cancel' ? action : 'decline', reason };

@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { type InputRequiredResult, inputRequired, type ServerContext } from '@modelcontextprotocol/server';
 import { type Deferred, deferred, onAbort } from '../../base/index.ts';
 import { ExecError } from '../../protocol/index.ts';
-import type { Ask, Reply, ShellOutcome } from '../escalation/index.ts';
+import type { AskEscalation, EscalationReply, ShellOutcome } from '../escalation/index.ts';
 import { questionForm, replyOf } from './shell-tool-question.ts';
 
 /** Starts a call that asks, and ends with the signal. */
-export type StartCall = (ask: Ask, signal: AbortSignal) => Promise<ShellOutcome>;
+export type StartCall = (ask: AskEscalation, signal: AbortSignal) => Promise<ShellOutcome>;
 
 /** What a request is answered with: the end of the call, or what it has to know first. */
 export type Round = { readonly outcome: ShellOutcome } | { readonly asks: InputRequiredResult };
 
 interface OpenQuestion {
   readonly message: string;
-  readonly reply: Deferred<Reply>;
+  readonly reply: Deferred<EscalationReply>;
 }
 
 /** A client that does not come back with an answer has lost interest. */
@@ -71,7 +71,7 @@ class RoundsCall {
     return Object.fromEntries(forms);
   }
 
-  answer(key: string, reply: Reply): void {
+  answer(key: string, reply: EscalationReply): void {
     this.#questions.get(key)?.reply.resolve(reply);
     this.#forget(key);
   }
@@ -97,9 +97,9 @@ class RoundsCall {
     this.#onAbandoned();
   }
 
-  #ask(message: string, signal: AbortSignal): Promise<Reply> {
+  #ask(message: string, signal: AbortSignal): Promise<EscalationReply> {
     const key = `question-${++this.#count}`;
-    const reply = deferred<Reply>();
+    const reply = deferred<EscalationReply>();
     this.#questions.set(key, { message, reply });
     this.#asked.resolve();
     const withdrawing = onAbort(signal, (reason) => {

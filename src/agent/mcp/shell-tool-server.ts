@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { type Logger, version } from '../../base/index.ts';
 import { ExecError, type Sandbox } from '../../protocol/index.ts';
-import type { Ask, ExecShell, ShellOutcome } from '../escalation/index.ts';
+import type { AskEscalation, ExecShell, ShellOutcome } from '../escalation/index.ts';
 import type { SandboxMode } from '../unified-exec/index.ts';
 import { SHELL_TOOL, shellArguments, shellResult, shellToolDefinition } from './shell-tool.ts';
 import { questionForm, replyOf } from './shell-tool-question.ts';
@@ -58,7 +58,7 @@ export function createShellServer({ shell, sandbox: mode, log }: ShellServerOpti
       const isModern = envelope !== undefined;
       const capabilities = isModern ? capabilitiesIn(envelope) : server.getClientCapabilities();
       const denials = capabilities?.experimental?.sandboxDenials !== undefined;
-      const start = (ask: Ask | undefined, until: AbortSignal) =>
+      const start = (ask: AskEscalation | undefined, until: AbortSignal) =>
         shell.run({ ...args, sandbox, denials, ask, signal: until });
       if (!canAsk(capabilities)) return callResult(await start(undefined, signal));
       if (!isModern) return callResult(await start(elicitation(context), signal));
@@ -111,7 +111,7 @@ function canAsk(capabilities: ClientCapabilities | undefined): boolean {
 }
 
 /** Asks by requests of our own, as many at a time as there are questions. */
-function elicitation({ mcpReq }: ServerContext): Ask {
+function elicitation({ mcpReq }: ServerContext): AskEscalation {
   return async ({ message }, signal) =>
     replyOf(
       await mcpReq.send(

@@ -30,7 +30,7 @@ export interface CallOptions extends Partial<ShellStart> {
   /** What to answer; everything runs unless said otherwise. */
   readonly decide?: (request: ExecRequest) => Answer | Promise<Answer>;
   /** What is not even asked about. */
-  readonly passes?: BrokerOptions['passes'];
+  readonly answerSeen?: BrokerOptions['answerSeen'];
   readonly env?: Readonly<Record<string, string>>;
   readonly wrapper?: string;
   /** The sandbox to be in. */
@@ -80,7 +80,11 @@ export class Call implements AsyncDisposable {
     this.#confined = options.policy && confine(testSandboxes(), plain, options.policy, { kept: SOCKET });
     const command = this.#confined?.command ?? plain;
     const { inherit = [] } = this.#confined?.command ?? {};
-    this.broker = Broker.start({ mark: freshMark(), inherit, ...(options.passes && { passes: options.passes }) });
+    this.broker = Broker.start({
+      mark: freshMark(),
+      inherit,
+      ...(options.answerSeen && { answerSeen: options.answerSeen }),
+    });
     void this.broker.shell({
       intercept,
       ...(intercept === 'all' ? {} : { socket: SOCKET }),

@@ -1,7 +1,7 @@
 import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Passage } from '../../../src/agent/escalation/index.ts';
+import type { SeenAnswer } from '../../../src/agent/escalation/index.ts';
 import { byName, Call, type CallOptions, call, directory, workspace } from './native-fixture.ts';
 
 const all = { intercept: 'all', shell: '/bin/bash' } as const;
@@ -44,12 +44,12 @@ describe('with the kernel asking', () => {
 
   it('what passes by its path and arguments runs unasked', async () => {
     const seen: string[] = [];
-    const passes = (path: string, argv: readonly string[]): Passage => {
+    const answerSeen = (path: string, argv: readonly string[]): SeenAnswer => {
       seen.push([path, ...argv].join(' '));
-      return argv[1] === 'asked' ? 'no' : 'once';
+      return argv[1] === 'asked' ? 'inspect' : 'run';
     };
     const script = `cd /bin; /bin/echo one; /bin/echo asked; ./echo here; /bin/sh -c '/nowhere; /bin/echo $0' ü; python3 -c 'import os; os.execvp("true", [])'`;
-    const { stdout, stderr, requests } = await call(script, { ...all, passes, env: { PATH: '/usr/bin' } });
+    const { stdout, stderr, requests } = await call(script, { ...all, answerSeen, env: { PATH: '/usr/bin' } });
 
     expect(stdout).toBe('one\nasked\nhere\nü\n');
     expect(stderr).toMatch(/nowhere.*not found/);
@@ -68,13 +68,13 @@ describe('with the kernel asking', () => {
 
   it('of a program that always passes are not asked again, whatever its arguments', async () => {
     const seen: string[] = [];
-    const passes = (path: string, argv: readonly string[]): Passage => {
+    const answerSeen = (path: string, argv: readonly string[]): SeenAnswer => {
       seen.push([path, ...argv].join(' '));
-      return path === '/bin/echo' ? 'always' : 'no';
+      return path === '/bin/echo' ? 'allow-path' : 'inspect';
     };
     const script =
       '/bin/echo 1; /bin/echo 2; /bin/true 1; cd /bin; ./echo 3; /usr/bin/../bin/echo 4; /bin/true 2; /bin/echo 5';
-    const { stdout, requests } = await call(script, { ...all, passes, decide: byName({ true: { deny: 'no' } }) });
+    const { stdout, requests } = await call(script, { ...all, answerSeen, decide: byName({ true: { deny: 'no' } }) });
 
     expect(stdout).toBe('1\n2\n3\n4\n5\n');
     expect(seen).toEqual([
@@ -96,13 +96,13 @@ describe('with the kernel asking', () => {
     const names = Array.from({ length: 300 }, (_, n) => join(place.path, `true-${n}`));
     await Promise.all(names.map((name) => symlink('/bin/true', name)));
     let asked = 0;
-    const passes = (): Passage => {
+    const answerSeen = (): SeenAnswer => {
       asked += 1;
-      return 'always';
+      return 'allow-path';
     };
     const { stdout } = await call(`for p in ${place.path}/* ${place.path}/*; do $p || echo $p; done; echo end`, {
       ...all,
-      passes,
+      answerSeen,
     });
 
     expect(stdout).toBe('end\n');
@@ -118,7 +118,7 @@ for path in "/bin/true", "${place.path}/true":
     except OSError as error: print(error.strerror)`;
     const { stdout, requests } = await call(`python3 -c '${search}'`, {
       ...all,
-      passes: (path) => (path === '/bin/true' ? 'no' : 'always'),
+      answerSeen: (path) => (path === '/bin/true' ? 'inspect' : 'allow-path'),
       decide: byName({ true: { deny: 'no' } }),
     });
 

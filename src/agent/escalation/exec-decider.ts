@@ -1,70 +1,70 @@
 import { posix } from 'node:path';
 import { type Logger, onAbort } from '../../base/index.ts';
-import { gitCallHazard, type Policy as Rules } from '../rules/index.ts';
-import type { Broker, Passage } from './broker.ts';
-import { type Confinement, type Destination, destinationOf } from './destination.ts';
+import { gitCallHazard, type Policy as RulesPolicy } from '../rules/index.ts';
+import type { Broker, SeenAnswer } from './broker.ts';
+import { type CallConfinement, type Destination, destinationOf } from './destination.ts';
 import { escalatedEnvironment, withoutInterception } from './escalated-environment.ts';
 import type { ExecRequest } from './exec-request.ts';
 import { isSame } from './file-identity.ts';
-import { type Judgement, judge, passage } from './judgement.ts';
+import { answerToSeen, type Judgement, judge } from './judgement.ts';
 import { tracePath } from './path-trace.ts';
-import { type Ask, question, type Reply } from './question.ts';
+import { type AskEscalation, type EscalationQuestion, type EscalationReply, escalationQuestion } from './question.ts';
 
-/** The settings for every exec of a call. */
-export interface Gate {
-  readonly rules: Rules;
+/** The settings that decide about every exec of a call. */
+export interface ExecSettings {
+  readonly rules: RulesPolicy;
   readonly preserveProgramPaths: boolean;
-  /** Undefined where nothing confines the call: then there is nothing to be careful about. */
-  readonly confinement: Confinement | undefined;
+  /** Undefined where nothing confines the call. */
+  readonly confinement: CallConfinement | undefined;
   /** The server's own variables. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly trustEnvironment: boolean;
   readonly log: Logger;
 }
 
-export interface GatekeeperOptions {
-  readonly gate: Gate;
+export interface ExecDeciderOptions {
+  readonly settings: ExecSettings;
   readonly broker: Broker;
   /** Undefined when no user can be asked. */
-  readonly ask: Ask | undefined;
-  /** Called when a question is put; disposed of when it is answered. */
+  readonly ask: AskEscalation | undefined;
+  /** Called when the user is asked; the result is disposed of when the answer is there. */
   readonly onQuestion: () => Disposable;
-  /** The one exec that marks the end of the shell's own start-up, if there is one. */
-  readonly beginning: string | undefined;
-  /** Aborts when nothing is to be answered any more. */
+  /** The first argument of the exec that follows the start-up files of a login shell; undefined without such files. */
+  readonly startMarker: string | undefined;
+  /** Aborts when the call is over: open questions are withdrawn. */
   readonly signal: AbortSignal;
 }
 
 export const CANNOT_ASK = 'approval required but the client cannot be asked';
 
-/** Answers the execs of one call. */
-export class Gatekeeper {
-  readonly #options: GatekeeperOptions;
+/** Decides about the execs of one call, and tells the broker. */
+export class ExecDecider {
+  readonly #options: ExecDeciderOptions;
   readonly #questions = new Map<number, AbortController>();
-  /** Whether the text of the call is being executed, and not the start-up files of a login shell. */
-  #begun: boolean;
-  #denials = 0;
+  /** Whether the script of the call runs, after the start-up files of a login shell. */
+  #hasStarted: boolean;
+  #deniedCount = 0;
 
-  constructor(options: GatekeeperOptions) {
+  constructor(options: ExecDeciderOptions) {
     this.#options = options;
-    this.#begun = options.beginning === undefined;
+    this.#hasStarted = options.startMarker === undefined;
   }
 
   /** How many execs were denied. */
-  get denials(): number {
-    return this.#denials;
+  get deniedCount(): number {
+    return this.#deniedCount;
   }
 
-  /** Whether an absolute path runs where it is with these arguments, whatever else there is to know. */
-  passes(path: string, argv: readonly string[]): Passage {
-    if (!this.#begun) return 'no';
-    const { gate } = this.#options;
-    return passage(gate.rules, posix.resolve(path), argv.slice(1), gate);
+  /** Decides by the absolute path and the arguments alone, as most execs need no more. */
+  answerSeen(path: string, argv: readonly string[]): SeenAnswer {
+    if (!this.#hasStarted) return 'inspect';
+    const { settings } = this.#options;
+    return answerToSeen(settings.rules, posix.resolve(path), argv.slice(1), settings);
   }
 
   async answer(request: ExecRequest): Promise<void> {
-    if (!this.#begun && request.argv[1] === this.#options.beginning) {
-      this.#begun = true;
+    if (!this.#hasStarted && request.argv[1] === this.#options.startMarker) {
+      this.#hasStarted = true;
       return this.#options.broker.deny(request.id);
     }
     const path = posix.resolve(request.workdir, request.file);
@@ -72,7 +72,7 @@ export class Gatekeeper {
     if (judgement.decision === 'forbidden') return this.#deny(request, forbidden(judgement));
     const destination = this.#destination(request, judgement);
     if (judgement.decision === 'prompt') {
-      if (!this.#begun) return this.#options.broker.run(request.id);
+      if (!this.#hasStarted) return this.#options.broker.run(request.id);
       const refusal = await this.#consent(request, path, judgement, destination);
       if (this.#options.signal.aborted) return;
       if (refusal !== undefined) return this.#deny(request, refusal);
@@ -81,30 +81,30 @@ export class Gatekeeper {
     return this.#start(request, destination);
   }
 
-  /** A rule for git does not speak for the programs that a repository names: about those the user is asked. */
+  /** A rule that allows git does not allow the programs that a repository's configuration names: the user is asked about them. */
   async #judge(request: ExecRequest, path: string): Promise<Judgement> {
-    const { gate, ask } = this.#options;
-    const judgement = judge(gate.rules, path, request.argv.slice(1), gate);
-    if (judgement.decision !== 'allow' || !judgement.byRule || !gate.confinement) return judgement;
-    const { places } = gate.confinement;
+    const { settings, ask } = this.#options;
+    const judgement = judge(settings.rules, path, request.argv.slice(1), settings);
+    if (judgement.decision !== 'allow' || !judgement.byRule || !settings.confinement) return judgement;
+    const { writable } = settings.confinement;
     const words = [path, ...request.argv.slice(1)];
     const hazard = await gitCallHazard(words, {
       cwd: request.workdir,
-      variables: gate.environment,
-      isWritable: (at) => places.has(at),
+      variables: settings.environment,
+      isWritable: (at) => writable.has(at),
     });
     if (hazard === undefined) return judgement;
     if (ask) return { ...judgement, decision: 'prompt', justification: hazard };
-    gate.log.warn('exec.kept_inside', { file: request.file, reason: hazard });
+    settings.log.warn('exec.kept_inside', { file: request.file, reason: hazard });
     return { ...judgement, byRule: false };
   }
 
-  /** The asker has vanished, so that its question, if any, is void. */
+  /** Withdraws the question about an exec whose process has ended. */
   withdraw(id: number): void {
     this.#questions.get(id)?.abort(new Error('the command that asked is gone'));
   }
 
-  /** Undefined when the user agrees, else why the exec is denied. */
+  /** Asks the user: undefined is consent, a text is the reason why the exec is denied. */
   async #consent(
     request: ExecRequest,
     path: string,
@@ -120,7 +120,7 @@ export class Gatekeeper {
     try {
       return refusal(await ask(this.#question(request, path, judgement, destination), withdrawn.signal));
     } catch (error) {
-      this.#options.gate.log.warn('question.failed', { message: (error as Error).message });
+      this.#options.settings.log.warn('question.failed', { message: (error as Error).message });
       return CANNOT_ASK;
     } finally {
       this.#questions.delete(request.id);
@@ -132,9 +132,9 @@ export class Gatekeeper {
     path: string,
     { justification }: Judgement,
     destination: Destination,
-  ): ReturnType<typeof question> {
-    const leaves = destination.kind === 'outside' && this.#options.gate.confinement !== undefined;
-    return question({
+  ): EscalationQuestion {
+    const leaves = destination.kind === 'outside' && this.#options.settings.confinement !== undefined;
+    return escalationQuestion({
       path: exactPath(request, path),
       args: request.exact.argv.slice(1),
       workdir: request.exact.workdir,
@@ -146,7 +146,7 @@ export class Gatekeeper {
     });
   }
 
-  /** What the user agreed to is what was shown: nothing leaves that was to stay, and nothing runs in another directory. */
+  /** Starts what the user was shown: nothing leaves the sandbox that was to stay, and nothing runs in another directory. */
   #startAsAsked(request: ExecRequest, judgement: Judgement, asked: Destination): Promise<void> {
     if (asked.kind !== 'outside') return this.#start(request, asked);
     const now = this.#destination(request, judgement);
@@ -160,34 +160,34 @@ export class Gatekeeper {
   }
 
   #start(request: ExecRequest, destination: Destination): Promise<void> {
-    const { broker, gate } = this.#options;
+    const { broker, settings } = this.#options;
     if (destination.kind === 'outside') {
       const command = { ...request.exact, env: this.#environment(request).env };
       return broker.escalate(request.id, command, destination.pins);
     }
     if (destination.kind === 'inside') {
-      gate.log.warn('exec.kept_inside', { file: request.file, reason: destination.reason });
+      settings.log.warn('exec.kept_inside', { file: request.file, reason: destination.reason });
     }
     return broker.run(request.id);
   }
 
-  #destination(request: ExecRequest, { byRule, namesPath }: Judgement): Destination {
-    return byRule ? destinationOf(request, this.#options.gate.confinement, namesPath) : { kind: 'unruled' };
+  #destination(request: ExecRequest, { byRule, ruleNamesPath }: Judgement): Destination {
+    return byRule ? destinationOf(request, this.#options.settings.confinement, ruleNamesPath) : { kind: 'unruled' };
   }
 
   #environment({ exact }: ExecRequest): { env: readonly Buffer[]; changed: readonly string[] } {
-    const { confinement, environment, trustEnvironment } = this.#options.gate;
+    const { confinement, environment, trustEnvironment } = this.#options.settings;
     if (!confinement || trustEnvironment) return { env: withoutInterception(exact.env), changed: [] };
-    return escalatedEnvironment(exact, environment, confinement.places);
+    return escalatedEnvironment(exact, environment, confinement.writable);
   }
 
   #deny({ id }: ExecRequest, reason: string): Promise<void> {
-    this.#denials++;
+    this.#deniedCount++;
     return this.#options.broker.deny(id, reason);
   }
 }
 
-/** The path that is judged, unless that is only what could be read of its bytes. */
+/** The judged path; its bytes where they are not UTF-8, so that the question shows them. */
 function exactPath({ exact: { file, workdir } }: ExecRequest, path: string): string | Buffer {
   const bytes = file[0] === SLASH ? file : Buffer.concat([workdir, Buffer.from('/'), file]);
   return Buffer.from(bytes.toString()).equals(bytes) ? path : bytes;
@@ -199,7 +199,7 @@ function forbidden({ justification }: Judgement): string {
   return `Execution forbidden by policy${justification === undefined ? '' : `: ${justification}`}`;
 }
 
-function refusal({ action, reason }: Reply): string | undefined {
+function refusal({ action, reason }: EscalationReply): string | undefined {
   if (action === 'accept') return undefined;
   const said = reason?.trim() ? `: ${reason.trim()}` : '';
   return action === 'cancel' ? 'User cancelled execution' : `User declined execution${said}`;

@@ -4,13 +4,13 @@ import type { Policy } from '../../host/sandbox/index.ts';
 
 type Access = Policy['rules'][number]['access'];
 
-/** Which places of the disk commands could have changed. */
-export interface Places {
+/** The paths that commands could have changed. */
+export interface WritablePaths {
   has(path: string): boolean;
 }
 
-/** Those that the commands of one sandbox could have changed. */
-export class WritablePlaces implements Places {
+/** The paths that the commands of one sandbox could have changed. */
+export class SandboxWritablePaths implements WritablePaths {
   readonly #everything: boolean;
   readonly #rules = new Map<string, Access>();
 
@@ -18,14 +18,14 @@ export class WritablePlaces implements Places {
     this.#everything = policy.unrestricted;
     for (const { path, access } of policy.rules) {
       this.#rules.set(path, access);
-      // What is writable is what the path leads to.
+      // Where the path is a link, its target is writable.
       if (access === 'write') this.#rules.set(realPath(path), access);
     }
   }
 
-  /** The rule of the nearest directory above counts. */
+  /** Follows the rule of the nearest directory above. */
   has(path: string): boolean {
-    if (this.#everything || isOfProcess(path)) return true;
+    if (this.#everything || isInProc(path)) return true;
     for (let at = posix.normalize(path); ; at = posix.dirname(at)) {
       const access = this.#rules.get(at);
       if (access !== undefined) return access === 'write';
@@ -34,29 +34,29 @@ export class WritablePlaces implements Places {
   }
 }
 
-/** Sandboxes that are told apart; with more of them everything counts as writable. */
+/** Sandboxes that are remembered; with more of them every path counts as writable. */
 const MOST_SANDBOXES = 256;
 
-/** What a call leaves behind is still there when the next one has another sandbox. */
-export class PlaceMemory implements Places {
-  readonly #known = new Map<string, Places>();
+/** Remembers the paths of earlier sandboxes: files that a call has written are still there for the next one. */
+export class WritablePathMemory implements WritablePaths {
+  readonly #known = new Map<string, WritablePaths>();
 
-  /** The places of a sandbox, and of all before it. */
-  with(policy: Policy): Places {
-    const own = new WritablePlaces(policy);
+  /** The paths of a sandbox, and of all before it. */
+  with(policy: Policy): WritablePaths {
+    const own = new SandboxWritablePaths(policy);
     const key = JSON.stringify(policy.rules);
-    // Without a sandbox there is nothing a command could not have done anyway.
+    // Calls without a sandbox are not remembered: they were trusted with everything.
     if (!policy.unrestricted && this.#known.size <= MOST_SANDBOXES) this.#known.set(key, own);
     return { has: (path) => own.has(path) || this.has(path) };
   }
 
   has(path: string): boolean {
-    return this.#known.size > MOST_SANDBOXES || [...this.#known.values()].some((places) => places.has(path));
+    return this.#known.size > MOST_SANDBOXES || [...this.#known.values()].some((paths) => paths.has(path));
   }
 }
 
-/** The links in there lead where a process wants them to, and those of `self` elsewhere for everybody. */
-const isOfProcess = (path: string): boolean => /^\/proc(\/|$)/.test(path);
+/** Links in procfs lead where a process wants them to, and `self` differs for every process. */
+const isInProc = (path: string): boolean => /^\/proc(\/|$)/.test(path);
 
 function realPath(path: string): string {
   try {
