@@ -2,10 +2,10 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bearerToken } from '../../base/index.ts';
 
-/** Names under which this machine may be addressed; any other one is a trick of a web page with its DNS. */
+/** Host names of this machine. A web page that has its own name resolve to this machine (DNS rebinding) sends another one. */
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/;
 
-/** Lets requests of local programs that know the token pass, and answers all others itself. */
+/** Admits requests of local programs that know the token, and answers all others with an error. */
 export class BearerGuard {
   readonly #digest: Buffer;
 
@@ -24,7 +24,7 @@ export class BearerGuard {
   }
 }
 
-/** Digests are of equal length, so that comparing them tells nothing. */
+/** Digests have equal lengths, as a comparison in constant time needs. */
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 export function refuse(response: ServerResponse, status: number, message: string): false {

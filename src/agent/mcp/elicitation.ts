@@ -1,7 +1,7 @@
 import { type ApprovalAnswer, type ApprovalDecision, type ApprovalRequest, changeLines } from '../approval/index.ts';
 import { shownLines, shownText, shownWord, shownWords } from '../rules/index.ts';
 
-/** A form with one choice, in the words of `elicitation/create`. */
+/** The parameters of `elicitation/create`: a form with one choice. */
 export interface ApprovalForm {
   readonly message: string;
   readonly requestedSchema: {
@@ -15,11 +15,11 @@ interface DecisionChoice {
   readonly type: 'string';
   readonly title: string;
   readonly enum: ApprovalDecision[];
-  /** Titles of the values. Older clients know no other way to give them, and newer ones know it too. */
+  /** Titles of the values, in the only way that both older and newer clients know. */
   readonly enumNames: string[];
 }
 
-/** The form that puts a question to the user. */
+/** The form that asks the user. */
 export function approvalForm(request: ApprovalRequest): ApprovalForm {
   const offered = [...request.availableDecisions];
   return {
@@ -39,7 +39,7 @@ export function approvalForm(request: ApprovalRequest): ApprovalForm {
   };
 }
 
-/** The decision of the user. Any other value than an offered decision counts as a no. */
+/** Parses the user's decision. A value that was not offered counts as declined. */
 export function readAnswer(response: unknown, request: ApprovalRequest): ApprovalAnswer {
   const { action, content } = (response ?? {}) as { action?: unknown; content?: { decision?: unknown } };
   if (action === 'cancel') return { decision: 'cancel' };

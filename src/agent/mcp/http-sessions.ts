@@ -1,30 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import type { Logger } from '../../base/index.ts';
+import { limits } from './limits.ts';
 import { createMcpServer } from './server.ts';
 import { McpSession } from './session.ts';
 import type { OpenToolSet } from './tool.ts';
-
-const MOST_SESSIONS = 32;
-/** A client that has been silent for so long is gone; most close no session. */
-const IDLE_LIMIT_MS = 30 * 60_000;
-const SWEEP_INTERVAL_MS = 60_000;
 
 interface HttpSession {
   readonly id: string;
   readonly session: McpSession;
   readonly transport: WebStandardStreamableHTTPServerTransport;
-  /** Answers that are still being sent. */
-  open: number;
+  /** How many responses are still being sent. */
+  openResponses: number;
   lastUsed: number;
 }
 
-/** The sessions of clients that begin with `initialize`, each with tools of its own. */
+/** The sessions over HTTP, which begin with `initialize` and have tools of their own. */
 export class HttpSessions implements AsyncDisposable {
   readonly #openToolSet: OpenToolSet;
   readonly #log: Logger;
   readonly #sessions = new Map<string, HttpSession>();
-  readonly #sweeper = setInterval(() => void this.#sweep(), SWEEP_INTERVAL_MS).unref();
+  readonly #sweeper = setInterval(() => void this.#sweep(), limits.sweepIntervalMs).unref();
 
   constructor(openToolSet: OpenToolSet, log: Logger) {
     this.#openToolSet = openToolSet;
@@ -39,11 +35,11 @@ export class HttpSessions implements AsyncDisposable {
     const body: unknown = await request
       .clone()
       .json()
-      .catch(() => undefined); // the transport says what is wrong with it
+      .catch(() => undefined); // not JSON, so not `initialize` either
     if (!isInitializeRequest(body)) return problem(400, -32_000, 'a session begins with initialize');
     const begun = await this.#begin();
     const response = await this.#answer(begun, request);
-    if (begun.transport.sessionId === undefined) await this.#end(begun.id); // refused after all
+    if (begun.transport.sessionId === undefined) await this.#end(begun.id); // the transport has refused the request
     return response;
   }
 
@@ -60,41 +56,42 @@ export class HttpSessions implements AsyncDisposable {
       onsessionclosed: () => this.#end(id),
     });
     await createMcpServer(session, this.#log).connect(transport);
-    const begun = { id, session, transport, open: 0, lastUsed: performance.now() };
-    const evicted = this.#sessions.size >= MOST_SESSIONS ? this.#leastRecent() : undefined;
+    const begun = { id, session, transport, openResponses: 0, lastUsed: performance.now() };
+    const evicted = this.#sessions.size >= limits.httpSessions ? this.#leastRecent() : undefined;
     this.#sessions.set(id, begun);
     if (evicted !== undefined) await this.#end(evicted);
     return begun;
   }
 
   async #answer(session: HttpSession, request: Request): Promise<Response> {
-    session.open++;
+    session.openResponses++;
     let isOpen = true;
     const close = () => {
       if (!isOpen) return; // a stream that is cancelled ends too
       isOpen = false;
-      session.open--;
+      session.openResponses--;
       session.lastUsed = performance.now();
     };
     try {
-      return whenSent(await session.transport.handleRequest(request), close);
+      return observed(await session.transport.handleRequest(request), close);
     } catch (error) {
       close();
       throw error;
     }
   }
 
-  /** The one that has been idle longest; a busy one only if all are. */
+  /** The session that has been idle longest; a busy one only if all are. */
   #leastRecent(): string {
     const [first] = [...this.#sessions].sort(
-      ([, one], [, other]) => Number(one.open > 0) - Number(other.open > 0) || one.lastUsed - other.lastUsed,
+      ([, one], [, other]) =>
+        Number(one.openResponses > 0) - Number(other.openResponses > 0) || one.lastUsed - other.lastUsed,
     );
     return first![0];
   }
 
   async #sweep(): Promise<void> {
-    const since = performance.now() - IDLE_LIMIT_MS;
-    const idle = [...this.#sessions].filter(([, { open, lastUsed }]) => open === 0 && lastUsed < since);
+    const since = performance.now() - limits.idleSessionMs;
+    const idle = [...this.#sessions].filter(([, session]) => session.openResponses === 0 && session.lastUsed < since);
     await Promise.all(idle.map(([id]) => this.#end(id)));
   }
 
@@ -107,8 +104,8 @@ export class HttpSessions implements AsyncDisposable {
   }
 }
 
-/** The response, with word of its end. */
-function whenSent(response: Response, onEnd: () => void): Response {
+/** The same response, which calls `onEnd` when its body has been sent or cancelled. */
+function observed(response: Response, onEnd: () => void): Response {
   if (!response.body) {
     onEnd();
     return response;

@@ -1,5 +1,5 @@
 export { serveHttp } from './serve-http.ts';
 export { serveStdio } from './serve-stdio.ts';
-export { serveShellTool } from './shell-tool-stdio.ts';
+export { serveShellTool } from './shell/serve-stdio.ts';
 export type { OpenToolSet } from './tool.ts';
 export { openUnifiedExecTools } from './unified-exec-tools.ts';

@@ -1,8 +1,7 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
+import { limits } from './limits.ts';
 
-const INTERVAL_MS = 1_000;
-
-/** Tells the client that a call goes on, if it wants to know: most of them wait longer then. */
+/** Tells the client that a call goes on, if it has asked for progress: most clients wait longer then. */
 export function reportProgress({ mcpReq }: ServerContext, tool: string): Disposable {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return { [Symbol.dispose]() {} };
@@ -10,7 +9,7 @@ export function reportProgress({ mcpReq }: ServerContext, tool: string): Disposa
   const timer = setInterval(() => {
     const progress = Math.round((performance.now() - startedAt) / 1000);
     const message = `${tool} has been going on for ${progress} s`;
-    mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, message } }).catch(() => {}); // the connection is gone, which ends the call too
-  }, INTERVAL_MS);
+    mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, message } }).catch(() => {}); // without a connection the call ends too
+  }, limits.progressIntervalMs);
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }

@@ -1,60 +1,61 @@
 import { type Deferred, deferred, onAbort } from '../../base/index.ts';
 import { type ApprovalAnswer, type ApprovalRequest, Rejected } from '../approval/index.ts';
-import type { CallContext, Tool, ToolResult } from './tool.ts';
+import type { Tool, ToolCall, ToolCallResult } from './tool.ts';
 
-export interface PendingQuestion {
+/** A question that the user has not answered yet. */
+export interface OpenApproval {
   readonly request: ApprovalRequest;
   readonly answer: Deferred<ApprovalAnswer>;
 }
 
 /** The next event of a call: its result, or a question that has to be answered first. */
 export type CallEvent =
-  | { readonly kind: 'result'; readonly result: ToolResult }
-  | { readonly kind: 'question'; readonly question: PendingQuestion };
+  | { readonly kind: 'result'; readonly result: ToolCallResult }
+  | { readonly kind: 'question'; readonly question: OpenApproval };
 
 /**
- * A tool at work. It goes on while its questions travel to the user and back, which may take several requests of the
- * client: each waits for the next event.
+ * A running tool call. It goes on while the user answers its questions, which can take several requests of the client: each of
+ * them waits for the next event.
  */
 export class RunningCall {
   readonly #stop = new AbortController();
-  readonly #result: Promise<ToolResult>;
-  readonly #questions: PendingQuestion[] = [];
+  readonly #result: Promise<ToolCallResult>;
+  readonly #questions: OpenApproval[] = [];
+  /** Resolves when a question is open. */
   #asked: Deferred<void> = deferred();
   #isOver = false;
 
   constructor(tool: Tool, args: unknown, callId: string) {
-    const context: CallContext = { callId, signal: this.#stop.signal };
-    this.#result = this.#run(tool, args, context);
-    this.#result.catch(() => {}); // thrown where the next event is awaited
+    this.#result = this.#run(tool, args, { callId, signal: this.#stop.signal });
+    this.#result.catch(() => {}); // `next` throws it
   }
 
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** The question whose answer everything waits for. */
-  get question(): PendingQuestion | undefined {
+  /** The oldest open question. */
+  get question(): OpenApproval | undefined {
     return this.#questions[0];
   }
 
   /** Resolves when the user has answered. */
   ask(request: ApprovalRequest, signal?: AbortSignal): Promise<ApprovalAnswer> {
-    const question: PendingQuestion = { request, answer: deferred() };
-    if (this.#isOver) return Promise.reject(unreachable);
+    const question: OpenApproval = { request, answer: deferred() };
+    if (this.#isOver) return Promise.reject(cannotAsk());
     this.#questions.push(question);
     this.#asked.resolve();
     const withdrawing = onAbort(signal, (reason) => this.#settle(question, (answer) => answer.reject(reason)));
-    void question.answer.promise.finally(() => withdrawing[Symbol.dispose]()).catch(() => {}); // told to the asker
+    void question.answer.promise.finally(() => withdrawing[Symbol.dispose]()).catch(() => {}); // the caller of `ask` gets it
     return question.answer.promise;
   }
 
-  answer(question: PendingQuestion, answer: ApprovalAnswer): void {
+  answer(question: OpenApproval, answer: ApprovalAnswer): void {
     this.#settle(question, (waiting) => waiting.resolve(answer));
   }
 
-  /** The user cannot be asked. */
-  refuse(question: PendingQuestion, reason: string): void {
+  /** Rejects a question that the user cannot be asked. */
+  refuse(question: OpenApproval, reason: string): void {
     this.#settle(question, (waiting) => waiting.reject(new Rejected('policy', reason)));
   }
 
@@ -67,21 +68,21 @@ export class RunningCall {
     }
   }
 
-  /** The client waits no more. The tool decides whether its command goes on. */
+  /** Aborts the signal of the tool, which decides whether its command goes on. */
   abandon(reason: unknown): void {
     this.#stop.abort(reason);
   }
 
-  async #run(tool: Tool, args: unknown, context: CallContext): Promise<ToolResult> {
-    await undefined; // the caller registers the call before it can ask
+  async #run(tool: Tool, args: unknown, call: ToolCall): Promise<ToolCallResult> {
+    await undefined; // `McpSession.start` registers the call before it can ask
     try {
-      return await tool.call(args, context);
+      return await tool.call(args, call);
     } finally {
       this.#end();
     }
   }
 
-  #settle(question: PendingQuestion, settle: (answer: Deferred<ApprovalAnswer>) => void): void {
+  #settle(question: OpenApproval, settle: (answer: Deferred<ApprovalAnswer>) => void): void {
     const at = this.#questions.indexOf(question);
     if (at < 0) return;
     this.#questions.splice(at, 1);
@@ -91,8 +92,9 @@ export class RunningCall {
 
   #end(): void {
     this.#isOver = true;
-    for (const question of [...this.#questions]) this.#settle(question, (answer) => answer.reject(unreachable));
+    for (const question of [...this.#questions]) this.#settle(question, (answer) => answer.reject(cannotAsk()));
   }
 }
 
-const unreachable = new Rejected('policy', 'the user cannot be asked: no tool call is waiting for an answer');
+export const cannotAsk = (): Rejected =>
+  new Rejected('policy', 'the user cannot be asked: no tool call is waiting for an answer');

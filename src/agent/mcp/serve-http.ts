@@ -24,12 +24,12 @@ export interface HttpOptions {
 
 const PATH = '/mcp';
 
-/** Clients hold streams open for as long as they live, so there is nothing to wait for. */
+/** Clients keep streams open until they end, so the port does not wait for them. */
 const GOODBYE_MS = 0;
 
 /**
- * Serves streamable HTTP until the signal aborts. Clients that begin with `initialize` have sessions of their own; the
- * newer protocol knows none, so all who speak it share one: they hold the same token.
+ * Serves streamable HTTP until the signal aborts. Clients that begin with `initialize` have sessions of their own; the newer
+ * protocol has no sessions, so all its clients share one: they know the same token.
  */
 export async function serveHttp(options: HttpOptions, signal: AbortSignal): Promise<void> {
   const { token, openToolSet, log, announce } = options;

@@ -1,16 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { faultFields, type Logger } from '../../base/index.ts';
 import { ExecError } from '../../protocol/index.ts';
-import { type ApprovalAnswer, type ApprovalRequest, Rejected } from '../approval/index.ts';
-import { type CallEvent, RunningCall } from './running-call.ts';
+import type { ApprovalAnswer, ApprovalRequest } from '../approval/index.ts';
+import { limits } from './limits.ts';
+import { type CallEvent, cannotAsk, RunningCall } from './running-call.ts';
 import type { OpenToolSet, Tool, ToolSet } from './tool.ts';
 
-/** Calls at work at once; a client that starts more is told to wait for some. */
-const MOST_CALLS = 64;
-/** A client that does not come back with an answer has lost interest. */
-const QUESTION_LIMIT_MS = 10 * 60_000;
-
-/** One client's tools and the calls it has under way. */
+/** The tools of one client, and its running calls. */
 export class McpSession implements AsyncDisposable {
   readonly #calls = new Map<string, RunningCall>();
   readonly #log: Logger;
@@ -34,12 +30,13 @@ export class McpSession implements AsyncDisposable {
     return this.#toolSet.tools;
   }
 
-  /** Starts a tool; its id is what an answer is addressed to, so it cannot be guessed. */
+  /** Starts a call. Answers name its id, which must not be guessable. */
   start(name: string, args: unknown): { callId: string; call: RunningCall } {
     const tool = this.tools.find(({ definition }) => definition.name === name);
     if (!tool) throw new ExecError('invalidParams', `unsupported call: ${name}`);
-    if (this.#calls.size >= MOST_CALLS) {
-      throw new ExecError('invalidRequest', `${MOST_CALLS} tool calls are under way; wait for one of them to end`);
+    if (this.#calls.size >= limits.callsPerSession) {
+      const message = `${limits.callsPerSession} tool calls are under way; wait for one of them to end`;
+      throw new ExecError('invalidRequest', message);
     }
     const callId = randomUUID();
     const call = new RunningCall(tool, args, callId);
@@ -47,12 +44,12 @@ export class McpSession implements AsyncDisposable {
     return { callId, call };
   }
 
-  /** A call that was started before and has asked something. */
+  /** A running call. */
   find(callId: string): RunningCall | undefined {
     return this.#calls.get(callId);
   }
 
-  /** The next event of the call. After its result the call is forgotten. */
+  /** Waits for the next event of a call. After its result the call is forgotten. */
   async next(callId: string, call: RunningCall): Promise<CallEvent> {
     try {
       const event = await call.next();
@@ -66,7 +63,7 @@ export class McpSession implements AsyncDisposable {
     }
   }
 
-  /** The client waits for the call no more. */
+  /** Ends waiting for a call that the client has given up. */
   abandon(callId: string, reason: unknown): void {
     this.#calls.get(callId)?.abandon(reason);
     this.#calls.delete(callId);
@@ -77,19 +74,20 @@ export class McpSession implements AsyncDisposable {
     await this.#toolSet[Symbol.asyncDispose]();
   }
 
-  /** A question about what an earlier call started is put to the client by whatever call it has under way. */
+  /** A question about a command that an earlier call started is asked by any running call. */
   async #ask(request: ApprovalRequest, signal?: AbortSignal): Promise<ApprovalAnswer> {
     const call = this.#calls.get(request.itemId) ?? [...this.#calls.values()].find(({ isOver }) => !isOver);
     if (call) return call.ask(request, signal);
-    throw new Rejected('policy', 'the user cannot be asked: no tool call is waiting for an answer');
+    throw cannotAsk();
   }
 
+  /** Abandons the call unless its question is answered in time. */
   #expire(callId: string, call: RunningCall): void {
     const { question } = call;
     const timer = setTimeout(() => {
       if (call.question === question) this.abandon(callId, new Error('the question was not answered in time'));
-    }, QUESTION_LIMIT_MS);
+    }, limits.questionMs);
     timer.unref();
-    void question?.answer.promise.finally(() => clearTimeout(timer)).catch(() => {}); // told to the asker
+    void question?.answer.promise.finally(() => clearTimeout(timer)).catch(() => {}); // `ask` throws it
   }
 }

@@ -1,24 +1,24 @@
 import type { ApprovalAnswer, ApprovalRequest } from '../approval/index.ts';
 
 /** A tool as it is listed to clients. */
-export interface ToolDefinition {
+export interface ToolListing {
   readonly name: string;
   readonly description: string;
-  readonly inputSchema: ObjectSchema;
-  readonly outputSchema?: ObjectSchema;
+  readonly inputSchema: JsonObjectSchema;
+  readonly outputSchema?: JsonObjectSchema;
   readonly annotations?: ToolAnnotations;
 }
 
 /** JSON Schema of an object. */
-export type ObjectSchema = {
+export type JsonObjectSchema = {
   readonly type: 'object';
-  readonly properties: Record<string, Schema>;
+  readonly properties: Record<string, JsonSchema>;
   readonly required?: string[];
   readonly additionalProperties?: boolean;
 };
 
-export type Schema = { [member: string]: Json };
-type Json = string | number | boolean | null | Json[] | Schema;
+export type JsonSchema = { [member: string]: Json };
+type Json = string | number | boolean | null | Json[] | JsonSchema;
 
 export interface ToolAnnotations {
   readonly title?: string;
@@ -27,36 +27,36 @@ export interface ToolAnnotations {
   readonly openWorldHint?: boolean;
 }
 
-/** The context of one call of a tool. */
-export interface CallContext {
+/** The origin of a tool call. */
+export interface ToolCall {
   /** Unique; questions name it. */
   readonly callId: string;
-  /** Aborts when the client waits for the result no more. */
+  /** Aborts when the client has given up the call. */
   readonly signal: AbortSignal;
 }
 
-export interface ToolResult {
+export interface ToolCallResult {
   /** The text for the model. */
   readonly text: string;
   readonly success: boolean;
-  /** The same as data, as the output schema describes it. */
+  /** The same as data, by the output schema. */
   readonly structured?: Readonly<Record<string, unknown>>;
 }
 
 export interface Tool {
-  readonly definition: ToolDefinition;
-  call(args: unknown, context: CallContext): Promise<ToolResult>;
+  readonly definition: ToolListing;
+  call(args: unknown, call: ToolCall): Promise<ToolCallResult>;
 }
 
-/** Puts a question to the client that waits for a call. */
+/** Asks the user of the client whose call is running. */
 export type AskUser = (request: ApprovalRequest, signal?: AbortSignal) => Promise<ApprovalAnswer>;
 
-/** Tools that belong together, and what they keep between calls. */
+/** Tools with common state. */
 export interface ToolSet extends AsyncDisposable {
-  /** How to use them, for the model. */
+  /** Tells the model how to use the tools. */
   readonly instructions: string;
   readonly tools: readonly Tool[];
 }
 
-/** Opens a set for one client, with the way to ask its user. */
+/** Opens a set of tools for one client, whose user can be asked by `ask`. */
 export type OpenToolSet = (ask: AskUser) => Promise<ToolSet>;

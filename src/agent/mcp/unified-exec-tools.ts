@@ -10,38 +10,35 @@ import {
   type SandboxMode,
   UnifiedExec,
 } from '../unified-exec/index.ts';
-import { applyPatchTool } from './apply-patch-tool.ts';
-import { listDirTool } from './list-dir-tool.ts';
-import { readFileTool } from './read-file-tool.ts';
-import { describeMode } from './sandbox-mode.ts';
-import type { AskUser, ObjectSchema, Tool, ToolSet } from './tool.ts';
-import { Workspace } from './workspace.ts';
-import { writeFileTool } from './write-file-tool.ts';
+import { applyPatchTool } from './files/apply-patch.ts';
+import { listDirTool } from './files/list-dir.ts';
+import { readFileTool } from './files/read-file.ts';
+import { Workspace } from './files/workspace.ts';
+import { writeFileTool } from './files/write-file.ts';
+import { limits } from './limits.ts';
+import type { AskUser, JsonObjectSchema, Tool, ToolSet } from './tool.ts';
 
 export interface UnifiedExecToolsOptions {
-  /** Where commands run. It belongs to the caller. */
+  /** Where commands run. The caller disposes of it. */
   readonly backend: ExecBackend;
-  /** Its name in questions. */
+  /** The name of the environment in questions. */
   readonly environmentId: string;
-  /** Absolute; the directory the backend was started in unless given. */
+  /** Absolute; by default the directory that the backend was started in. */
   readonly cwd?: string | undefined;
   readonly sandbox: SandboxMode;
   readonly policy: ApprovalPolicy;
   readonly rules: Rules;
-  /** How long a call waits for its command at most, questions aside. */
+  /** How long a call waits for its command at most, without the time of questions. */
   readonly longestWaitMs?: number | undefined;
   readonly log: Logger;
 }
 
-/** Clients give up on a request after 60 s unless told otherwise; every answer comes well before. */
-const LONGEST_WAIT_MS = 30_000;
+/** How long a call waits without `yield_time_ms`. */
+const DEFAULT_WAIT_MS: Readonly<Record<string, number>> = { exec_command: 10_000 };
 
-/** A call that does not say how long it waits. */
-const USUAL_WAIT_MS: Readonly<Record<string, number>> = { exec_command: 10_000 };
-
-/** The tools to run commands with, and those for files, for one client. */
+/** Opens the tools for commands and files for one client. */
 export async function openUnifiedExecTools(options: UnifiedExecToolsOptions, ask: AskUser): Promise<ToolSet> {
-  const { backend, environmentId, sandbox, policy, rules, longestWaitMs = LONGEST_WAIT_MS, log } = options;
+  const { backend, environmentId, sandbox, policy, rules, longestWaitMs = limits.longestWaitMs, log } = options;
   const cwd = options.cwd ?? (await directoryOf(backend));
   await requireDirectory(backend, cwd);
   const orchestrator = new Orchestrator({
@@ -58,7 +55,7 @@ export async function openUnifiedExecTools(options: UnifiedExecToolsOptions, ask
   });
   const workspace = new Workspace({ backend, environmentId, cwd, sandbox, policy, orchestrator });
   return {
-    instructions: `Commands run in ${cwd}. In the ${sandbox} sandbox ${describeMode(sandbox, cwd)}. ${SESSIONS}`,
+    instructions: `Commands run in ${cwd}. ${workspace.permitted} ${SESSIONS}`,
     tools: [
       ...commandTools(unifiedExec, longestWaitMs),
       readFileTool(workspace),
@@ -71,7 +68,7 @@ export async function openUnifiedExecTools(options: UnifiedExecToolsOptions, ask
 }
 
 const SESSIONS =
-  'A command that outlasts its call goes on under the session id of the answer: write_stdin reads more of its output ' +
+  'A command that outlasts its call goes on, and the answer has its session id: write_stdin reads more of its output ' +
   'and types into it.';
 
 function commandTools(unifiedExec: UnifiedExec, longestWaitMs: number): Tool[] {
@@ -79,23 +76,19 @@ function commandTools(unifiedExec: UnifiedExec, longestWaitMs: number): Tool[] {
     definition: {
       name,
       description,
-      inputSchema: parameters as ObjectSchema,
-      outputSchema: resultSchema as ObjectSchema,
+      inputSchema: parameters as JsonObjectSchema,
+      outputSchema: resultSchema as JsonObjectSchema,
       annotations: { readOnlyHint: false, destructiveHint: true, openWorldHint: true },
     },
-    async call(args, context) {
-      const text = JSON.stringify(withinWait(name, args, longestWaitMs));
-      const { structured, ...result } = await unifiedExec.call(name, text, context);
-      return { ...result, ...(structured && { structured: { ...structured } }) };
-    },
+    call: (args, call) => unifiedExec.call(name, JSON.stringify(withinWait(name, args, longestWaitMs)), call),
   }));
 }
 
-/** The same arguments with a wait that is short enough; what is wrong with them is for the tool to say. */
+/** The arguments with a wait of at most `longestWaitMs`. Wrong arguments stay as they are: the tool reports them. */
 function withinWait(name: string, args: unknown, longestWaitMs: number): unknown {
   if (typeof args !== 'object' || args === null) return args;
-  const { yield_time_ms: wish = USUAL_WAIT_MS[name] } = args as { yield_time_ms?: unknown };
-  return typeof wish === 'number' && wish > longestWaitMs ? { ...args, yield_time_ms: longestWaitMs } : args;
+  const { yield_time_ms: waitMs = DEFAULT_WAIT_MS[name] } = args as { yield_time_ms?: unknown };
+  return typeof waitMs === 'number' && waitMs > longestWaitMs ? { ...args, yield_time_ms: longestWaitMs } : args;
 }
 
 async function directoryOf(backend: ExecBackend): Promise<string> {
@@ -109,5 +102,5 @@ async function requireDirectory(backend: ExecBackend, path: string): Promise<voi
   const { isDirectory } = await files.getMetadata(PathUri.fromNative(path)).catch((error: unknown) => {
     throw new Error(`cannot work in ${path}: ${ExecError.from(error).message}`);
   });
-  if (!isDirectory) throw new Error(`cannot work in ${path}: it is no directory`);
+  if (!isDirectory) throw new Error(`cannot work in ${path}: it is not a directory`);
 }

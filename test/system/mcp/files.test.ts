@@ -113,6 +113,8 @@ describe('file tools of an MCP client', () => {
   it('read nothing that is no text', async () => {
     writeFileSync(join(fixture.work, 'binary'), new Uint8Array([1, 0, 2]));
 
-    expect((await user.call('read_file', { path: 'binary' })).text).toContain('it is no text: it has NUL bytes');
+    expect((await user.call('read_file', { path: 'binary' })).text).toContain(
+      'it is not a text file: it has NUL bytes',
+    );
   });
 });

@@ -14,15 +14,15 @@ export interface CallReport {
   readonly output: OutputText;
 }
 
-/** The same facts for a client that reads structured results. */
-export interface StructuredResult {
+/** The same facts for a client that reads structured results; a type alias, so that it is a record of unknowns too. */
+export type StructuredResult = {
   readonly chunk_id?: string;
   readonly wall_time_seconds: number;
   readonly exit_code?: number;
   readonly session_id?: number;
   readonly original_token_count?: number;
   readonly output: string;
-}
+};
 
 export const newChunkId = (): string => randomBytes(3).toString('hex');
 

@@ -1,37 +1,35 @@
 import {
   type CallToolResult,
-  CLIENT_CAPABILITIES_META_KEY,
-  type ClientCapabilities,
   ProtocolError,
   ProtocolErrorCode,
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { type Logger, version } from '../../base/index.ts';
-import { ExecError, type Sandbox } from '../../protocol/index.ts';
-import type { AskEscalation, ExecShell, ShellOutcome } from '../escalation/index.ts';
-import type { SandboxMode } from '../unified-exec/index.ts';
-import { SHELL_TOOL, shellArguments, shellResult, shellToolDefinition } from './shell-tool.ts';
-import { questionForm, replyOf } from './shell-tool-question.ts';
-import { CallRounds } from './shell-tool-rounds.ts';
+import { type Logger, version } from '../../../base/index.ts';
+import { ExecError, type Sandbox } from '../../../protocol/index.ts';
+import type { AskEscalation, ExecShell, ShellOutcome } from '../../escalation/index.ts';
+import type { SandboxMode } from '../../unified-exec/index.ts';
+import { clientCapabilities, supportsForms } from '../client-capabilities.ts';
+import { limits } from '../limits.ts';
+import { escalationReply, questionForm } from './question.ts';
+import { CallRounds } from './rounds.ts';
 import {
   defaultSandbox,
   STATE_CAPABILITY,
   STATE_META,
   STATE_REQUEST,
-  sandboxOfMeta,
-  updateOf,
-} from './shell-tool-state.ts';
+  type StateUpdate,
+  sandboxInMeta,
+  stateUpdate,
+} from './sandbox-state.ts';
+import { SHELL_TOOL, shellArguments, shellResult, shellToolDefinition } from './tool.ts';
 
 export interface ShellServerOptions {
   readonly shell: ExecShell;
-  /** What commands may touch as long as the client does not say. */
+  /** The sandbox until the client sets one. */
   readonly sandbox: SandboxMode;
   readonly log: Logger;
 }
-
-/** A user who does not answer for so long is away. */
-const QUESTION_LIMIT_MS = 60 * 60_000;
 
 /** Serves the shell tool to one connection. */
 export function createShellServer({ shell, sandbox: mode, log }: ShellServerOptions): Server {
@@ -54,14 +52,14 @@ export function createShellServer({ shell, sandbox: mode, log }: ShellServerOpti
     return inProtocolErrors(async () => {
       const args = shellArguments(params.arguments ?? {});
       const { _meta, envelope, signal } = context.mcpReq;
-      const sandbox = sandboxOfMeta(_meta?.[STATE_META]) ?? state ?? defaultSandbox(mode, args.workdir);
-      const isModern = envelope !== undefined;
-      const capabilities = isModern ? capabilitiesIn(envelope) : server.getClientCapabilities();
+      const sandbox = sandboxInMeta(_meta?.[STATE_META]) ?? state ?? defaultSandbox(mode, args.workdir);
+      const capabilities = clientCapabilities(server, context);
       const denials = capabilities?.experimental?.sandboxDenials !== undefined;
       const start = (ask: AskEscalation | undefined, until: AbortSignal) =>
         shell.run({ ...args, sandbox, denials, ask, signal: until });
-      if (!canAsk(capabilities)) return callResult(await start(undefined, signal));
-      if (!isModern) return callResult(await start(elicitation(context), signal));
+      if (!supportsForms(capabilities)) return callResult(await start(undefined, signal));
+      const hasConnection = envelope === undefined;
+      if (hasConnection) return callResult(await start(askByRequest(context), signal));
       const round = await rounds.round(context, start);
       return 'asks' in round ? round.asks : callResult(round.outcome);
     }, workdirIn(params.arguments));
@@ -74,19 +72,21 @@ export function createShellServer({ shell, sandbox: mode, log }: ShellServerOpti
     if (params === undefined) {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'missing params for sandbox state request');
     }
-    state = await inProtocolErrors(async () => updateOf(params).sandbox, params);
+    state = await inProtocolErrors(async () => stateUpdate(params).sandbox, params);
     return {};
   };
-  // A notification cannot be refused, so what it gives beyond the present state is not believed.
+  // A notification cannot be answered with an error, so one that asks for more than the present state is ignored.
   server.fallbackNotificationHandler = async ({ method, params }) => {
     if (method !== STATE_REQUEST) return;
+    let update: StateUpdate;
     try {
-      const { sandbox: wanted, cwd } = updateOf(params);
-      if (shell.isNarrower(wanted, state ?? defaultSandbox(mode, cwd), cwd)) state = wanted;
-      else log.warn('sandbox_state.not_obeyed', { reason: 'a notification cannot give more than there is' });
+      update = stateUpdate(params);
     } catch (error) {
-      log.warn('sandbox_state.not_obeyed', { reason: (error as Error).message });
+      return log.warn('sandbox_state.not_obeyed', { reason: (error as Error).message });
     }
+    const { sandbox, cwd } = update;
+    if (shell.isNarrower(sandbox, state ?? defaultSandbox(mode, cwd), cwd)) state = sandbox;
+    else log.warn('sandbox_state.not_obeyed', { reason: 'a notification cannot widen the sandbox; send a request' });
   };
   return server;
 }
@@ -96,28 +96,19 @@ function callResult(outcome: ShellOutcome): CallToolResult {
   return { content: [{ type: 'text', text: JSON.stringify(result) }], structuredContent: result, isError: false };
 }
 
-/** The text of an error is the reference's, which does not say which directory it is about. */
+/** The data of an error: its text is the reference's, which does not name the directory. */
 function workdirIn({ workdir }: Readonly<Record<string, unknown>> = {}): { workdir: string } | undefined {
   return typeof workdir === 'string' ? { workdir } : undefined;
 }
 
-const capabilitiesIn = (envelope: object): ClientCapabilities | undefined =>
-  (envelope as Record<string, ClientCapabilities>)[CLIENT_CAPABILITIES_META_KEY];
-
-/** Clients that name no kind of elicitation mean forms. */
-function canAsk(capabilities: ClientCapabilities | undefined): boolean {
-  const elicitation = capabilities?.elicitation;
-  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
-}
-
-/** Asks by requests of our own, as many at a time as there are questions. */
-function elicitation({ mcpReq }: ServerContext): AskEscalation {
+/** Asks the user by a request to the client, one for each question. */
+function askByRequest({ mcpReq }: ServerContext): AskEscalation {
   return async ({ message }, signal) =>
-    replyOf(
+    escalationReply(
       await mcpReq.send(
         { method: 'elicitation/create', params: questionForm(message) },
-        // A handler of progress gives the request a token for it, which clients of the reference see too.
-        { signal, timeout: QUESTION_LIMIT_MS, onprogress: () => undefined },
+        // With a handler of progress the request has a progress token, as the reference's requests have.
+        { signal, timeout: limits.shellQuestionMs, onprogress: () => undefined },
       ),
     );
 }

@@ -1,14 +1,15 @@
 import * as z from 'zod/mini';
-import { listDirectory, MOST_DEPTH, MOST_ENTRIES } from './list-directory.ts';
-import type { Tool, ToolDefinition } from './tool.ts';
+import { limits } from '../limits.ts';
+import type { Tool, ToolListing } from '../tool.ts';
 import {
   countArgument,
-  lookSchema,
   parseArguments,
   pathArgument,
   pathSchema,
   permissionArguments,
-} from './tool-arguments.ts';
+  readSchema,
+} from './arguments.ts';
+import { listDirectory } from './listing.ts';
 import type { Workspace } from './workspace.ts';
 
 const name = 'list_dir';
@@ -20,17 +21,17 @@ const argumentsOf = z.object({
   ...permissionArguments,
 });
 
-const definition: ToolDefinition = {
+const definition: ToolListing = {
   name,
-  description: 'Lists a directory, and those in it down to a depth. Names of directories end with a slash.',
-  inputSchema: lookSchema(
+  description: 'Lists a directory, and the directories in it down to a depth. Names of directories end with a slash.',
+  inputSchema: readSchema(
     {
-      path: { ...pathSchema, description: `${pathSchema.description} The working directory unless given.` },
+      path: { ...pathSchema, description: `${pathSchema.description} Default: the working directory.` },
       depth: {
         type: 'number',
-        description: `1 lists the directory alone, which is the default; at most ${MOST_DEPTH}.`,
+        description: `1 (the default) lists the directory alone; at most ${limits.depthListed}.`,
       },
-      limit: { type: 'number', description: `How many entries to list; ${MOST_ENTRIES} unless given, and never more.` },
+      limit: { type: 'number', description: `How many entries to list; default and maximum ${limits.entriesListed}.` },
     },
     [],
   ),
@@ -49,18 +50,18 @@ const definition: ToolDefinition = {
 export function listDirTool(workspace: Workspace): Tool {
   return {
     definition,
-    async call(args, context) {
+    async call(args, call) {
       const parsed = parseArguments(name, argumentsOf, args);
-      const { path = '.', depth = 1, limit = MOST_ENTRIES, ...permissions } = parsed;
+      const { path = '.', depth = 1, limit = limits.entriesListed, ...permissions } = parsed;
       const at = workspace.resolve(path);
-      const { entries, truncated } = await workspace.look(
+      const { entries, truncated } = await workspace.read(
         {
-          what: `cannot list ${at}`,
+          failure: `cannot list ${at}`,
           argv: [name, at],
           permissions,
           run: ({ files, ...options }) => listDirectory(files, at, { depth, limit, ...options }),
         },
-        context,
+        call,
       );
       const more = truncated ? [`(more entries follow; list a directory below ${at}, or use exec_command)`] : [];
       const text = [...(entries.length === 0 ? ['(empty)'] : entries), ...more].join('\n');

@@ -1,15 +1,16 @@
 import * as z from 'zod/mini';
-import { PathUri } from '../../protocol/index.ts';
-import { MOST_LINES, readLines } from './read-lines.ts';
-import type { Tool, ToolDefinition } from './tool.ts';
+import { PathUri } from '../../../protocol/index.ts';
+import { limits } from '../limits.ts';
+import type { Tool, ToolListing } from '../tool.ts';
 import {
   countArgument,
-  lookSchema,
   parseArguments,
   pathArgument,
   pathSchema,
   permissionArguments,
-} from './tool-arguments.ts';
+  readSchema,
+} from './arguments.ts';
+import { readLines } from './lines.ts';
 import type { Workspace } from './workspace.ts';
 
 const name = 'read_file';
@@ -21,14 +22,14 @@ const argumentsOf = z.object({
   ...permissionArguments,
 });
 
-const definition: ToolDefinition = {
+const definition: ToolListing = {
   name,
   description: 'Reads lines of a text file.',
-  inputSchema: lookSchema(
+  inputSchema: readSchema(
     {
       path: pathSchema,
       offset: { type: 'number', description: 'First line to read, counted from 1. Default 1.' },
-      limit: { type: 'number', description: `How many lines to read; ${MOST_LINES} unless given, and never more.` },
+      limit: { type: 'number', description: `How many lines to read; default and maximum ${limits.linesRead}.` },
     },
     ['path'],
   ),
@@ -37,7 +38,7 @@ const definition: ToolDefinition = {
     properties: {
       content: { type: 'string' },
       first_line: { type: 'number' },
-      next_line: { type: 'number', description: 'Where to go on; absent at the end of the file.' },
+      next_line: { type: 'number', description: 'The offset of the next call; absent at the end of the file.' },
     },
     required: ['content', 'first_line'],
   },
@@ -47,17 +48,17 @@ const definition: ToolDefinition = {
 export function readFileTool(workspace: Workspace): Tool {
   return {
     definition,
-    async call(args, context) {
-      const { path, offset = 1, limit = MOST_LINES, ...permissions } = parseArguments(name, argumentsOf, args);
+    async call(args, call) {
+      const { path, offset = 1, limit = limits.linesRead, ...permissions } = parseArguments(name, argumentsOf, args);
       const at = workspace.resolve(path);
-      const { content, nextLine } = await workspace.look(
+      const { content, nextLine } = await workspace.read(
         {
-          what: `cannot read ${at}`,
+          failure: `cannot read ${at}`,
           argv: [name, at],
           permissions,
           run: ({ files, ...options }) => readLines(files.read(PathUri.fromNative(at), options), offset, limit),
         },
-        context,
+        call,
       );
       const more = nextLine === undefined ? '' : `\n(more lines follow: go on with offset ${nextLine})\n`;
       const next = nextLine === undefined ? {} : { next_line: nextLine };

@@ -1,16 +1,16 @@
 import * as z from 'zod/mini';
-import type { UnifiedExec } from '../unified-exec/index.ts';
-import type { Tool, ToolDefinition } from './tool.ts';
-import { changeSchema, justificationArgument, parseArguments } from './tool-arguments.ts';
+import type { UnifiedExec } from '../../unified-exec/index.ts';
+import type { Tool, ToolListing } from '../tool.ts';
+import { changeSchema, justificationArgument, parseArguments } from './arguments.ts';
 import { isDenial, type Workspace } from './workspace.ts';
 
 const name = 'apply_patch';
 
 const argumentsOf = z.object({ input: z.string(), ...justificationArgument });
 
-const definition: ToolDefinition = {
+const definition: ToolListing = {
   name,
-  description: `Edits files by a patch: all of it is applied, or nothing. The patch is plain text:
+  description: `Edits files by a patch, which is applied completely or not at all. The patch is plain text:
 *** Begin Patch
 *** Update File: path/of/file
 *** Move to: new/path (if the file moves)
@@ -22,7 +22,7 @@ const definition: ToolDefinition = {
 +every line of it
 *** Delete File: path/of/old/file
 *** End Patch
-Give about three lines that stay before and after each change. Places in one file come in their order.`,
+Give about three lines that stay before and after each change. Changes of one file come in the order of its lines.`,
   inputSchema: changeSchema({ input: { type: 'string', description: 'The whole patch.' } }, ['input']),
   outputSchema: {
     type: 'object',
@@ -44,10 +44,10 @@ Give about three lines that stay before and after each change. Places in one fil
 export function applyPatchTool(workspace: Workspace, unifiedExec: UnifiedExec): Tool {
   return {
     definition,
-    async call(args, context) {
+    async call(args, call) {
       const { input, justification } = parseArguments(name, argumentsOf, args);
       const { text, success, files, failure, rejection } = await workspace.explained('cannot apply the patch', () =>
-        unifiedExec.applyPatch(input, { justification }, context),
+        unifiedExec.applyPatch(input, { justification }, call),
       );
       const isForbidden = rejection === 'policy' || (failure && isDenial(failure));
       if (isForbidden) return { text: `${text}\n${workspace.permitted}`, success };

@@ -1,21 +1,18 @@
-import { ExecError } from '../../protocol/index.ts';
-
-export const MOST_LINES = 2_000;
-/** As much as a model can use of one answer. */
-const MOST_CHARACTERS = 256 * 1024;
+import { ExecError } from '../../../protocol/index.ts';
+import { limits } from '../limits.ts';
 
 export interface Lines {
   readonly content: string;
-  /** The line after the last one, if there is any. */
+  /** The number of the line that follows; undefined at the end of the text. */
   readonly nextLine: number | undefined;
 }
 
-/** Some lines of a text, which is read no further than they reach. A line that is too long for an answer is cut. */
+/** Reads some lines of a text, and no further. A line that is too long for an answer is cut. */
 export async function readLines(blocks: AsyncIterable<Uint8Array>, first: number, limit: number): Promise<Lines> {
-  const reader = new LineReader(first, Math.min(limit, MOST_LINES));
+  const reader = new LineReader(first, Math.min(limit, limits.linesRead));
   const decoder = new TextDecoder('utf-8');
   for await (const block of blocks) {
-    if (block.includes(0)) throw new ExecError('invalidRequest', 'it is no text: it has NUL bytes');
+    if (block.includes(0)) throw new ExecError('invalidRequest', 'it is not a text file: it has NUL bytes');
     reader.push(decoder.decode(block, { stream: true }));
     if (reader.isFull) break;
   }
@@ -42,7 +39,7 @@ class LineReader {
 
   push(text: string): void {
     for (let at = 0; at < text.length && !this.#hasMore; ) {
-      if (this.#line > this.#last || (this.#content.length >= MOST_CHARACTERS && this.#content.endsWith('\n'))) {
+      if (this.#line > this.#last || (this.#content.length >= limits.charactersRead && this.#content.endsWith('\n'))) {
         this.#hasMore = true;
         return;
       }
@@ -63,7 +60,7 @@ class LineReader {
 
   #take(piece: string): void {
     if (this.#isCut) return;
-    const room = MOST_CHARACTERS - this.#content.length;
+    const room = limits.charactersRead - this.#content.length;
     this.#content += piece.slice(0, Math.max(room, 0));
     this.#isCut = piece.length > room;
   }

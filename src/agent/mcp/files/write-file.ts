@@ -1,18 +1,18 @@
 import * as z from 'zod/mini';
-import { encodeUtf8 } from '../../base/index.ts';
-import type { UnifiedExec } from '../unified-exec/index.ts';
-import type { Tool, ToolDefinition } from './tool.ts';
-import { changeSchema, justificationArgument, parseArguments, pathArgument, pathSchema } from './tool-arguments.ts';
+import { encodeUtf8 } from '../../../base/index.ts';
+import type { UnifiedExec } from '../../unified-exec/index.ts';
+import type { Tool, ToolListing } from '../tool.ts';
+import { changeSchema, justificationArgument, parseArguments, pathArgument, pathSchema } from './arguments.ts';
 import type { Workspace } from './workspace.ts';
 
 const name = 'write_file';
 
 const argumentsOf = z.object({ path: pathArgument, content: z.string(), ...justificationArgument });
 
-const definition: ToolDefinition = {
+const definition: ToolListing = {
   name,
   description:
-    'Creates a file or replaces what is in it. Missing directories are made. To edit a file use apply_patch.',
+    'Creates a file or replaces its content. Missing directories are created. To edit a file use apply_patch.',
   inputSchema: changeSchema({ path: pathSchema, content: { type: 'string' } }, ['path', 'content']),
   outputSchema: {
     type: 'object',
@@ -25,11 +25,11 @@ const definition: ToolDefinition = {
 export function writeFileTool(workspace: Workspace, unifiedExec: UnifiedExec): Tool {
   return {
     definition,
-    async call(args, context) {
+    async call(args, call) {
       const { path, content, justification } = parseArguments(name, argumentsOf, args);
       const at = workspace.resolve(path);
       await workspace.explained(`cannot write ${at}`, () =>
-        unifiedExec.writeFile(at, content, { justification }, context),
+        unifiedExec.writeFile(at, content, { justification }, call),
       );
       const bytes = encodeUtf8(content).length;
       return { text: `Wrote ${bytes} bytes to ${at}`, success: true, structured: { path: at, bytes } };

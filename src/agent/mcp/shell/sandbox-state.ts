@@ -7,11 +7,10 @@ import {
   refuseUnknownSandboxMembers,
   type Sandbox,
   sandbox,
-} from '../../protocol/index.ts';
-import { permissionsOf, type SandboxMode } from '../unified-exec/index.ts';
+} from '../../../protocol/index.ts';
+import { permissionsOf, type SandboxMode } from '../../unified-exec/index.ts';
 
-// Two ways of clients to say what commands may touch: a request that holds until the next one, and a member of `_meta`
-// that holds for its call.
+// Clients set the sandbox in two ways: by a request, which holds until the next one, and in the `_meta` of a call, for that call.
 
 export const STATE_REQUEST = 'codex/sandbox-state/update';
 export const STATE_CAPABILITY = 'codex/sandbox-state';
@@ -33,44 +32,51 @@ const meta = z.object({
   useLegacyLandlock: flag,
 });
 
-/** The sandbox that an update asks for, and the directory it is about. Throws when it cannot be understood. */
-export function updateOf(params: unknown): { sandbox: Sandbox; cwd: string } {
-  return understood(() => {
+/** A sandbox, and the directory that its paths are relative to. */
+export interface StateUpdate {
+  readonly sandbox: Sandbox;
+  readonly cwd: string;
+}
+
+/** Parses a request that sets the sandbox; throws when it is malformed. */
+export function stateUpdate(params: unknown): StateUpdate {
+  return parsed(() => {
     refuseUnknownSandboxMembers(update, params);
     const { sandboxPolicy, sandboxCwd } = z.parse(update, params);
     const decoded = decode(sandbox, { sandboxPolicy, cwd: sandboxCwd, workspaceRoots: [sandboxCwd] });
-    return { sandbox: withOwnWalls(decoded), cwd: sandboxCwd };
+    return { sandbox: withOwnSandbox(decoded), cwd: sandboxCwd };
   });
 }
 
-/** The sandbox in the `_meta` of a call, if there is one. */
-export function sandboxOfMeta(value: unknown): Sandbox | undefined {
+/** Parses the sandbox in the `_meta` of a call; undefined without one. */
+export function sandboxInMeta(value: unknown): Sandbox | undefined {
   if (value === undefined || value === null) return undefined;
-  return understood(() => {
+  return parsed(() => {
     refuseUnknownSandboxMembers(meta, value);
     const { permissionProfile, sandboxCwd } = z.decode(meta, value as z.input<typeof meta>);
     return sandboxAt(permissionProfile, PathUri.parse(sandboxCwd));
   });
 }
 
-/** What holds when the client has said nothing. */
+/** The sandbox of a client that has set none. */
 export function defaultSandbox(mode: SandboxMode, workdir: string): Sandbox {
   return sandboxAt(permissionsOf(mode), PathUri.fromNative(workdir));
 }
 
 function sandboxAt(permissions: Sandbox['permissions'], cwd: PathUri): Sandbox {
-  return withOwnWalls({ permissions, windowsSandboxLevel: 'disabled', cwd, workspaceRoots: [cwd] });
+  return withOwnSandbox({ permissions, windowsSandboxLevel: 'disabled', cwd, workspaceRoots: [cwd] });
 }
 
-/** The sandbox of another program cannot be verified from here, so commands run in a read-only one. */
-function withOwnWalls(given: Sandbox): Sandbox {
+/** Whether another program confines this one cannot be verified, so commands run in a read-only sandbox. */
+function withOwnSandbox(given: Sandbox): Sandbox {
   return given.permissions.type === 'external' ? { ...given, permissions: permissionsOf('read-only') } : given;
 }
 
-function understood<T>(read: () => T): T {
+function parsed<T>(parse: () => T): T {
   try {
-    return read();
+    return parse();
   } catch {
+    // the reference says no more
     throw new ExecError('invalidParams', 'failed to deserialize sandbox state');
   }
 }

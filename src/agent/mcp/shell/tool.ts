@@ -1,33 +1,33 @@
 import { isAbsolute } from 'node:path';
-import { ExecError } from '../../protocol/index.ts';
-import type { ShellOutcome } from '../escalation/index.ts';
+import { ExecError } from '../../../protocol/index.ts';
+import type { ShellOutcome } from '../../escalation/index.ts';
 
 export const SHELL_TOOL = 'shell';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** The tool as clients are told of it. */
+/** The tool as it is listed to clients. */
 export const shellToolDefinition = {
   name: SHELL_TOOL,
-  description: 'Runs a shell command and returns what it printed. Its `workdir` has to be an absolute path.',
+  description: 'Runs a shell command and returns its output. `workdir` must be an absolute path.',
   inputSchema: {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'ExecParams',
     type: 'object' as const,
     properties: {
-      command: { type: 'string', description: 'The text for Bash to run.' },
-      workdir: { type: 'string', description: 'Where to run it: an absolute path.' },
+      command: { type: 'string', description: 'The script for Bash.' },
+      workdir: { type: 'string', description: 'The directory to run it in, an absolute path.' },
       timeout_ms: {
         type: 'integer',
         format: 'uint64',
         minimum: 0,
         nullable: true,
-        description: `For how long it may run, in milliseconds; ${DEFAULT_TIMEOUT_MS} unless given. Questions to the user do not count.`,
+        description: `Time limit in milliseconds, ${DEFAULT_TIMEOUT_MS} by default. The time of questions to the user does not count.`,
       },
       login: {
         type: 'boolean',
         nullable: true,
-        description: 'Whether Bash reads the start-up files of a login shell, -lc instead of -c; true unless given.',
+        description: 'True (the default) to read the start-up files of a login shell: -lc instead of -c.',
       },
     },
     required: ['command', 'workdir'],
@@ -46,7 +46,7 @@ export const shellToolDefinition = {
       stdout: { type: 'string' },
       stderr: { type: 'string' },
       truncated: { type: 'boolean', description: 'The middle of the output is left out.' },
-      sandbox_denied: { type: 'boolean', description: 'It failed, and it looks as if the sandbox were the reason.' },
+      sandbox_denied: { type: 'boolean', description: 'The command failed, probably because of the sandbox.' },
       denials: {
         type: 'array',
         description: 'What the sandbox refused; only for clients with the experimental capability sandboxDenials.',
@@ -74,13 +74,14 @@ export interface ShellArguments {
   readonly login: boolean;
 }
 
-/** Throws when something is missing or of another type. */
+/** Parses the arguments; throws when one is missing or of another type. */
 export function shellArguments(given: Readonly<Record<string, unknown>>): ShellArguments {
   const command = member(given, 'command', isText, 'a string');
   const workdir = member(given, 'workdir', isText, 'a string');
   if (!isAbsolute(workdir))
     throw wrong(`\`workdir\` must be an absolute path, which ${JSON.stringify(workdir)} is not`);
-  if ([command, workdir].some((text) => text.includes('\0'))) throw wrong('a NUL byte cannot be passed on');
+  if ([command, workdir].some((text) => text.includes('\0')))
+    throw wrong('`command` and `workdir` must not contain NUL');
   return {
     command,
     workdir,
@@ -112,7 +113,7 @@ function optionalMember<T>(...[given, name, isRight, expected]: Parameters<typeo
 
 const wrong = (what: string): ExecError => new ExecError('invalidParams', `failed to deserialize parameters: ${what}`);
 
-/** The result in the words of the tool. */
+/** The result, with the member names of the reference. */
 export function shellResult(outcome: ShellOutcome): Record<string, unknown> {
   const secs = Math.floor(outcome.durationMs / 1000);
   return {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encodeUtf8 } from '../../base/index.ts';
-import { readLines } from './read-lines.ts';
+import { encodeUtf8 } from '../../../base/index.ts';
+import { readLines } from './lines.ts';
 
 async function* blocks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
@@ -58,9 +58,9 @@ describe('lines of a text', () => {
     expect(wide).toEqual({ content: `${'y'.repeat(262_144)}…\n`, nextLine: 2 });
   });
 
-  it('are not there beyond the end, nor in what is no text', async () => {
+  it('are not there beyond the end, nor in binary files', async () => {
     await expect(read('a\nb\n', 4, 1)).rejects.toThrow('it has 2 whole lines, so there is no line 4');
-    await expect(read('a\0b', 1, 1)).rejects.toThrow('it is no text: it has NUL bytes');
+    await expect(read('a\0b', 1, 1)).rejects.toThrow('it is not a text file: it has NUL bytes');
     expect(await read('', 1, 1)).toEqual({ content: '', nextLine: undefined });
   });
 });

@@ -1,8 +1,6 @@
 import { posix } from 'node:path';
-import { type ExecutorFileSystem, type FileOptions, PathUri } from '../../protocol/index.ts';
-
-export const MOST_ENTRIES = 1_000;
-export const MOST_DEPTH = 8;
+import { type ExecutorFileSystem, type FileOptions, PathUri } from '../../../protocol/index.ts';
+import { limits } from '../limits.ts';
 
 export interface ListOptions extends FileOptions {
   readonly depth: number;
@@ -10,15 +8,15 @@ export interface ListOptions extends FileOptions {
 }
 
 export interface Listing {
-  /** Paths below the directory, each directory before what is in it. */
+  /** Paths below the directory, each directory before its entries. */
   readonly entries: readonly string[];
   readonly truncated: boolean;
 }
 
-/** Lists a directory and those below it; one that cannot be read is listed without its entries. */
+/** Lists a directory and the directories below it; one of those that cannot be read is listed without its entries. */
 export async function listDirectory(files: ExecutorFileSystem, path: string, options: ListOptions): Promise<Listing> {
   const { depth, limit, ...rest } = options;
-  const most = Math.min(limit, MOST_ENTRIES);
+  const most = Math.min(limit, limits.entriesListed);
   const entries: string[] = [];
 
   /** False once the limit is reached. */
@@ -28,12 +26,12 @@ export async function listDirectory(files: ExecutorFileSystem, path: string, opt
       if (entries.length === most) return false;
       const name = posix.join(below, fileName);
       entries.push(isDirectory ? `${name}/` : name);
-      if (isDirectory && levels > 1 && !(await list(name, levels - 1).catch(() => true))) return false; // closed to us
+      if (isDirectory && levels > 1 && !(await list(name, levels - 1).catch(() => true))) return false; // unreadable directories have no entries here
     }
     return true;
   };
 
-  const isWhole = await list('', Math.min(depth, MOST_DEPTH));
+  const isWhole = await list('', Math.min(depth, limits.depthListed));
   return { entries, truncated: !isWhole };
 }
 

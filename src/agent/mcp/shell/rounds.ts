@@ -1,39 +1,38 @@
 import { randomUUID } from 'node:crypto';
 import { type InputRequiredResult, inputRequired, type ServerContext } from '@modelcontextprotocol/server';
-import { type Deferred, deferred, onAbort } from '../../base/index.ts';
-import { ExecError } from '../../protocol/index.ts';
-import type { AskEscalation, EscalationReply, ShellOutcome } from '../escalation/index.ts';
-import { questionForm, replyOf } from './shell-tool-question.ts';
+import { type Deferred, deferred, onAbort } from '../../../base/index.ts';
+import { ExecError } from '../../../protocol/index.ts';
+import type { AskEscalation, EscalationReply, ShellOutcome } from '../../escalation/index.ts';
+import { limits } from '../limits.ts';
+import { escalationReply, questionForm } from './question.ts';
 
-/** Starts a call that asks, and ends with the signal. */
+/** Starts a call that asks its questions by `ask` and ends when the signal aborts. */
 export type StartCall = (ask: AskEscalation, signal: AbortSignal) => Promise<ShellOutcome>;
 
-/** What a request is answered with: the end of the call, or what it has to know first. */
+/** The answer to one request: the outcome of the call, or questions that have to be answered first. */
 export type Round = { readonly outcome: ShellOutcome } | { readonly asks: InputRequiredResult };
 
-interface OpenQuestion {
+interface OpenEscalation {
   readonly message: string;
   readonly reply: Deferred<EscalationReply>;
 }
 
-/** A client that does not come back with an answer has lost interest. */
-const QUESTION_LIMIT_MS = 60 * 60_000;
-
 /**
- * Calls of clients that cannot be sent requests: what has to be asked goes out as the result of a request, and the answers
- * come with the next one. The call goes on meanwhile.
+ * Calls of clients that cannot be sent requests: questions are the result of one request, and the answers come with the next.
+ * The call goes on meanwhile.
  */
 export class CallRounds {
   readonly #calls = new Map<string, RoundsCall>();
 
-  /** Goes on with the call that a request belongs to, or starts one. */
+  /** Continues the call that a request belongs to, or starts one. */
   async round({ mcpReq }: ServerContext, start: StartCall): Promise<Round> {
     const known = mcpReq.requestState<string>();
     const id = known ?? randomUUID();
     if (known === undefined) this.#calls.set(id, new RoundsCall(start, () => this.#calls.delete(id)));
     const call = this.#calls.get(id);
     if (!call) throw new ExecError('invalidParams', 'the call that asked has ended; call the tool again');
-    for (const [key, response] of Object.entries(mcpReq.inputResponses ?? {})) call.answer(key, replyOf(response));
+    for (const [key, response] of Object.entries(mcpReq.inputResponses ?? {}))
+      call.answer(key, escalationReply(response));
     using _cancelling = onAbort(mcpReq.signal, (reason) => call.cancel(reason));
     try {
       const outcome = await call.next();
@@ -50,11 +49,10 @@ export class CallRounds {
 class RoundsCall {
   readonly #stop = new AbortController();
   readonly #outcome: Promise<ShellOutcome>;
-  readonly #questions = new Map<string, OpenQuestion>();
+  readonly #questions = new Map<string, OpenEscalation>();
   #asked: Deferred<void> = deferred();
   #expiry: NodeJS.Timeout | undefined;
   #count = 0;
-
   readonly #onAbandoned: () => void;
 
   constructor(start: StartCall, onAbandoned: () => void) {
@@ -80,15 +78,15 @@ class RoundsCall {
     this.#stop.abort(reason);
   }
 
-  /** Resolves with the outcome, or with nothing when there is something to ask. */
+  /** Resolves with the outcome, or with undefined when a question is open. */
   async next(): Promise<ShellOutcome | undefined> {
     clearTimeout(this.#expiry);
     for (;;) {
       const outcome = await Promise.race([this.#outcome, this.#asked.promise]);
       if (outcome) return outcome;
-      if (this.#questions.size > 0) break; // else what was asked has been taken back since
+      if (this.#questions.size > 0) break; // otherwise the question has been withdrawn since
     }
-    this.#expiry = setTimeout(() => this.#abandon(), QUESTION_LIMIT_MS).unref();
+    this.#expiry = setTimeout(() => this.#abandon(), limits.shellQuestionMs).unref();
     return undefined;
   }
 

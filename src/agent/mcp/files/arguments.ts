@@ -1,11 +1,11 @@
 import * as z from 'zod/mini';
-import { ExecError } from '../../protocol/index.ts';
-import type { ObjectSchema, Schema } from './tool.ts';
+import { ExecError } from '../../../protocol/index.ts';
+import type { JsonObjectSchema, JsonSchema } from '../tool.ts';
 
-/** What a call that changes files tells the user, should the user be asked. */
+/** The argument that explains a call to the user. */
 export const justificationArgument = { justification: z.optional(z.string()) };
 
-/** The sandbox that a call asks for. */
+/** The arguments of a call that can ask to leave the sandbox. */
 export const permissionArguments = {
   sandbox_permissions: z.optional(z.enum(['use_default', 'require_escalated'])),
   ...justificationArgument,
@@ -19,7 +19,7 @@ export interface PermissionArguments {
 export const pathArgument = z.string().check(z.minLength(1, 'expected a path'));
 export const countArgument = z.int('expected a whole number').check(z.gte(1, 'expected 1 or more'));
 
-/** Takes arguments apart, or says which one is wrong. */
+/** Parses the arguments of a call; the error names the wrong one. */
 export function parseArguments<T extends z.ZodMiniType>(tool: string, schema: T, args: unknown): z.output<T> {
   const parsed = z.safeParse(schema, args);
   if (parsed.success) return parsed.data;
@@ -28,10 +28,13 @@ export function parseArguments<T extends z.ZodMiniType>(tool: string, schema: T,
   throw new ExecError('invalidParams', `${tool}: \`${member}\`: ${issue?.message ?? 'invalid'}`);
 }
 
-export const pathSchema: Schema = { type: 'string', description: 'Absolute, or relative to the working directory.' };
+export const pathSchema: JsonSchema = {
+  type: 'string',
+  description: 'Absolute, or relative to the working directory.',
+};
 
-/** The arguments of a tool that looks at files, as the model sees them. */
-export function lookSchema(properties: Record<string, Schema>, required: string[]): ObjectSchema {
+/** The input schema of a tool that reads files. */
+export function readSchema(properties: Record<string, JsonSchema>, required: string[]): JsonObjectSchema {
   return objectSchema(
     {
       ...properties,
@@ -49,14 +52,14 @@ export function lookSchema(properties: Record<string, Schema>, required: string[
   );
 }
 
-/** The arguments of a tool that changes files: it asks the user by itself if it has to. */
-export function changeSchema(properties: Record<string, Schema>, required: string[]): ObjectSchema {
+/** The input schema of a tool that changes files: such a call asks the user without being told to. */
+export function changeSchema(properties: Record<string, JsonSchema>, required: string[]): JsonObjectSchema {
   const description =
     'For changes beyond the sandbox, about which the user is asked: why they are needed, in one sentence.';
   return objectSchema({ ...properties, justification: { type: 'string', description } }, required);
 }
 
-const objectSchema = (properties: Record<string, Schema>, required: string[]): ObjectSchema => ({
+const objectSchema = (properties: Record<string, JsonSchema>, required: string[]): JsonObjectSchema => ({
   type: 'object',
   properties,
   required,
