@@ -3,7 +3,7 @@ import { type Child, spawn } from '../../os/index.ts';
 import { type Confined, type LaunchOrder, type LeashedLauncher, replaceLauncher, waitForOrder } from './confine.ts';
 import { LauncherPool } from './launcher-pool.ts';
 import type { Leash } from './leash.ts';
-import { OrderedChild } from './ordered-child.ts';
+import { ReplaceableChild } from './replaceable-child.ts';
 import type { Command } from './stage.ts';
 import { EMPTY_FILES_WHILE_WAITING, SOCKET_ROOM, sendAll } from './waiting-launcher.ts';
 
@@ -54,7 +54,7 @@ export class CommandLaunchers implements AsyncDisposable {
     keepMountPoints();
     // After the arguments, all of which are there by now: a launcher that is cut short has no request, without which nothing runs.
     sendAll(socket, request);
-    return new OrderedChild(waiting, () => sized(replaceLauncher(waiting, mark, EMPTY_FILES_WHILE_WAITING), io));
+    return new ReplaceableChild(waiting, () => sized(replaceLauncher(waiting, mark, EMPTY_FILES_WHILE_WAITING), io));
   }
 }
 

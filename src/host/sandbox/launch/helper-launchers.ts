@@ -11,7 +11,7 @@ import { type InstalledBubblewrap, requireUsable } from './bubblewrap.ts';
 import { refused } from './confine.ts';
 import { filter, launcherArgs } from './launcher.ts';
 import { LauncherPool } from './launcher-pool.ts';
-import { OrderedChild } from './ordered-child.ts';
+import { ReplaceableChild } from './replaceable-child.ts';
 import { mountList, nullDescriptor, strings } from './stage.ts';
 import { helperPlace, type StagePlace, USUAL_HELPER_PLACE } from './stage-place.ts';
 import { EMPTY_FILES_WHILE_WAITING, FIRST_FREE, PROGRAM_SOCKET, WaitingLauncher } from './waiting-launcher.ts';
@@ -155,7 +155,7 @@ class HelperLauncher {
     });
     args.push(...placing);
     const channel = this.waiting.build(strings(args));
-    const child = new OrderedChild(this.waiting, () => this.#another());
+    const child = new ReplaceableChild(this.waiting, () => this.#another());
     void child.exited.then(async (status) => {
       // A launcher that is killed while it builds the sandbox does not take its child with it.
       if ('signal' in status) await killFamily(this.#mark, PROCESS_MASK);
