@@ -3,6 +3,6 @@ import type { MountPointClaim, MountPoints } from '../../src/host/sandbox/view/m
 /** A claim whose mount points are there. */
 export function claimed(points: MountPoints, ...paths: readonly string[]): MountPointClaim {
   const claim = points.claim(paths);
-  claim.keep();
+  claim.prepare();
   return claim;
 }

@@ -51,7 +51,7 @@ export function launchShell(options: LaunchOptions): ShellLaunch {
     sandboxes,
     { argv: [bash, login ? '-lc' : '-c', script], cwd: workdir, env: shellEnvironment(options), io },
     withPrograms(policy, options),
-    { watch, ...(intercept === 'bash' ? { kept: WRAPPER_SOCKET } : { supervisor: WRAPPER_SOCKET }) },
+    { watch, ...(intercept === 'bash' ? { extraDescriptor: WRAPPER_SOCKET } : { supervisor: WRAPPER_SOCKET }) },
   );
   using holdings = new Holdings(); // opening what the shell inherits may fail
   holdings.hold(confined.claim);

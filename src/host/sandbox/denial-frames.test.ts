@@ -54,15 +54,15 @@ describe('frames of refusals', () => {
   });
 
   it('keep the bytes of names that are no UTF-8', () => {
-    const [fact] = new DenialFrames().push(frame({ subject: Buffer.from([0x2f, 0xff]) }));
-    expect(fact!.denial.path!.toNative()).toEqual(new Uint8Array([0x2f, 0xff]));
+    const [report] = new DenialFrames().push(frame({ subject: Buffer.from([0x2f, 0xff]) }));
+    expect(report!.denial.path!.toNative()).toEqual(new Uint8Array([0x2f, 0xff]));
   });
 
   it('may come in any pieces', () => {
     const frames = new DenialFrames();
     const bytes = Buffer.concat([frame(), frame({ subject: '/y' })]);
-    const facts = [...bytes].flatMap((byte) => frames.push(Buffer.from([byte])));
-    expect(facts.map(({ denial }) => String(denial.path))).toEqual(['file:///x', 'file:///y']);
+    const reports = [...bytes].flatMap((byte) => frames.push(Buffer.from([byte])));
+    expect(reports.map(({ denial }) => String(denial.path))).toEqual(['file:///x', 'file:///y']);
   });
 
   it.each([

@@ -1,10 +1,10 @@
 import { posix } from 'node:path';
 import { type Denial, limits, PathUri } from '../../protocol/index.ts';
 
-/** What a supervisor tells (native/stage/denials.h). */
-export interface Fact {
+/** The report of a supervisor about one call (native/stage/denials.h). */
+export interface DenialReport {
   readonly denial: Denial;
-  /** The path to be written is not in the view; whether the sandbox is why depends on the policy. */
+  /** The path to be written, if it is not in the view: whether the sandbox is the reason depends on the policy. */
   readonly missing: string | undefined;
 }
 
@@ -15,20 +15,20 @@ const LONGEST_PROGRAM = 255;
 
 const KINDS: Readonly<Record<number, Denial['kind'] | undefined>> = { 1: 'write', 2: 'network', 3: 'syscall' };
 
-/** Says that nothing more comes. */
+/** The last frame. */
 const END = Buffer.from([255, 0, 0, 0, 0, 0, 0, 0]);
 
-/** What all frames of one process take at most: refusals and missing paths are counted apart. */
+/** The most bytes of all frames of one process: refusals and missing paths are counted separately. */
 const MOST_FRAME_BYTES = 2 * limits.denialsPerProcess * (HEADER_BYTES + LONGEST_SUBJECT + LONGEST_PROGRAM);
 
-/** Cuts frames out of bytes as they arrive. Nothing is believed after a frame without the right form. */
+/** Decodes frames from bytes as they arrive. Nothing is believed after an invalid frame. */
 export class DenialFrames {
   #rest: Buffer = Buffer.alloc(0);
-  #taken = 0;
+  #receivedBytes = 0;
   #broken = false;
   #ended = false;
 
-  /** Whether the frame came that ends them. */
+  /** Whether the last frame has been received. */
   get ended(): boolean {
     return this.#ended;
   }
@@ -37,17 +37,17 @@ export class DenialFrames {
     return this.#broken;
   }
 
-  push(bytes: Buffer): Fact[] {
-    const facts: Fact[] = [];
-    this.#taken += bytes.length;
-    if (this.#taken > MOST_FRAME_BYTES) this.#broken = true;
-    if (this.#broken) return facts;
+  push(bytes: Buffer): DenialReport[] {
+    const reports: DenialReport[] = [];
+    this.#receivedBytes += bytes.length;
+    if (this.#receivedBytes > MOST_FRAME_BYTES) this.#broken = true;
+    if (this.#broken) return reports;
     this.#rest = Buffer.concat([this.#rest, bytes]);
-    for (let frame = this.#next(); frame; frame = this.#next()) facts.push(frame);
-    return facts;
+    for (let report = this.#next(); report; report = this.#next()) reports.push(report);
+    return reports;
   }
 
-  #next(): Fact | undefined {
+  #next(): DenialReport | undefined {
     const rest = this.#rest;
     if (this.#broken || rest.length < HEADER_BYTES) return undefined;
     if (rest.equals(END)) {
@@ -65,7 +65,7 @@ export class DenialFrames {
     const end = HEADER_BYTES + subject + program;
     if (rest.length < end) return undefined;
     this.#rest = rest.subarray(end);
-    return fact(
+    return reportOf(
       kind,
       missing === 1,
       rest.subarray(HEADER_BYTES, HEADER_BYTES + subject),
@@ -74,21 +74,21 @@ export class DenialFrames {
   }
 }
 
-function fact(kind: Denial['kind'], missing: boolean, subject: Buffer, name: Buffer): Fact {
+function reportOf(kind: Denial['kind'], missing: boolean, subject: Buffer, name: Buffer): DenialReport {
   const program = name.toString();
   if (kind !== 'write' || subject[0] !== SLASH) {
     const address = kind === 'network' && subject.length > 0 ? { address: subject.toString() } : {};
     return { denial: { kind, ...address, program }, missing: undefined };
   }
-  const path = normal(subject);
+  const path = normalized(subject);
   const denial: Denial = { kind, path: PathUri.fromNative(textOrBytes(path)), program };
   return { denial, missing: missing ? path.toString() : undefined };
 }
 
 const SLASH = 0x2f;
 
-/** Without dots and doubled slashes, byte for byte. */
-function normal(path: Buffer): Buffer {
+/** Without dots and doubled slashes; other bytes stay as they are. */
+function normalized(path: Buffer): Buffer {
   const clean = posix.normalize(path.toString('latin1'));
   return Buffer.from(clean.length > 1 && clean.endsWith('/') ? clean.slice(0, -1) : clean, 'latin1');
 }

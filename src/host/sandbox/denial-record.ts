@@ -3,7 +3,7 @@ import { type Denial, limits } from '../../protocol/index.ts';
 import { receiveNow, streamPair } from '../os/index.ts';
 import { DenialFrames } from './denial-frames.ts';
 
-/** What the sandbox of one process has refused, as its supervisor tells it over a socket. */
+/** The calls that the sandbox of one process has refused, as its supervisor reports them over a socket. */
 export class DenialRecord implements Disposable {
   /** The supervisor's end of the socket. */
   readonly farEnd: number;
@@ -16,8 +16,8 @@ export class DenialRecord implements Disposable {
   #isOver = false;
 
   /**
-   * `hides` tells whether the policy keeps a path that is missing in the view from it, `tellsEnd` whether the supervisor says so when
-   * it has seen the end of its command: the first process of a sandbox does not, whose end is that of the sandbox.
+   * `hides` tells whether a path is missing in the view because of the policy. With `tellsEnd` the supervisor sends a last frame when
+   * its command has ended; the first process of a sandbox sends none, as the sandbox ends with it.
    */
   constructor(hides: (path: string) => boolean, { tellsEnd = false } = {}) {
     [this.#nearEnd, this.farEnd] = streamPair();
@@ -31,19 +31,19 @@ export class DenialRecord implements Disposable {
     this.#open.far = false;
   }
 
-  /** Everything that was refused so far. A supervisor tells before it answers: it is all here when a process has ended. */
+  /** All refusals so far. A supervisor reports a call before it answers it, so that none is missing when a process has ended. */
   get denials(): readonly Denial[] {
     this.#receive();
     return [...this.#denials.values()];
   }
 
-  /** Whether the supervisor was gone before its command, so that refusals may be missing. */
+  /** Whether the supervisor ended before its command, so that refusals may be missing. */
   get isIncomplete(): boolean {
     this.#receive();
     return this.#tellsEnd && this.#isOver && !this.#frames.ended;
   }
 
-  /** A program that uses a foreign system call interface is killed without asking the supervisor. */
+  /** Adds a program that used a foreign system call interface: the kernel kills it without asking the supervisor. */
   addKilled(program: string): void {
     this.#add({ kind: 'syscall', program });
   }
@@ -58,7 +58,7 @@ export class DenialRecord implements Disposable {
   #receive(): void {
     if (!this.#open.near) return;
     for (;;) {
-      const bytes = receiveNow(this.#nearEnd, room);
+      const bytes = receiveNow(this.#nearEnd, receiveBuffer);
       this.#isOver = bytes === undefined;
       if (!bytes?.length) return;
       if (this.#frames.broken) return;
@@ -73,5 +73,5 @@ export class DenialRecord implements Disposable {
   }
 }
 
-/** Frames are copied out of it before the next bytes come. */
-const room = Buffer.allocUnsafeSlow(64 * 1024);
+/** Shared by all records: frames are copied from it before the next call. */
+const receiveBuffer = Buffer.allocUnsafeSlow(64 * 1024);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { looksDenied, type Printed, showsOnlyDenial } from './denial.ts';
+import { looksDenied, type OutputPieces, showsOnlyDenial } from './denial.ts';
 
-const printed = (...pieces: [stream: 'stdout' | 'stderr' | 'pty', text: string][]): Printed =>
+const printed = (...pieces: [stream: 'stdout' | 'stderr' | 'pty', text: string][]): OutputPieces =>
   pieces.map(([stream, text]) => ({ stream, bytes: Buffer.from(text) }));
 
 describe('a failure looks like a denial', () => {
@@ -46,7 +46,7 @@ describe('a failure does not look like a denial', () => {
     expect(looksDenied(1, printed(['stderr', words]))).toBe(false);
   });
 
-  it('when it is none', () => {
+  it('when the command succeeded', () => {
     expect(looksDenied(0, printed(['stderr', 'permission denied']))).toBe(false);
   });
 
@@ -61,7 +61,7 @@ describe('a failure does not look like a denial', () => {
   });
 });
 
-describe('a refused command', () => {
+describe('a denied command', () => {
   it.each([
     ["touch: cannot touch '/x': Read-only file system\n", true],
     ['sh: 1: cannot create /x: PERMISSION DENIED\nsh: 1: cannot create /y: Operation not permitted\n', true],

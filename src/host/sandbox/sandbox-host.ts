@@ -3,26 +3,26 @@ import { InstalledBubblewrap } from './launch/bubblewrap.ts';
 import { FIRST_EMPTY } from './launch/confine.ts';
 import type { Isolation } from './launch/isolation.ts';
 import { stageProgram } from './launch/stage.ts';
-import { MountPlans } from './view/kept-plans.ts';
 import { journalFolder, MountJournal, sweepMountPoints } from './view/mount-journal.ts';
+import { MountPlans } from './view/mount-plans.ts';
 import { MountPoints } from './view/mount-points.ts';
 
 export interface SandboxHostOptions {
   /** The variables of the program: TMPDIR, and the folder of its state. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Whose processes commands see: those of their sandbox, or all of this machine. File helpers always have their own. */
+  /** The processes that commands see: those of their sandbox, or all of this machine. File helpers see only their own sandbox. */
   readonly commandPids?: Isolation['pids'];
-  /** Told why a journal of mount points stays on the disk, which concerns no sandbox. */
+  /** Called when a journal of mount points cannot be removed, which concerns no sandbox. */
   readonly onJournalFault?: (error: unknown) => void;
 }
 
-/** What one program keeps to make sandboxes with. */
+/** The state that one program shares between all its sandboxes. */
 export class SandboxHost {
   readonly environment: SandboxHostOptions['environment'];
   readonly commandPids: Isolation['pids'];
   readonly bubblewrap = new InstalledBubblewrap();
   readonly plans = new MountPlans(FIRST_EMPTY, stageProgram);
-  /** Mount points that dead servers left are removed when the first are wanted. */
+  /** The mount points of all sandboxes. The first call removes those that dead servers left. */
   readonly mountPoints: () => MountPoints;
 
   constructor({ environment, commandPids = 'own', onJournalFault }: SandboxHostOptions) {

@@ -77,7 +77,7 @@ export class Call implements AsyncDisposable {
       env,
       io: { type: 'pipe', stdin: 'closed' },
     } as const;
-    this.#confined = options.policy && confine(testSandboxes(), plain, options.policy, { kept: SOCKET });
+    this.#confined = options.policy && confine(testSandboxes(), plain, options.policy, { extraDescriptor: SOCKET });
     const command = this.#confined?.command ?? plain;
     const { inherit = [] } = this.#confined?.command ?? {};
     this.broker = Broker.start({

@@ -1,13 +1,13 @@
 import { readFileSync, type Stats, statSync } from 'node:fs';
 
-/** Which users this process's namespace knows, and the number that stands for all others. */
+/** The users of this process's user namespace, and the uid that stands for all others. */
 export interface KnownUsers {
   /** The text of `/proc/self/uid_map`. */
   readonly map: string;
   readonly overflow: number;
 }
 
-/** Whether `path` is a file that only the administrator of the machine can have changed. */
+/** Whether `path` is a file that only the administrator of the machine could have changed. */
 export function isAdministratorsFile(path: string): boolean {
   const status = statSync(path, { throwIfNoEntry: false });
   return status?.isFile() === true && onlyAdministratorWrites(status, knownUsers());

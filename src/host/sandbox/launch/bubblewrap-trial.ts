@@ -5,19 +5,19 @@ import type { Bubblewrap } from './bubblewrap.ts';
 import { isolationArgs } from './isolation.ts';
 import { stagePlace } from './stage-place.ts';
 
-/** Looks for bubblewrap in places, and tries it. */
-export function examine(places: readonly string[]): Bubblewrap {
-  const examination = examining(places);
-  let step = examination.next();
-  while (!step.done) step = examination.next(complaintOf(step.value));
+/** Tries the first of the paths with a bubblewrap of the administrator. */
+export function tryBubblewrap(paths: readonly string[]): Bubblewrap {
+  const trials = trialsOf(paths);
+  let step = trials.next();
+  while (!step.done) step = trials.next(runTrial(step.value));
   return step.value;
 }
 
-/** The same while the event loop goes on. */
-export async function examineLater(places: readonly string[]): Promise<Bubblewrap> {
-  const examination = examining(places);
-  let step = examination.next();
-  while (!step.done) step = examination.next(await complaintLater(step.value));
+/** `tryBubblewrap` without blocking the event loop. */
+export async function tryBubblewrapLater(paths: readonly string[]): Promise<Bubblewrap> {
+  const trials = trialsOf(paths);
+  let step = trials.next();
+  while (!step.done) step = trials.next(await runTrialLater(step.value));
   return step.value;
 }
 
@@ -26,9 +26,9 @@ interface Trial {
   readonly proc: boolean;
 }
 
-/** Yields each trial to be made and is given the complaint, if any. */
-function* examining(places: readonly string[]): Generator<Trial, Bubblewrap, string | undefined> {
-  const path = places.find(isAdministratorsFile);
+/** Yields each trial to be run and is given its error text, if it fails. */
+function* trialsOf(paths: readonly string[]): Generator<Trial, Bubblewrap, string | undefined> {
+  const path = paths.find(isAdministratorsFile);
   if (path === undefined) {
     return { usable: false, reason: 'bubblewrap is not installed', remedy: INSTALL_BUBBLEWRAP };
   }
@@ -41,8 +41,8 @@ function* examining(places: readonly string[]): Generator<Trial, Bubblewrap, str
   return { usable: false, reason: `bubblewrap cannot make a sandbox here (${withProc})`, remedy: ALLOW_NAMESPACES };
 }
 
-/** Makes a sandbox with every option that commands rely on; the complaint if that fails. */
-function complaintOf({ path, proc }: Trial): string | undefined {
+/** Makes a sandbox with every option that commands rely on; the error text if that fails. */
+function runTrial({ path, proc }: Trial): string | undefined {
   const { status, stderr, error } = spawnSync(path, trialArgs(proc), {
     env: {},
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -51,7 +51,7 @@ function complaintOf({ path, proc }: Trial): string | undefined {
   return status === STAGE_STARTED ? undefined : (error?.message ?? lastLine(String(stderr), status));
 }
 
-async function complaintLater({ path, proc }: Trial): Promise<string | undefined> {
+async function runTrialLater({ path, proc }: Trial): Promise<string | undefined> {
   const io = { type: 'pipe', stdin: 'closed' } as const;
   await using child = spawn({ argv: [path, ...trialArgs(proc)], cwd: '/', env: {}, io, mark: 0n });
   const timer = setTimeout(() => void child[Symbol.asyncDispose](), LONGEST_TRIAL_MS).unref();
@@ -79,7 +79,7 @@ const lastLine = (stderr: string, status: number | null): string =>
 
 const LONGEST_TRIAL_MS = 10_000;
 
-/** What the stage answers when it is given nothing to do. */
+/** The exit code of the stage without arguments. */
 const STAGE_STARTED = 2;
 
 const INSTALL_BUBBLEWRAP = 'apt-get install -y bubblewrap';

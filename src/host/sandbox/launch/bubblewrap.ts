@@ -1,6 +1,6 @@
 import { ExecError } from '../../../protocol/index.ts';
 import { isAdministratorsFile } from './administrators-file.ts';
-import { examine, examineLater } from './bubblewrap-trial.ts';
+import { tryBubblewrap, tryBubblewrapLater } from './bubblewrap-trial.ts';
 
 export interface UsableBubblewrap {
   readonly usable: true;
@@ -15,7 +15,7 @@ interface UnusableBubblewrap {
   readonly remedy: string;
 }
 
-/** What a machine offers for sandboxes. */
+/** The bubblewrap of a machine, or why there is none. */
 export type Bubblewrap = UsableBubblewrap | UnusableBubblewrap;
 
 export function requireUsable(bubblewrap: Bubblewrap): UsableBubblewrap {
@@ -24,40 +24,40 @@ export function requireUsable(bubblewrap: Bubblewrap): UsableBubblewrap {
   throw new ExecError('internal', `sandboxed commands cannot run: ${reason}; fix: ${remedy}`);
 }
 
-/** Never from a PATH: a program that a command could have put there would run outside every sandbox. */
-const PLACES: readonly string[] = ['/usr/bin/bwrap', '/bin/bwrap', '/usr/local/bin/bwrap'];
+/** Not searched on PATH: a program that a command could have put there would run outside every sandbox. */
+const PATHS: readonly string[] = ['/usr/bin/bwrap', '/bin/bwrap', '/usr/local/bin/bwrap'];
 
-/** The one value that knows whether bubblewrap works here: it is looked for and tried at most once. */
+/** Finds out whether bubblewrap works here, at most once. */
 export class InstalledBubblewrap {
-  readonly #places: readonly string[];
+  readonly #paths: readonly string[];
   #found: Bubblewrap | undefined;
 
-  constructor(places = PLACES) {
-    this.#places = places;
+  constructor(paths = PATHS) {
+    this.#paths = paths;
   }
 
-  /** As a trial found it, which blocks for some milliseconds unless it is over. */
+  /** The result of a trial, which blocks for some milliseconds the first time. */
   tried(): Bubblewrap {
-    this.#found ??= examine(this.#places);
+    this.#found ??= tryBubblewrap(this.#paths);
     return this.#found;
   }
 
-  /** The same while the event loop goes on. */
+  /** `tried` without blocking the event loop. */
   async triedLater(): Promise<Bubblewrap> {
     if (!this.#found) {
-      const found = await examineLater(this.#places);
-      this.#found ??= found; // a trial that blocked may have been faster
+      const found = await tryBubblewrapLater(this.#paths);
+      this.#found ??= found; // a blocking trial may have ended first
     }
     return this.#found;
   }
 
-  /** What works on almost every machine where a file is in place: for callers to which a sandbox that fails says enough. */
+  /** Without a trial, as an installed bubblewrap usually works: for callers that notice when a sandbox cannot be made. */
   presumed(): Bubblewrap {
-    const path = this.#found ? undefined : this.#places.find(isAdministratorsFile);
+    const path = this.#found ? undefined : this.#paths.find(isAdministratorsFile);
     return path === undefined ? this.tried() : { usable: true, path, proc: true };
   }
 
-  /** A real sandbox was built with every option that commands rely on, so the trial is skipped. */
+  /** To be called when a sandbox was built with every option that commands rely on: no trial is needed any more. */
   confirm(): void {
     this.#found ??= this.presumed();
   }

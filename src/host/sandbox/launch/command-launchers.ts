@@ -1,8 +1,8 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { type Child, spawn } from '../../os/index.ts';
-import { type Confined, type LaunchOrder, type LeashedLauncher, replaceLauncher, waitForOrder } from './confine.ts';
+import { type CommandLauncher, type Confined, type LaunchOrder, replaceLauncher, waitForOrder } from './confine.ts';
+import type { ControlSocket } from './control-socket.ts';
 import { LauncherPool } from './launcher-pool.ts';
-import type { Leash } from './leash.ts';
 import { ReplaceableChild } from './replaceable-child.ts';
 import type { Command } from './stage.ts';
 import { EMPTY_FILES_WHILE_WAITING, SOCKET_ROOM, sendAll } from './waiting-launcher.ts';
@@ -10,19 +10,21 @@ import { EMPTY_FILES_WHILE_WAITING, SOCKET_ROOM, sendAll } from './waiting-launc
 type Io = Command['io'];
 
 /**
- * Starts sandboxed commands. A client that ran one will run another, wired the same way: a launcher is loaded for it while the
- * first is at work.
+ * Starts sandboxed commands. A client that ran a command will run another one with the same kind of stdin: a launcher is loaded for
+ * it while the first command runs.
  */
 export class CommandLaunchers implements AsyncDisposable {
-  /** One kind for each way a command can be wired. */
-  readonly #pool = new LauncherPool<LeashedLauncher>();
+  /** One kind of launcher for each kind of stdin. */
+  readonly #pool = new LauncherPool<CommandLauncher>();
 
   /** Throws SpawnError. */
-  spawn({ command, order, leash }: Confined, mark: bigint): Child {
-    const child = (order && this.#order(command, order, mark)) ?? spawnHeld(command, leash, mark);
+  spawn({ command, order, controlSocket }: Confined, mark: bigint): Child {
+    const child = (order && this.#spawnByOrder(command, order, mark)) ?? spawnLauncher(command, controlSocket, mark);
     if (!order) return child;
-    // Once the answer is on its way.
-    this.#pool.fillLater(wiring(command.io), () => waitForOrder(order.launcher, command.io, EMPTY_FILES_WHILE_WAITING));
+    // After the answer has been sent.
+    this.#pool.fillLater(stdinKind(command.io), () =>
+      waitForOrder(order.launcher, command.io, EMPTY_FILES_WHILE_WAITING),
+    );
     return child;
   }
 
@@ -30,53 +32,53 @@ export class CommandLaunchers implements AsyncDisposable {
     await this.#pool[Symbol.asyncDispose]();
   }
 
-  /** Has a waiting launcher start a command. */
-  #order(
+  /** Has a waiting launcher start a command; undefined where none can. */
+  #spawnByOrder(
     { io, cwd }: Command,
-    { args, request, emptyFiles, keepMountPoints }: LaunchOrder,
+    { args, request, emptyFiles, prepareMountPoints }: LaunchOrder,
     mark: bigint,
   ): Child | undefined {
     if (emptyFiles > EMPTY_FILES_WHILE_WAITING || !canEnter(cwd)) return undefined;
-    if (args.length > SOCKET_ROOM || request.length > SOCKET_ROOM) return undefined; // half an order would be taken
-    const loaded = this.#pool.take(wiring(io));
-    if (!loaded) return undefined;
-    const { waiting, leash } = loaded;
+    if (args.length > SOCKET_ROOM || request.length > SOCKET_ROOM) return undefined; // the launcher could read half an order
+    const launcher = this.#pool.take(stdinKind(io));
+    if (!launcher) return undefined;
+    const { waiting, controlSocket } = launcher;
     const { child } = waiting;
     const outcome = child.join(mark);
     if (outcome !== 'joined') {
-      if (outcome === 'refused') this.#pool.close(); // none can be given a family, as where bubblewrap is setuid
+      if (outcome === 'refused') this.#pool.close(); // no launcher can be given a family, as where bubblewrap is setuid
       void waiting[Symbol.asyncDispose]();
       return undefined;
     }
-    leash.holds(mark);
-    sized(child, io);
+    controlSocket.rememberFamily(mark);
+    resized(child, io);
     const socket = waiting.build(args);
-    keepMountPoints();
-    // After the arguments, all of which are there by now: a launcher that is cut short has no request, without which nothing runs.
+    prepareMountPoints();
+    // After the arguments: if the server dies before this line, the sandbox has no request, and runs nothing.
     sendAll(socket, request);
-    return new ReplaceableChild(waiting, () => sized(replaceLauncher(waiting, mark, EMPTY_FILES_WHILE_WAITING), io));
+    return new ReplaceableChild(waiting, () => resized(replaceLauncher(waiting, mark, EMPTY_FILES_WHILE_WAITING), io));
   }
 }
 
-function spawnHeld(command: Command, leash: Leash | undefined, mark: bigint): Child {
+function spawnLauncher(command: Command, controlSocket: ControlSocket | undefined, mark: bigint): Child {
   const child = spawn({ ...command, mark });
-  leash?.holds(mark);
+  controlSocket?.rememberFamily(mark);
   return child;
 }
 
-function sized(child: Child, io: Io): Child {
+function resized(child: Child, io: Io): Child {
   if (io.type === 'pty') child.resize(io.rows, io.cols);
   return child;
 }
 
-/** A launcher that is started there says why not, if not. */
+/** Whether a command could be started in a directory. If not, a launcher that is started there reports why. */
 function canEnter(directory: string | Buffer): boolean {
   try {
     accessSync(directory, constants.X_OK);
     return statSync(directory).isDirectory();
   } catch {
-    return false; // it is not there, or not for us
+    return false; // missing, or not accessible
   }
 }
 
-const wiring = (io: Io): string => (io.type === 'pty' ? 'pty' : io.stdin);
+const stdinKind = (io: Io): string => (io.type === 'pty' ? 'pty' : io.stdin);

@@ -10,9 +10,9 @@ import type { FilterMode } from '../seccomp/program.ts';
 import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 import type { MountPlan } from '../view/plan.ts';
 import { type Bubblewrap, requireUsable, type UsableBubblewrap } from './bubblewrap.ts';
+import { ControlSocket } from './control-socket.ts';
 import { InnerProxies, proxyPorts } from './inner-proxies.ts';
 import { filter, launcherArgs } from './launcher.ts';
-import { Leash } from './leash.ts';
 import { type Command, nullDescriptor, stageProgram, stageRequest, strings } from './stage.ts';
 import { stagePlace, USUAL_PLACE } from './stage-place.ts';
 import { ARGUMENTS, FIRST_FREE, PROGRAM_SOCKET, WaitingLauncher } from './waiting-launcher.ts';
@@ -20,11 +20,11 @@ import { ARGUMENTS, FIRST_FREE, PROGRAM_SOCKET, WaitingLauncher } from './waitin
 /** A command as it is to be spawned so that a policy holds. */
 export interface Confined {
   readonly command: Command;
-  /** What a launcher that waits has to be told; undefined if it would have to know more before it starts. */
+  /** The order for a launcher that waits; undefined if the sandbox needs a launcher with other descriptors or namespaces. */
   readonly order?: LaunchOrder | undefined;
-  /** What ends the sandbox; undefined where there is none of its own. */
-  readonly leash?: Leash | undefined;
-  /** What its sandbox refuses, where that is watched. */
+  /** Ends the sandbox; undefined for a command in the namespaces of the host. */
+  readonly controlSocket?: ControlSocket | undefined;
+  /** The refusals of its sandbox, where they are watched. */
   readonly record?: DenialRecord | undefined;
   /** Whether the command never runs: the program that is spawned only says why. */
   readonly refused: boolean;
@@ -40,29 +40,29 @@ export interface LaunchOrder {
   readonly args: Buffer;
   readonly request: Buffer;
   readonly emptyFiles: number;
-  /** To be called between the arguments, which the launcher is busy with for a while, and the request, without which nothing runs. */
-  keepMountPoints(): void;
+  /** To be called between sending the arguments and the request, while the launcher is busy making namespaces. */
+  prepareMountPoints(): void;
 }
 
 export interface ConfineOptions {
-  /** Variables that name the proxies of a managed network: the command reaches what they let through, and nothing else. */
+  /** Variables that name the proxies of a managed network, through which alone the command reaches the network. */
   readonly managedNetwork?: Readonly<Record<string, string>> | undefined;
   /** Whether refusals are to be recorded. */
   readonly watch?: boolean;
-  /** The descriptor of a channel to the process that is to be the supervisor, and is asked about programs as well. */
+  /** The descriptor of a channel to the process that is the supervisor, and is asked about programs as well. */
   readonly supervisor?: number | undefined;
-  /** What the patterns of the policy match; looked for here unless given. */
+  /** The matches of the patterns of the policy; searched for here unless given. */
   readonly deniedMatches?: readonly string[] | undefined;
-  /** What makes the sandbox; the one of this machine unless said otherwise. */
+  /** The bubblewrap of this machine unless given. */
   readonly launcher?: Bubblewrap;
   /** A descriptor the command inherits besides its standard streams, which the caller keeps open. */
-  readonly kept?: number | undefined;
+  readonly extraDescriptor?: number | undefined;
 }
 
 /** The descriptors the launcher and the stage find open, besides the arguments. */
 const REQUEST = PROGRAM_SOCKET;
 const FILTER = FIRST_FREE;
-const LEASH = FIRST_FREE + 1;
+const CONTROL = FIRST_FREE + 1;
 export const FIRST_EMPTY = FIRST_FREE + 2;
 /** Where no launcher is needed. */
 const SECOND = REQUEST + 1;
@@ -70,30 +70,30 @@ const SECOND = REQUEST + 1;
 /** Wraps a command so that the policy holds for it and for everything it starts. */
 export function confine(host: SandboxHost, command: Command, policy: Policy, options: ConfineOptions = {}): Confined {
   if (policy.unrestricted && !options.managedNetwork) {
-    return policy.network === 'enabled' ? unclaimed(command) : filtered(command, 'isolated', options);
+    return policy.network === 'enabled' ? withoutClaim(command) : confinedByFilter(command, 'isolated', options);
   }
   const launcher = requireUsable(options.launcher ?? host.bubblewrap.tried());
-  return orRefused(command, () => {
+  return orRefusedCommand(command, () => {
     const { deniedMatches = expandGlobs(policy.deniedGlobs, policy.globDepth) } = options;
     const plan = host.plans.plan(policy, deniedMatches);
     const watch = options.watch === true && launcher.proc && canWatch();
-    return launched(command, plan, {
+    return confinedByView(command, plan, {
       host,
       policy,
       launcher,
       managedNetwork: options.managedNetwork,
-      kept: options.kept,
+      extraDescriptor: options.extraDescriptor,
       watch,
       supervisor: options.supervisor,
     });
   });
 }
 
-function orRefused(command: Command, confined: () => Confined): Confined {
+function orRefusedCommand(command: Command, confined: () => Confined): Confined {
   try {
     return confined();
   } catch (error) {
-    if (error instanceof UnenforceablePolicy) return refused(command, error.message);
+    if (error instanceof UnenforceablePolicy) return refusedCommand(command, error.message);
     throw error;
   }
 }
@@ -103,13 +103,13 @@ interface Launch {
   readonly policy: Policy;
   readonly launcher: UsableBubblewrap;
   readonly managedNetwork: ConfineOptions['managedNetwork'];
-  readonly kept: number | undefined;
+  readonly extraDescriptor: number | undefined;
   readonly watch: boolean;
   readonly supervisor: number | undefined;
 }
 
-function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
-  const { host, policy, launcher, managedNetwork, kept, watch, supervisor } = launch;
+function confinedByView(command: Command, plan: MountPlan, launch: Launch): Confined {
+  const { host, policy, launcher, managedNetwork, extraDescriptor, watch, supervisor } = launch;
   using holdings = new Holdings(); // there may be no descriptor for the next of them
   const proxies = managedNetwork && holdings.hold(new InnerProxies(proxyPorts(managedNetwork)));
   const hostNetwork = policy.network === 'enabled' && !proxies;
@@ -125,19 +125,24 @@ function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
   ]);
   const channel = FIRST_EMPTY + plan.emptyFiles;
   const mode = proxies ? 'proxy' : hostNetwork ? 'base' : 'isolated';
-  const isPinned = command.cwdIdentity !== undefined; // a launcher that is started there says what is wrong
+  const isPinned = command.cwdIdentity !== undefined; // a launcher that is started in the directory reports a wrong one
   const waitable =
-    launcher.proc && mode === 'isolated' && kept === undefined && !watch && !isPinned && place.path === USUAL_PLACE;
+    launcher.proc &&
+    mode === 'isolated' &&
+    extraDescriptor === undefined &&
+    !watch &&
+    !isPinned &&
+    place.path === USUAL_PLACE;
   const calls = filter(mode);
   const points = holdings.hold(host.mountPoints().claim(plan.mountPoints));
   const record = watch ? holdings.hold(new DenialRecord((path) => isHidden(policy, path))) : undefined;
-  const leash = holdings.hold(new Leash());
+  const controlSocket = holdings.hold(new ControlSocket());
   const request = stageRequest(command, {
     mounts: plan.mounts,
     ...(proxies && { listeners: { channel, ports: proxies.ports } }),
     ...(record && {
       watch: {
-        facts: channel + (proxies ? 1 : 0),
+        reports: channel + (proxies ? 1 : 0),
         program: filter(mode, { files: true, execs: supervisor !== undefined }),
         supervisor,
         ownNetwork: mode === 'proxy',
@@ -148,19 +153,19 @@ function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
   return {
     command: {
       ...command,
-      argv: [launcher.path, '--args', String(ARGUMENTS), '--', ...firstProcess(place.path, kept)],
+      argv: [launcher.path, '--args', String(ARGUMENTS), '--', ...firstProcess(place.path, extraDescriptor)],
       arg0: 'bwrap',
       // The request's variables are set inside: LD_PRELOAD and its kin would act on the launcher.
       env: {},
-      deliverSignal: (signal) => leash.signal(signal),
-      // Asked for only where no launcher waits: that one has a leash already, and its arguments before the mount points are made.
+      deliverSignal: (signal) => controlSocket.signal(signal),
+      // Read only where no launcher waits: that one has a control socket already, and its arguments before the mount points are made.
       get inherit() {
-        points.keep();
+        points.prepare();
         return [
           request,
           args,
           calls,
-          leash.farEnd,
+          controlSocket.farEnd,
           ...Array.from({ length: plan.emptyFiles }, nullDescriptor),
           ...(proxies ? [proxies.channel.childEnd] : []),
           ...(record ? [record.farEnd] : []),
@@ -168,13 +173,13 @@ function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
       },
     },
     order: waitable
-      ? { launcher, args, request, emptyFiles: plan.emptyFiles, keepMountPoints: () => points.keep() }
+      ? { launcher, args, request, emptyFiles: plan.emptyFiles, prepareMountPoints: () => points.prepare() }
       : undefined,
-    leash,
+    controlSocket,
     record,
     refused: false,
     started: () => {
-      leash.handedOver();
+      controlSocket.handedOver();
       record?.handedOver();
       void proxies?.open();
     },
@@ -182,95 +187,99 @@ function launched(command: Command, plan: MountPlan, launch: Launch): Confined {
   };
 }
 
-export interface LeashedLauncher {
+export interface CommandLauncher {
   readonly waiting: WaitingLauncher;
-  readonly leash: Leash;
+  readonly controlSocket: ControlSocket;
 }
 
-/** A launcher for commands that are in no network and keep no descriptor, waiting to be ordered to start one. */
-export function waitForOrder(launcher: UsableBubblewrap, io: Command['io'], emptyFiles: number): LeashedLauncher {
-  return leashed(emptyFiles, (inherit, leash) => {
+/** A launcher that waits for an order to start a command without a network and without an extra descriptor. */
+export function waitForOrder(launcher: UsableBubblewrap, io: Command['io'], emptyFiles: number): CommandLauncher {
+  return withControlSocket(emptyFiles, (inherit, controlSocket) => {
     const program = firstProcess(USUAL_PLACE);
-    const deliverSignal = (signal: number): boolean => leash.signal(signal);
+    const deliverSignal = (signal: number): boolean => controlSocket.signal(signal);
     const waiting = new WaitingLauncher({ launcher, program, io, mark: 0n, inherit, deliverSignal });
-    return { waiting, leash, child: waiting.child };
+    return { waiting, controlSocket, child: waiting.child };
   });
 }
 
-/** Another launcher for the order of one that has ended without taking it. */
+/** Another launcher for the order of one that has ended without reading it. */
 export function replaceLauncher(waiting: WaitingLauncher, mark: bigint, emptyFiles: number): Child {
-  const { child } = leashed(emptyFiles, (inherit, leash) => {
-    const child = waiting.spawnAnother({ mark, inherit, deliverSignal: (signal) => leash.signal(signal) });
-    leash.holds(mark);
+  const { child } = withControlSocket(emptyFiles, (inherit, controlSocket) => {
+    const child = waiting.spawnAnother({ mark, inherit, deliverSignal: (signal) => controlSocket.signal(signal) });
+    controlSocket.rememberFamily(mark);
     return { child };
   });
   return child;
 }
 
-/** Starts a launcher that inherits what every one does, and a leash, which ends with it. */
-function leashed<T extends { readonly child: Child }>(
+/** Starts a launcher that inherits what every one does, and a control socket, which is closed when it ends. */
+function withControlSocket<T extends { readonly child: Child }>(
   emptyFiles: number,
-  start: (inherit: readonly (number | Uint8Array)[], leash: Leash) => T,
+  start: (inherit: readonly (number | Uint8Array)[], controlSocket: ControlSocket) => T,
 ): T {
-  const leash = new Leash();
+  const controlSocket = new ControlSocket();
   try {
     const started = start(
-      [filter('isolated'), leash.farEnd, ...Array.from({ length: emptyFiles }, nullDescriptor)],
-      leash,
+      [filter('isolated'), controlSocket.farEnd, ...Array.from({ length: emptyFiles }, nullDescriptor)],
+      controlSocket,
     );
-    leash.handedOver();
-    void started.child.exited.then(() => leash[Symbol.dispose]());
+    controlSocket.handedOver();
+    void started.child.exited.then(() => controlSocket[Symbol.dispose]());
     return started;
   } catch (error) {
-    leash[Symbol.dispose]();
+    controlSocket[Symbol.dispose]();
     throw error;
   }
 }
 
-/** The stage as the first process of a view. */
-const firstProcess = (path: string, kept?: number): readonly string[] => [
+/** The arguments of the stage as the first process of a view. */
+const firstProcess = (path: string, extraDescriptor?: number): readonly string[] => [
   path,
   'init',
-  String(LEASH),
-  ...requestArguments(kept),
+  String(CONTROL),
+  ...requestArguments(extraDescriptor),
 ];
 
 /** The command with a filter of system calls, in the namespaces of the host. */
-function filtered(command: Command, mode: FilterMode, { kept, watch = false, supervisor }: ConfineOptions): Confined {
+function confinedByFilter(
+  command: Command,
+  mode: FilterMode,
+  { extraDescriptor, watch = false, supervisor }: ConfineOptions,
+): Confined {
   const staged = {
     ...command,
-    argv: [stageProgram(), 'run', ...requestArguments(kept)],
+    argv: [stageProgram(), 'run', ...requestArguments(extraDescriptor)],
     arg0: 'sandbox-stage',
     env: {},
   };
   if (!watch || !canWatch()) {
     const inherit = [stageRequest(command, { filter: SECOND }), filter(mode)];
-    return unclaimed({ ...staged, inherit });
+    return withoutClaim({ ...staged, inherit });
   }
   const record = new DenialRecord(() => false, { tellsEnd: supervisor === undefined });
   const program = filter(mode, { files: false, execs: supervisor !== undefined });
-  const watched = { facts: SECOND, program, supervisor, ownNetwork: false, partialView: false };
+  const watched = { reports: SECOND, program, supervisor, ownNetwork: false, partialView: false };
   return {
-    ...unclaimed({ ...staged, inherit: [stageRequest(command, { watch: watched }), record.farEnd] }),
+    ...withoutClaim({ ...staged, inherit: [stageRequest(command, { watch: watched }), record.farEnd] }),
     record,
     started: () => record.handedOver(),
     claim: record,
   };
 }
 
-const requestArguments = (kept: number | undefined): readonly string[] => [
+const requestArguments = (extraDescriptor: number | undefined): readonly string[] => [
   String(REQUEST),
-  ...(kept === undefined ? [] : [String(kept)]),
+  ...(extraDescriptor === undefined ? [] : [String(extraDescriptor)]),
 ];
 
-/** Says why not, the way a command would: on stderr. */
-export function refused(command: Command, reason: string): Confined {
+/** A command that prints the reason on stderr and fails. */
+export function refusedCommand(command: Command, reason: string): Confined {
   const inherit = [Buffer.from(`the sandbox cannot be built: ${reason}`)];
   const argv = [stageProgram(), 'refuse', '3'];
-  return { ...unclaimed({ ...command, argv, arg0: 'sandbox-stage', env: {}, inherit }), refused: true };
+  return { ...withoutClaim({ ...command, argv, arg0: 'sandbox-stage', env: {}, inherit }), refused: true };
 }
 
-const unclaimed = (command: Command): Confined => ({
+const withoutClaim = (command: Command): Confined => ({
   command,
   refused: false,
   started: () => undefined,

@@ -8,7 +8,7 @@ import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 import type { DiskFacts } from '../view/disk-facts.ts';
 import { type MountPlan, planMounts } from '../view/plan.ts';
 import { type InstalledBubblewrap, requireUsable } from './bubblewrap.ts';
-import { refused } from './confine.ts';
+import { refusedCommand } from './confine.ts';
 import { filter, launcherArgs } from './launcher.ts';
 import { LauncherPool } from './launcher-pool.ts';
 import { ReplaceableChild } from './replaceable-child.ts';
@@ -16,24 +16,24 @@ import { mountList, nullDescriptor, strings } from './stage.ts';
 import { helperPlace, type StagePlace, USUAL_HELPER_PLACE } from './stage-place.ts';
 import { EMPTY_FILES_WHILE_WAITING, FIRST_FREE, PROGRAM_SOCKET, WaitingLauncher } from './waiting-launcher.ts';
 
-/** The view a helper is to be given, or why there can be none. */
+/** The view of a helper, or the reason why it cannot be made. */
 export type HelperView = MountPlan | UnenforceablePolicy;
 
-/** A helper, and our end of a socket that leads to it, which the caller closes. */
+/** A helper, and the near end of a socket to it, which the caller closes. */
 export interface LaunchedHelper {
   readonly child: Child;
   readonly channel: number;
-  /** The paths that the helper must be told to refuse before anything else. */
+  /** The paths that the helper must be told to refuse before its first request. */
   readonly refused: readonly string[];
-  /** The mounts that it must be told to find in its view before that: paths and pins in turn, each ended by NUL. */
+  /** The mounts that the helper must check in its view before that: paths and pins in turn, each ended by NUL. */
   readonly mounts: Buffer;
 }
 
-/** The view for a program of ours that works for a client. */
+/** The view for a helper that works for a client. */
 export function planHelper(policy: Policy, facts: DiskFacts): HelperView {
   try {
     const deniedMatches = expandGlobs(policy.deniedGlobs, policy.globDepth);
-    // Each device is a mount of its own, and a client that waits for a helper waits for all mounts.
+    // Each device is a mount of its own, and a client that waits for a helper waits for every mount.
     return planMounts(policy, {
       deniedMatches,
       firstEmpty: FIRST_EMPTY,
@@ -49,16 +49,16 @@ export function planHelper(policy: Policy, facts: DiskFacts): HelperView {
   }
 }
 
-/** Starts programs of ours in sandboxes, each with one end of a socket as its only argument. */
+/** Starts programs of this package in sandboxes, each with one end of a socket as its only argument. */
 export class HelperLaunchers implements AsyncDisposable {
   readonly #host: SandboxHost;
   readonly #nextMark: () => bigint;
-  /** One kind for each program. */
+  /** One kind of launcher for each program. */
   readonly #pool = new LauncherPool<HelperLauncher>();
-  /** The programs for which one is kept idle. */
+  /** The programs for which a launcher is kept idle. */
   readonly #kept = new Set<string>();
 
-  /** A server gives marks by which its guardian finds what is left of a helper: a launcher that dies early leaves a child. */
+  /** A server gives marks by which its guardian finds the child that a launcher leaves if it is killed early. */
   constructor(host: SandboxHost, nextMark = ownMark) {
     this.#host = host;
     this.#nextMark = nextMark;
@@ -69,7 +69,7 @@ export class HelperLaunchers implements AsyncDisposable {
     return new HelperLaunchers(this.#host, this.#nextMark);
   }
 
-  /** From now on one is idle for the next helper. */
+  /** From now on keeps a launcher idle for the next helper. */
   keepOneWaiting(program: string): void {
     this.#kept.add(program);
     this.#pool.fill(program, () => this.#load());
@@ -78,7 +78,7 @@ export class HelperLaunchers implements AsyncDisposable {
   launch(program: string, view: HelperView): LaunchedHelper {
     const place = view instanceof UnenforceablePolicy ? view : this.#placeIn(view, program);
     if (view instanceof UnenforceablePolicy || place instanceof UnenforceablePolicy) {
-      return refusing(program, place as UnenforceablePolicy, this.#nextMark());
+      return refusedHelper(program, place as UnenforceablePolicy, this.#nextMark());
     }
     const launcher = this.#take(program, place.path, view) ?? this.#load(place.path, view.emptyFiles);
     try {
@@ -93,7 +93,7 @@ export class HelperLaunchers implements AsyncDisposable {
     await this.#pool[Symbol.asyncDispose]();
   }
 
-  /** The idle launcher, where it can make the view. */
+  /** The idle launcher, if it can make the view. */
   #take(program: string, path: string, { emptyFiles }: MountPlan): HelperLauncher | undefined {
     if (path !== USUAL_HELPER_PLACE || emptyFiles > EMPTY_FILES_WHILE_WAITING) return undefined;
     const launcher = this.#pool.take(program);
@@ -101,7 +101,7 @@ export class HelperLaunchers implements AsyncDisposable {
     return launcher;
   }
 
-  /** The path is that of the program in the view. */
+  /** `path` is the path of the program in the view. */
   #load(path = USUAL_HELPER_PLACE, emptyFiles = EMPTY_FILES_WHILE_WAITING): HelperLauncher {
     return new HelperLauncher({ bubblewrap: this.#host.bubblewrap, path, emptyFiles, mark: this.#nextMark() });
   }
@@ -124,7 +124,7 @@ interface HelperLauncherOptions {
 }
 
 /**
- * A launcher that knows everything but the view. It needs no stage: the program has no use for an environment or a
+ * A launcher that knows everything except the view. It needs no stage: the program needs no environment and no working
  * directory, and closes inherited descriptors itself.
  */
 class HelperLauncher {
@@ -146,24 +146,24 @@ class HelperLauncher {
     });
   }
 
-  /** Has it make the sandbox and run the program there. */
-  build(view: MountPlan, placing: readonly string[]): LaunchedHelper {
+  /** Makes the sandbox, and runs the program there. */
+  build(view: MountPlan, placeArgs: readonly string[]): LaunchedHelper {
     const args = launcherArgs(view, requireUsable(this.#bubblewrap.presumed()), {
       network: 'own',
       pids: 'own',
       filter: FILTER,
     });
-    args.push(...placing);
+    args.push(...placeArgs);
     const channel = this.waiting.build(strings(args));
-    const child = new ReplaceableChild(this.waiting, () => this.#another());
+    const child = new ReplaceableChild(this.waiting, () => this.#startAnother());
     void child.exited.then(async (status) => {
-      // A launcher that is killed while it builds the sandbox does not take its child with it.
+      // When a launcher is killed while it builds the sandbox, its child lives on.
       if ('signal' in status) await killFamily(this.#mark, PROCESS_MASK);
     });
     return { child, channel, refused: view.refused, mounts: mountList(view.mounts) };
   }
 
-  #another(): Child {
+  #startAnother(): Child {
     return this.waiting.spawnAnother({ mark: this.#mark, inherit: inherited(this.#emptyFiles) });
   }
 
@@ -177,9 +177,12 @@ const inherited = (emptyFiles: number): (number | Uint8Array)[] => [
   ...Array.from({ length: emptyFiles }, nullDescriptor),
 ];
 
-/** A process that says why there is no helper, and ends. */
-function refusing(program: string, { message }: UnenforceablePolicy, mark: bigint): LaunchedHelper {
-  const { command } = refused({ argv: [program], cwd: '/', env: {}, io: { type: 'pipe', stdin: 'closed' } }, message);
+/** A process that prints why there is no helper, and ends. */
+function refusedHelper(program: string, { message }: UnenforceablePolicy, mark: bigint): LaunchedHelper {
+  const { command } = refusedCommand(
+    { argv: [program], cwd: '/', env: {}, io: { type: 'pipe', stdin: 'closed' } },
+    message,
+  );
   const [channel, other] = streamPair();
   closeSync(other);
   return { child: spawn({ ...command, mark }), channel, refused: [], mounts: Buffer.alloc(0) };
@@ -190,5 +193,5 @@ const ownMark = (): bigint => nextOwnMark('helpers');
 const FILTER = FIRST_FREE;
 const FIRST_EMPTY = FIRST_FREE + 1;
 
-/** Later than the first answer of the helper that got the last one: two would be loaded at the same time. */
+/** Later than the first answer of the helper that took the launcher, because loading two programs at once delays that answer. */
 const REPLACEMENT_MS = 500;

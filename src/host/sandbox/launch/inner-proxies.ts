@@ -6,15 +6,16 @@ import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 type Environment = Readonly<Record<string, string>>;
 
 /**
- * The ports that the proxy variables of an environment name on this machine: of what a managed network set or a client
- * sent, never of what a command inherits. A sandbox listens on the same numbers
- * inside, where all are free, so that the variables need no change.
+ * The loopback ports that the proxy variables of a managed network or a client name; variables that a command inherits from the
+ * server do not count. A sandbox listens on the same ports inside, where all are free, so that the variables need no change.
  */
 export function proxyPorts(env: Environment): readonly number[] {
   const values = Object.entries(env).filter(([name]) => /(^|_)proxy$/i.test(name) && !/no_?proxy$/i.test(name));
   const ports = values.flatMap(([, value]) => loopbackPort(value) ?? []);
   if (ports.length === 0)
-    throw new UnenforceablePolicy('the network is to be managed, but no variable names a proxy on loopback');
+    throw new UnenforceablePolicy(
+      'a managed network needs a variable that names its proxy on loopback, such as HTTP_PROXY',
+    );
   return [...new Set(ports)];
 }
 
@@ -26,7 +27,7 @@ function loopbackPort(value: string): number | undefined {
   return port > 0 && port < 65_536 ? port : undefined;
 }
 
-/** Lets what runs in a network namespace of its own reach proxies of the host, and nothing else. */
+/** Connects a network namespace with proxies of the host, and with nothing else. */
 export class InnerProxies implements Disposable {
   readonly ports: readonly number[];
   readonly channel = new DescriptorChannel();
@@ -38,12 +39,12 @@ export class InnerProxies implements Disposable {
     this.ports = ports;
   }
 
-  /** Takes over the listening sockets that the started command has made on its side. */
+  /** Receives the listening sockets that the stage has made in the namespace, and accepts their connections. */
   async open(): Promise<void> {
     const descriptors = await this.channel.receive();
     descriptors.forEach((fd, index) => {
       const server = createServer({ allowHalfOpen: true }, (inner) => void this.#bridge(inner, this.ports[index]!));
-      server.on('error', () => server.close()); // the namespace is gone
+      server.on('error', () => server.close()); // the namespace has ended
       this.#servers.push(server.listen({ fd }));
     });
     if (this.#over) this[Symbol.dispose]();
@@ -67,7 +68,7 @@ export class InnerProxies implements Disposable {
       [outer, inner],
     ] as const) {
       this.#sockets.add(socket);
-      socket.on('error', () => other.destroy()); // one side broken is both sides broken
+      socket.on('error', () => other.destroy()); // when one side breaks, the other is closed
       socket.once('close', () => this.#sockets.delete(socket));
       socket.pipe(other);
     }

@@ -1,6 +1,6 @@
 /**
- * A procfs of its own. The files below these directories belong to uid 0, which a root server's commands have: they could set
- * the kernel's parameters.
+ * A procfs of its own. The files below these directories belong to uid 0, as which the commands of a root server run: they could
+ * set the kernel's parameters.
  */
 const procArgs = (directories: readonly string[]): readonly string[] => [
   ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys'],
@@ -10,9 +10,9 @@ const procArgs = (directories: readonly string[]): readonly string[] => [
 export interface Isolation {
   readonly proc: boolean;
   readonly network: 'own' | 'host';
-  /** Whose processes are in sight. */
+  /** Which processes are visible: those of the sandbox, or all of the host. */
   readonly pids: 'own' | 'host';
-  /** What has to be read-only in its procfs, besides the kernel's parameters. */
+  /** Directories of procfs that have to be read-only, besides the kernel's parameters. */
   readonly procDirectories?: readonly string[];
 }
 

@@ -1,10 +1,10 @@
-/** A launcher and what belongs to it. */
-export interface Loaded {
+/** A launcher, with values that its users need. */
+export interface PooledLauncher {
   readonly waiting: AsyncDisposable & { readonly isIdle: boolean };
 }
 
 /** Keeps at most one loaded launcher of each kind, so that the next order of that kind need not wait until one is loaded. */
-export class LauncherPool<T extends Loaded> implements AsyncDisposable {
+export class LauncherPool<T extends PooledLauncher> implements AsyncDisposable {
   readonly #idle = new Map<string, T>();
   #isClosed = false;
 
@@ -15,26 +15,26 @@ export class LauncherPool<T extends Loaded> implements AsyncDisposable {
     return loaded?.waiting.isIdle ? loaded : undefined;
   }
 
-  /** Has one idle launcher of a kind. */
+  /** Loads a launcher of a kind unless one is idle. */
   fill(kind: string, load: () => T): void {
     if (this.#isClosed || this.#idle.get(kind)?.waiting.isIdle) return;
     this.#idle.set(kind, load());
   }
 
-  /** The same in the next turn of the event loop or later. Where no process can be started then, the next order loads its own. */
+  /** `fill` in the next turn of the event loop or later. If no process can be started then, the next order loads its own launcher. */
   fillLater(kind: string, load: () => T, delayMs?: number): void {
     const fill = (): void => {
       try {
         this.fill(kind, load);
       } catch {
-        // as said
+        // the next order tries again, and reports the error
       }
     };
     if (delayMs === undefined) setImmediate(fill);
     else setTimeout(fill, delayMs).unref();
   }
 
-  /** Loads none any more. Those that are idle can still be taken. */
+  /** Stops loading launchers. Idle ones can still be taken. */
   close(): void {
     this.#isClosed = true;
   }

@@ -1,5 +1,5 @@
 /**
- * What a launcher is doing that was loaded before its order came, and which ends of its two sockets are open here:
+ * The states of a launcher that is loaded before its order comes, by which ends of its two sockets are open in this process:
  *
  *               ordered               settled
  *      idle ───────────────▶ ordered ─────────▶ over
@@ -8,8 +8,8 @@
  *       │                     ended              │
  *       └────────────── ended ───────────────────┘
  *
- *      idle     both ends of both: ours to send the order, the launcher's own for a launcher that takes its place
- *      ordered  the launcher's own: where it ends without having taken the order, another one finds the order there
+ *      idle     both ends of both: the near ends to send the order, the far ends for a launcher that replaces this one
+ *      ordered  the far ends: if the launcher ends without having read the order, another one reads it there
  *      over     none
  */
 export type LauncherState =
@@ -18,11 +18,11 @@ export type LauncherState =
   | { readonly phase: 'over' };
 
 export type LauncherEvent =
-  /** It is told what sandbox to make, in so many bytes. */
+  /** The launcher is sent the arguments of its sandbox, with this length. */
   | { readonly type: 'ordered'; readonly bytes: number }
-  /** No other launcher can have the order any more. */
+  /** No other launcher may get the order any more. */
   | { readonly type: 'settled' }
-  /** Its process has ended, or was never started. */
+  /** The launcher's process has ended, or was never started. */
   | { readonly type: 'ended' };
 
 export function nextLauncherState(state: LauncherState, event: LauncherEvent): LauncherState {

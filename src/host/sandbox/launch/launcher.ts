@@ -4,22 +4,22 @@ import type { MountPlan } from '../view/plan.ts';
 import type { UsableBubblewrap } from './bubblewrap.ts';
 import { isolationArgs } from './isolation.ts';
 
-/** The arguments of bubblewrap for a view, less what puts the first program there. */
+/** The arguments of bubblewrap for a view, without those that mount the first program. */
 export function launcherArgs(
   plan: MountPlan,
   { proc }: UsableBubblewrap,
-  how: { network: 'own' | 'host'; pids: 'own' | 'host'; filter: number | undefined },
+  options: { network: 'own' | 'host'; pids: 'own' | 'host'; filter: number | undefined },
 ): string[] {
   return [
     ...['--new-session', '--die-with-parent'],
     ...plan.args,
     ...(proc || !bindsRoot(plan) ? [] : READ_ONLY_PROC),
-    ...isolationArgs({ proc, network: how.network, pids: how.pids, procDirectories: plan.procDirectories }),
-    ...(how.filter === undefined ? [] : ['--seccomp', String(how.filter)]),
+    ...isolationArgs({ proc, network: options.network, pids: options.pids, procDirectories: plan.procDirectories }),
+    ...(options.filter === undefined ? [] : ['--seccomp', String(options.filter)]),
   ];
 }
 
-/** The machine's procfs, which a view of the whole disk has where no other can be mounted; root could set the kernel's parameters. */
+/** Covers the machine's procfs in a view of the whole disk where no other can be mounted: root could set the kernel's parameters. */
 const READ_ONLY_PROC = ['--ro-bind', '/proc', '/proc'];
 
 const bindsRoot = ({ args }: MountPlan): boolean => args.some((arg, at) => arg === '/' && args[at - 1] === '/');

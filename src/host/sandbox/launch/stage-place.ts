@@ -2,16 +2,16 @@ import { nativeFile } from '../../os/index.ts';
 import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 import type { MountPlan } from '../view/plan.ts';
 
-/** Where a view has the program that is its first process, and the arguments that put it there. */
+/** The path of a view's first program, and the arguments of bubblewrap that mount it there. */
 export interface StagePlace {
   readonly path: string;
   readonly args: readonly string[];
 }
 
 /**
- * The program lies on a read-only mount: nothing can be written, or changed about the file, through /proc/1/exe. That is a mount
- * of its own unless the view shows the program read-only where it lies anyway: a link to it takes 0.15 ms less. Views have a /dev
- * of their own, unless a policy names it; then a directory of procfs that every kernel has is covered.
+ * The program lies on a read-only mount, so that the file cannot be changed through /proc/1/exe: a mount of its own, or a link to
+ * the program's path on the host if the view shows it read-only, which takes 0.15 ms less. The path is in /dev, which views have of
+ * their own; if a policy names /dev, it is in a directory of procfs that every kernel has.
  */
 export function stagePlace({ args, visibleProgram }: View, proc: boolean): StagePlace {
   const place = placeOf(nativeFile('sandbox-stage'), '.exec-server', args, proc);
@@ -21,7 +21,7 @@ export function stagePlace({ args, visibleProgram }: View, proc: boolean): Stage
 
 type View = Pick<MountPlan, 'args'> & Partial<Pick<MountPlan, 'visibleProgram'>>;
 
-/** The same for a helper: its directory on the host does not show in the view. */
+/** The place of a helper, whose directory on the host is not in the view. */
 export function helperPlace(program: string, { args }: Pick<MountPlan, 'args'>, proc: boolean): StagePlace {
   return placeOf(program, HELPER, args, proc);
 }
@@ -31,19 +31,22 @@ function placeOf(file: string, name: string, args: readonly string[], proc: bool
     const [permissions, option] = args.slice(index - 2, index);
     return option === '--dev' || (option === '--tmpfs' && permissions === '555');
   };
-  if (!args.some((arg, index) => arg === '/dev' && !isOwnDevices(index))) return placed(file, `/dev/${name}`);
-  if (!proc) throw new UnenforceablePolicy('its policy names /dev, and no procfs can be mounted here');
-  return placed(file, `/proc/driver/${name}`, ['--perms', '555', '--tmpfs', '/proc/driver']);
+  if (!args.some((arg, index) => arg === '/dev' && !isOwnDevices(index))) return mountedAt(file, `/dev/${name}`);
+  if (!proc)
+    throw new UnenforceablePolicy(
+      'its policy names /dev, which needs a procfs of its own, and none can be mounted here',
+    );
+  return mountedAt(file, `/proc/driver/${name}`, ['--perms', '555', '--tmpfs', '/proc/driver']);
 }
 
 const HELPER = '.exec-server/fs-helper';
 
-/** Where a helper lies unless a policy names /dev. */
+/** The path of a helper unless a policy names /dev. */
 export const USUAL_HELPER_PLACE = `/dev/${HELPER}`;
 
-/** Where it lies unless a policy names /dev. */
+/** The path of the stage unless a policy names /dev. */
 export const USUAL_PLACE = '/dev/.exec-server';
 
-function placed(file: string, path: string, before: readonly string[] = []): StagePlace {
+function mountedAt(file: string, path: string, before: readonly string[] = []): StagePlace {
   return { path, args: [...before, '--ro-bind', file, path] };
 }

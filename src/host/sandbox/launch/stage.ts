@@ -3,7 +3,7 @@ import { once } from '../../../base/index.ts';
 import { candidates, nativeFile, pathBytes, type SpawnOptions } from '../../os/index.ts';
 import type { Mount } from '../view/plan.ts';
 
-/** A command before it has a family. */
+/** A command without the mark of its family. */
 export type Command = Omit<SpawnOptions, 'mark'>;
 
 export interface StageOptions {
@@ -11,16 +11,16 @@ export interface StageOptions {
   readonly filter?: number;
   /** How refusals are watched. */
   readonly watch?: Watch | undefined;
-  /** Mounts that must be found where they are meant to be. */
+  /** Mounts that the stage must find in the view. */
   readonly mounts?: readonly Mount[];
-  /** Where to send sockets that listen on these ports. */
+  /** Ports to listen on, and the descriptor of the channel through which the stage sends the listening sockets. */
   readonly listeners?: { readonly channel: number; readonly ports: readonly number[] };
 }
 
 /** A seccomp program that asks a supervisor, and the descriptor on which the supervisor reports refusals (native/stage/denials.h). */
 export interface Watch {
-  /** The descriptor of the facts. */
-  readonly facts: number;
+  /** The descriptor for reports. */
+  readonly reports: number;
   readonly program: Buffer;
   readonly ownNetwork: boolean;
   /** The descriptor of a channel to a supervisor outside the sandbox, which is asked about programs as well. */
@@ -29,7 +29,7 @@ export interface Watch {
   readonly partialView: boolean;
 }
 
-/** What native/stage/main.c is told to run. */
+/** The request for native/stage/main.c. */
 export function stageRequest({ argv, arg0, cwd, cwdIdentity, env }: Command, options: StageOptions = {}): Buffer {
   const { filter = -1, watch, mounts = [], listeners = { channel: -1, ports: [] } } = options;
   const program = argv[0] ?? '';
@@ -56,18 +56,18 @@ export function stageRequest({ argv, arg0, cwd, cwdIdentity, env }: Command, opt
 
 function watchStrings(watch: Watch | undefined): readonly string[] {
   if (!watch) return ['-1'];
-  const { facts, program, ownNetwork, partialView, supervisor } = watch;
+  const { reports, program, ownNetwork, partialView, supervisor } = watch;
   const letters = `${ownNetwork ? 'n' : ''}${partialView ? 'p' : ''}${supervisor === undefined ? '' : 'o'}`;
-  return [String(facts), letters, String(supervisor ?? -1), program.toString('hex')];
+  return [String(reports), letters, String(supervisor ?? -1), program.toString('hex')];
 }
 
-/** Mounts as native code reads them. */
+/** Mounts in the form that native code reads. */
 export const mountList = (mounts: readonly Mount[]): Buffer => strings(mounts.flatMap(({ path, pin }) => [path, pin]));
 
-/** Strings as C wants them, each ended by NUL. */
+/** Strings, each ended by NUL. */
 export const strings = (list: readonly string[]): Buffer => pathBytes(list.map((text) => `${text}\0`).join(''));
 
 export const stageProgram = (): string => nativeFile('sandbox-stage');
 
-/** Open, with nothing to read. */
+/** A descriptor with nothing to read, which stays open. */
 export const nullDescriptor = once(() => openSync('/dev/null', 'r'));

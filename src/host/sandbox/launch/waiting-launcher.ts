@@ -3,8 +3,8 @@ import { type Child, type SpawnOptions, spawn, streamPair, unreadBytes } from '.
 import type { UsableBubblewrap } from './bubblewrap.ts';
 import { type LauncherEvent, type LauncherState, nextLauncherState } from './launcher-state.ts';
 
-/** What a launcher must know before it waits. */
-export interface WaitingOptions {
+/** The part of a sandbox that a launcher must know before it waits. */
+export interface WaitingLauncherOptions {
   readonly launcher: UsableBubblewrap;
   /** The program for the sandbox, and its arguments. */
   readonly program: readonly string[];
@@ -15,26 +15,26 @@ export interface WaitingOptions {
   readonly deliverSignal?: SpawnOptions['deliverSignal'];
 }
 
-/** The descriptors every launcher finds open: a socket for the program, and one from which the arguments come. */
+/** The descriptors that every launcher inherits: a socket for the program, and a socket from which it reads its arguments. */
 export const PROGRAM_SOCKET = 3;
 export const ARGUMENTS = 4;
 export const FIRST_FREE = 5;
 
-/** As many as most views need, and some: a view that needs more gets a launcher of its own. */
+/** More than most views need; a view that needs more gets a launcher of its own. */
 export const EMPTY_FILES_WHILE_WAITING = 8;
 
-/** A launcher that is loaded and waits to be told what sandbox to make, so that a client waits for the mounts alone. */
+/** A bubblewrap that is loaded and waits for its arguments, so that a client waits for the mounts alone. */
 export class WaitingLauncher implements AsyncDisposable {
   readonly child: Child;
-  readonly #options: WaitingOptions;
-  readonly #ownEnds: { readonly args: number; readonly socket: number };
+  readonly #options: WaitingLauncherOptions;
+  readonly #nearEnds: { readonly args: number; readonly socket: number };
   readonly #farEnds: { readonly args: number; readonly socket: number };
   #state: LauncherState = { phase: 'idle' };
 
-  constructor(options: WaitingOptions) {
-    const [[ownArgs, args], [ownSocket, socket]] = twoPairs();
+  constructor(options: WaitingLauncherOptions) {
+    const [[nearArgs, args], [nearSocket, socket]] = twoPairs();
     this.#options = options;
-    this.#ownEnds = { args: ownArgs, socket: ownSocket };
+    this.#nearEnds = { args: nearArgs, socket: nearSocket };
     this.#farEnds = { args, socket };
     try {
       this.child = this.#spawn(options);
@@ -49,36 +49,36 @@ export class WaitingLauncher implements AsyncDisposable {
     return this.#state.phase === 'idle';
   }
 
-  /** Has it make the sandbox. Gives our end of the program's socket, which the caller closes. */
+  /** Makes the sandbox. Returns the near end of the program's socket, which the caller closes. */
   build(args: Buffer): number {
     this.#apply({ type: 'ordered', bytes: args.length });
-    sendAll(this.#ownEnds.args, args);
-    return this.#ownEnds.socket;
+    sendAll(this.#nearEnds.args, args);
+    return this.#nearEnds.socket;
   }
 
-  /** Whether it has begun to read its order. An order for which the socket has no room is being read as it is sent. */
+  /** Whether the launcher has begun to read its order. An order that is larger than the socket's buffer is read while it is sent. */
   get hasTakenOrder(): boolean {
     if (this.#state.phase !== 'ordered' || this.#state.bytes > SOCKET_ROOM) return true;
     return unreadBytes(this.#farEnds.args) !== this.#state.bytes;
   }
 
-  /** Starts another launcher that finds the order of this one, which must have ended without taking it. */
-  spawnAnother(options: Pick<WaitingOptions, 'mark' | 'inherit' | 'deliverSignal'>): Child {
+  /** Starts another launcher that reads the order of this one, which must have ended without reading it. */
+  spawnAnother(options: Pick<WaitingLauncherOptions, 'mark' | 'inherit' | 'deliverSignal'>): Child {
     return this.#spawn({ ...this.#options, ...options });
   }
 
-  /** From now on no other can have the order. */
+  /** From now on no other launcher can get the order. */
   forgetOrder(): void {
     this.#apply({ type: 'settled' });
   }
 
-  /** One that waits ends by itself when nothing comes any more, also where it may not be killed. */
+  /** A launcher that waits ends when its sockets are closed, also where it may not be killed. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#apply({ type: 'ended' });
     await this.child[Symbol.asyncDispose]();
   }
 
-  #spawn({ launcher, program, io, mark, inherit, deliverSignal }: WaitingOptions): Child {
+  #spawn({ launcher, program, io, mark, inherit, deliverSignal }: WaitingLauncherOptions): Child {
     return spawn({
       argv: [launcher.path, '--args', String(ARGUMENTS), '--', ...program],
       arg0: 'bwrap',
@@ -95,12 +95,12 @@ export class WaitingLauncher implements AsyncDisposable {
     const before = this.#state.phase;
     this.#state = nextLauncherState(this.#state, event);
     if (this.#state.phase !== 'over' || before === 'over') return;
-    const ends = before === 'idle' ? [this.#ownEnds, this.#farEnds] : [this.#farEnds];
+    const ends = before === 'idle' ? [this.#nearEnds, this.#farEnds] : [this.#farEnds];
     for (const fd of ends.flatMap(({ args, socket }) => [args, socket])) closeSync(fd);
   }
 }
 
-/** Both, or none. */
+/** Two pairs of sockets, or none if there is no descriptor for one of them. */
 function twoPairs(): [first: [number, number], second: [number, number]] {
   const first = streamPair();
   try {
@@ -111,20 +111,20 @@ function twoPairs(): [first: [number, number], second: [number, number]] {
   }
 }
 
-/** All of it, and the end. A reader that is gone by then tells so by its exit. */
+/** Sends bytes and closes the socket. If the launcher has ended, its exit tells. */
 export function sendAll(socket: number, bytes: Buffer): void {
   if (bytes.length > SOCKET_ROOM) {
-    write(socket, bytes, () => closeSync(socket)); // elsewhere, as it may have to wait for the reader
+    write(socket, bytes, () => closeSync(socket)); // on another thread, because it may have to wait for the reader
     return;
   }
   try {
     writeSync(socket, bytes);
   } catch {
-    // as said
+    // the launcher has ended
   } finally {
     closeSync(socket);
   }
 }
 
-/** What a socket takes before anything reads it. */
+/** The bytes that fit into a socket's buffer before they are read. */
 export const SOCKET_ROOM = 64 * 1024;

@@ -91,7 +91,7 @@ function filePolicyOf(policy: Policy, mode: FilePolicyOptions['mode'], facts: Di
 function identityOf(view: HelperView, facts: DiskFacts): readonly unknown[] {
   if (view instanceof UnenforceablePolicy) return [view.message];
   const { args, refused } = view;
-  return [refused, ...args.map((arg, at) => (isBind(args[at - 1]) ? [arg, facts.look(arg)?.identity] : arg))];
+  return [refused, ...args.map((arg, at) => (isBind(args[at - 1]) ? [arg, facts.entryAt(arg)?.identity] : arg))];
 }
 
 const isBind = (option: string | undefined): boolean => /^--(ro-)?bind(-try)?$/.test(option ?? '');

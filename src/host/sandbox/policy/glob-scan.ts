@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { pathBytes, pathText } from '../../os/index.ts';
 import { UnenforceablePolicy } from '../unenforceable-policy.ts';
-import { look, realPath } from '../view/disk.ts';
+import { entryAt, realPath } from '../view/disk.ts';
 import { parseGlob } from './glob.ts';
 
 /** A path to mount on needs room for a prefix; the kernel takes 4096 bytes. */
@@ -110,8 +110,8 @@ function addUnsearched(matches: Set<string>, directory: string, code: string): v
   if (code !== 'EACCES' && code !== 'ENAMETOOLONG')
     throw new UnenforceablePolicy(`${directory} cannot be searched (${code})`);
   let at = directory;
-  while (at !== '/' && (pathBytes(at).length > LONGEST_MASKED || look(at) === undefined)) at = posix.dirname(at);
-  const owner = look(at)?.uid;
+  while (at !== '/' && (pathBytes(at).length > LONGEST_MASKED || entryAt(at) === undefined)) at = posix.dirname(at);
+  const owner = entryAt(at)?.uid;
   if (code === 'EACCES' && owner !== process.geteuid?.()) return; // hidden from commands as well
   matches.add(at);
   checkCount(matches);

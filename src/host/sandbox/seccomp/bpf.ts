@@ -20,10 +20,10 @@ const instruction = (code: number, k: number, jumpTrue = 0, jumpFalse = 0): Inst
   k: k >>> 0,
 });
 
-/** Offsets into the data a seccomp program looks at. */
+/** Offsets in `struct seccomp_data`, which a program reads. */
 export const SYSCALL_NUMBER = 0;
 export const ARCHITECTURE = 4;
-/** The low half of an argument: both machines we know are little-endian. */
+/** The low half of an argument: both known architectures are little-endian. */
 export const argument = (index: number): number => 16 + 8 * index;
 
 export const load = (offset: number): Instruction => instruction(LOAD_WORD, offset);
@@ -51,7 +51,8 @@ export function whenAnyBit(bits: number, body: readonly Instruction[]): Instruct
 export function assemble(program: readonly Instruction[]): Buffer {
   const bytes = Buffer.alloc(program.length * 8);
   program.forEach(({ code, jumpTrue, jumpFalse, k }, index) => {
-    if (jumpTrue > 255 || jumpFalse > 255) throw new RangeError('a jump is longer than a byte can say');
+    if (jumpTrue > 255 || jumpFalse > 255)
+      throw new RangeError('a jump in a seccomp program is longer than 255 instructions');
     bytes.writeUInt16LE(code, index * 8);
     bytes.writeUInt8(jumpTrue, index * 8 + 2);
     bytes.writeUInt8(jumpFalse, index * 8 + 3);

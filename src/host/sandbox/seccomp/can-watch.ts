@@ -4,7 +4,7 @@ import { stageProgram } from '../launch/stage.ts';
 
 /**
  * Whether refusals can be watched here. A task can have one seccomp listener: where this server runs under another, as in some
- * containers, the kernel refuses a second one (EBUSY). Tried once in the life of this process.
+ * containers, the kernel refuses a second one (EBUSY). Tried once per process.
  */
 export const canWatch = once(
   () => spawnSync(stageProgram(), ['probe'], { env: {}, stdio: 'ignore', timeout: LONGEST_PROBE_MS }).status === 0,

@@ -16,19 +16,19 @@ import {
 import { type Machine, machines, type OldSyscallName, type SyscallName } from './syscalls.ts';
 
 /**
- * isolated: no network at all. proxy: internet sockets in a namespace that only has a loopback. base: the host's
- * network, without the calls that reach into other processes.
+ * isolated: no network. proxy: internet sockets in a namespace that only has a loopback. base: the host's network. All refuse
+ * the calls that reach into other processes.
  */
 export type FilterMode = 'isolated' | 'proxy' | 'base';
 
 export interface FilterOptions {
   /** Whether a command may make user namespaces of its own, as browsers and container tools do. */
   readonly nestedNamespaces: boolean;
-  /** What a supervisor is asked about; nothing unless given. */
+  /** The calls that a supervisor is asked about; none unless given. */
   readonly watch?: WatchedCalls | undefined;
 }
 
-/** The calls about which a program asks the supervisor that listens (native/stage/denials.h), besides those that it refuses. */
+/** The calls that a filter asks the supervisor about (native/stage/denials.h), besides those that it refuses. */
 export interface WatchedCalls {
   /** Calls that name a file to change. */
   readonly files: boolean;
@@ -65,7 +65,7 @@ const refusedBy = (instruction: Instruction): Refused => {
   return (...names) => names.map((name) => [name, [instruction]]);
 };
 
-/** Refused without a word: programs try these, and go on without them. */
+/** Refused without asking the supervisor: programs try these, and go on without them. */
 const refusedQuietly = refusedBy(finish(failWith(EPERM)));
 
 /** A datagram or raw socket of the Unix family reaches any other by address, without connecting. */
@@ -86,7 +86,7 @@ const common = (refuse: Instruction): readonly Rule[] => [
   ['ioctl', [load(argument(1)), ...whenEqual(TIOCSTI, [refuse]), ...whenEqual(TIOCLINUX, [refuse]), finish(ALLOW)]],
 ];
 
-/** The flags of clone3 are out of a filter's sight; libraries fall back to clone when it is missing. */
+/** A filter cannot read the flags of clone3; libraries fall back to clone when it is missing. */
 const noUserNamespaces = (refuse: Instruction): readonly Rule[] => [
   ...(['unshare', 'clone'] as const).map(
     (name): Rule => [name, [load(argument(0)), ...whenAnyBit(CLONE_NEWUSER, [refuse]), finish(ALLOW)]],
@@ -99,7 +99,7 @@ const byMode: Readonly<Record<FilterMode, (refuse: Instruction) => readonly Rule
     ...refusedBy(refuse)('connect', 'bind', 'sendto', 'sendmmsg'),
     ...refusedQuietly('accept', 'accept4', 'listen', 'shutdown', 'recvmmsg'),
     ...refusedQuietly('getsockopt', 'setsockopt', 'getsockname'),
-    // bash asks this of its stdin, and takes every other error for a login over the network.
+    // bash asks for the peer of its stdin, and takes every other error for a login over the network.
     ['getpeername', [finish(failWith(ENOTSOCK))]],
     ['socket', unixStreamsOnly(refuse)],
     ['socketpair', unixStreamsOnly(refuse)],
@@ -111,7 +111,7 @@ const byMode: Readonly<Record<FilterMode, (refuse: Instruction) => readonly Rule
     ],
     ['socketpair', unixStreamsOnly(refuse)],
   ],
-  // A socket for shared memory (SMC) has a TCP socket inside that no table of descriptors shows: its holder is not found.
+  // A socket for shared memory (SMC) contains a TCP socket that no process has a descriptor of, so that its user cannot be found.
   base: (refuse) => [
     [
       'socket',
@@ -135,7 +135,7 @@ const changesByFlags = (index: number): readonly Instruction[] => [
   finish(ALLOW),
 ];
 
-/** Times are set by path, or without one by descriptor, which has been opened before. */
+/** Times are set by path, or without one by descriptor: a supervisor was asked when that was opened. */
 const withPath = (index: number): readonly Instruction[] => [
   load(argument(index)),
   ...unlessEqual(0, [finish(ASK)]),
@@ -163,7 +163,7 @@ function watchRules(mode: FilterMode, { files, execs }: WatchedCalls): readonly 
 
 const programs = new Map<string, Buffer>();
 
-/** The program for a mode on this machine, or nothing when the machine is unknown. */
+/** The program for a mode; undefined for an unknown processor architecture. */
 export function seccompProgram(mode: FilterMode, options: FilterOptions, arch = process.arch): Buffer | undefined {
   const machine = machines[arch];
   if (machine === undefined) return undefined;

@@ -1,8 +1,8 @@
-/** A machine as seccomp sees it. */
+/** A processor architecture. */
 export interface Machine {
   /** The audit number of its system call interface. */
   readonly architecture: number;
-  /** Numbers from here on belong to another interface of the same machine. */
+  /** Numbers from here on belong to another system call interface of the same architecture. */
   readonly foreignFrom: number | undefined;
   readonly numbers: Readonly<Record<SyscallName, number>>;
   readonly oldNumbers: Readonly<Partial<Record<OldSyscallName, number>>>;
@@ -10,7 +10,7 @@ export interface Machine {
 
 export type SyscallName = keyof typeof x64;
 
-/** Calls that newer machines do not have: others do the same. */
+/** Calls that newer architectures do not have, because other calls do the same. */
 export type OldSyscallName = keyof typeof oldX64;
 
 const x64 = {
@@ -133,7 +133,7 @@ const arm64: Readonly<Record<SyscallName, number>> = {
   utimensat: 88,
 };
 
-/** By the names Node gives to machines. */
+/** By `process.arch`. */
 export const machines: Readonly<Record<string, Machine | undefined>> = {
   x64: { architecture: 0xc000_003e, foreignFrom: 0x4000_0000, numbers: x64, oldNumbers: oldX64 },
   arm64: { architecture: 0xc000_00b7, foreignFrom: undefined, numbers: arm64, oldNumbers: {} },

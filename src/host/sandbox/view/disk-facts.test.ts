@@ -26,12 +26,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-describe('a facts of the disk', () => {
-  it('tells what is there', () => {
+describe('facts about the disk', () => {
+  it('tell what is at a path', () => {
     const facts = new DiskFacts();
-    const kinds = ['empty', 'full/file', 'link', 'missing', '.git'].map((name) => facts.look(at(name))?.kind);
+    const kinds = ['empty', 'full/file', 'link', 'missing', '.git'].map((name) => facts.entryAt(at(name))?.kind);
     expect(kinds).toEqual(['directory', 'file', 'link', undefined, 'file']);
-    expect(facts.look('/dev/null')?.kind).toBe('other');
+    expect(facts.entryAt('/dev/null')?.kind).toBe('other');
     expect(['link', 'full/file', 'missing'].map((name) => facts.isDirectory(at(name)))).toEqual([true, false, false]);
     expect(facts.realPath(at('link/file'))).toBe(at('full/file'));
     expect(facts.realPath(at('missing'))).toBeUndefined();
@@ -41,16 +41,16 @@ describe('a facts of the disk', () => {
     expect(facts.gitDirectoriesOf(at('empty'))).toEqual([]);
   });
 
-  it('takes a path with a NUL for none, not for what stands before it', () => {
+  it('take a path with a NUL for a missing one, not for the path before the NUL', () => {
     const facts = new DiskFacts();
-    expect(facts.look(`${at('full')}\0x`)).toBeUndefined();
+    expect(facts.entryAt(`${at('full')}\0x`)).toBeUndefined();
     expect(facts.realPath(`${at('full')}\0x`)).toBeUndefined();
     expect(facts.isDirectory(`${at('full')}\0x`)).toBe(false);
     writeFileSync(at('.git'), 'gitdir: /tmp/x\0--share-net\n');
     expect(facts.gitDirectoriesOf(at('.git'))).toEqual([]);
   });
 
-  it('gives one answer to one question, and remembers what it was', () => {
+  it('give one answer to each question, and remember it', () => {
     const facts = new DiskFacts();
     expect(facts.isEmptyDirectory(at('empty'))).toBe(true);
     writeFileSync(at('empty/file'), 'x');
@@ -59,11 +59,11 @@ describe('a facts of the disk', () => {
   });
 
   const changes: [string, (facts: DiskFacts) => unknown, () => void][] = [
-    ['something appears', (facts) => facts.look(at('new')), () => mkdirSync(at('new'))],
-    ['something goes away', (facts) => facts.look(at('empty')), () => rmdirSync(at('empty'))],
+    ['something appears', (facts) => facts.entryAt(at('new')), () => mkdirSync(at('new'))],
+    ['something goes away', (facts) => facts.entryAt(at('empty')), () => rmdirSync(at('empty'))],
     [
       'another takes the place of a directory',
-      (facts) => facts.look(at('full')),
+      (facts) => facts.entryAt(at('full')),
       () => {
         renameSync(at('full'), at('old'));
         mkdirSync(at('full'));
@@ -71,7 +71,7 @@ describe('a facts of the disk', () => {
     ],
     [
       'a directory is made again at once, with the number it had',
-      (facts) => facts.look(at('empty')),
+      (facts) => facts.entryAt(at('empty')),
       () => {
         rmdirSync(at('empty'));
         mkdirSync(at('empty'));
@@ -95,7 +95,7 @@ describe('a facts of the disk', () => {
     ],
     ['a path leads to a directory now', (facts) => facts.isDirectory(at('new')), () => mkdirSync(at('new'))],
   ];
-  it.each(changes)('does not hold any more when %s', (_name, ask, change) => {
+  it.each(changes)('do not hold any more when %s', (_name, ask, change) => {
     const facts = new DiskFacts();
     ask(facts);
     const record = facts.record();

@@ -3,44 +3,43 @@ import { posix } from 'node:path';
 import { firstAnswer, Inspection, type PathStatus, pathStatusOf } from '../../engine/index.ts';
 import { pathBytes, pathText } from '../../os/index.ts';
 
-/** The thing at a path, not followed. */
-export interface Found {
+/** A file, directory or link. */
+export interface DiskEntry {
   readonly kind: 'directory' | 'file' | 'link' | 'other';
-  /** Tells it from one that takes its place; numbers are used again, soon, so its birth counts too. */
+  /** Device, inode and time of birth: another entry that replaces it at once may get the same inode. */
   readonly identity: string;
   /** Device and inode, as native/shared/pin.h reads them. */
   readonly pin: string;
 }
 
-/** The kinds of questions, by the letters of native/fs/stat.c. */
+/** The kinds of questions: see `Inspection`. */
 type Letter = 'l' | 's' | 'r' | 'e' | 'b';
 
 /**
- * Facts about the disk, as a plan of mounts needs them. Each question is put once, so that a plan follows from one set of
- * answers; whether they still hold is one question later.
+ * Facts about the disk for a plan of mounts. Each question is asked once, so that a plan follows from one set of answers, and
+ * one call of the engine tells later whether they still hold.
  */
 export class DiskFacts {
-  /** As the engine gave them: the length of each before it. */
+  /** Each as the engine gave it, after its length. */
   readonly #answers = new Map<string, Buffer>();
 
-  /** Undefined when it is missing or out of our sight: see `sealAbove`. */
-  look(path: string): Found | undefined {
+  /** The entry at a path, of a link itself; undefined when it is missing or out of reach: see `closedDirectoryAbove`. */
+  entryAt(path: string): DiskEntry | undefined {
     const status = this.#status('l', path);
     return status && { kind: status.type, identity: status.identity, pin: `${status.device}:${status.inode}` };
   }
 
   /**
-   * The directory that keeps a path out of our sight, if it is our own: a command can change its mode and
-   * see more than we do. Other users' directories hide the same from commands as from us.
+   * The directory that this user may not search, and because of which nothing is known about a path, if this user owns it: a
+   * command can change its mode and reach more than this process. Directories of other users stop commands as well.
    */
-  sealAbove(path: string): string | undefined {
-    if (process.geteuid?.() === 0 || this.look(path) !== undefined) return undefined;
+  closedDirectoryAbove(path: string): string | undefined {
+    if (process.geteuid?.() === 0 || this.entryAt(path) !== undefined) return undefined;
     let above = posix.dirname(path);
-    while (above !== '/' && this.look(above) === undefined) above = posix.dirname(above);
+    while (above !== '/' && this.entryAt(above) === undefined) above = posix.dirname(above);
     const status = this.#status('s', above);
     if (status?.type !== 'directory') return undefined; // nothing can be below a file
-    const isOurs = status.uid === process.geteuid?.();
-    return isOurs && (status.mode & constants.S_IXUSR) === 0 ? above : undefined;
+    return isOwn(status) && (status.mode & constants.S_IXUSR) === 0 ? above : undefined;
   }
 
   /** Whether the path leads to a directory. */
@@ -48,14 +47,14 @@ export class DiskFacts {
     return this.#status('s', path)?.type === 'directory';
   }
 
-  /** The path without symlinks; undefined when nothing is there. */
+  /** The path without symlinks; undefined when it is missing. */
   realPath(path: string): string | undefined {
     return pathText(this.#ask('r', path)) || undefined;
   }
 
   /**
-   * The links that lead from a path to what is there, in order and each without links in its directory; those that targets of
-   * others lead through are among them. A link cannot be changed without becoming another file, which `look` would tell.
+   * The links on the way from a path to its real path, in order, each without links in its directory; links in the targets of
+   * others are included. A link cannot be changed, only replaced by another entry, which `entryAt` notices.
    */
   linksOn(path: string): readonly string[] {
     const links: string[] = [];
@@ -63,7 +62,7 @@ export class DiskFacts {
     let at = '/';
     for (let name = names.shift(); name !== undefined && links.length < MOST_LINKS; name = names.shift()) {
       const next = posix.join(at, name);
-      const target = this.look(next)?.kind === 'link' ? targetOf(next) : undefined;
+      const target = this.entryAt(next)?.kind === 'link' ? targetOf(next) : undefined;
       if (target === undefined) {
         at = next;
         continue;
@@ -75,23 +74,23 @@ export class DiskFacts {
     return links;
   }
 
-  /** False for what we may not read as well: then it is not ours either. */
+  /** False also for a directory that this user may not read. */
   isEmptyDirectory(path: string): boolean {
     return this.#ask('e', path).length > 0;
   }
 
   /**
-   * Whether a command of ours, which has no capabilities, could create something in a directory. A server that is root
-   * has capabilities the command lacks, so that asking the kernel would give the wrong answer.
+   * Whether a sandboxed command, which has no capabilities, could create a file in a directory. A server that is root
+   * has capabilities that the command lacks, so that asking the kernel would give the wrong answer.
    */
   couldCreateIn(directory: string): boolean {
     const status = this.#status('s', directory);
-    if (!status) throw new Error(`${directory} has gone away`);
+    if (!status) throw new Error(`${directory} was removed while a sandbox was planned; try again`);
     if (process.geteuid?.() !== 0) return status.writable;
-    return isOwn(status) || hasRight(status, WRITE); // an owner may always give itself the right
+    return isOwn(status) || hasRight(status, WRITE); // an owner may always give itself the permission
   }
 
-  /** Whether a command of ours could execute a file, which lies where no link leads on. */
+  /** Whether a sandboxed command could execute a file. The path must be a real path. */
   couldExecute(path: string): boolean {
     for (let at = path; at !== '/'; at = posix.dirname(at)) {
       const status = this.#status('s', at);
@@ -101,30 +100,30 @@ export class DiskFacts {
   }
 
   /**
-   * Where the repository of a `.git` is, if not there: the directory its file names, and the one shared by worktrees. A path
-   * that means different places to different programs is given in every sense.
+   * The directories of the repository of a `.git` file: the one that the file names, and the one that worktrees share. A path
+   * that different programs resolve differently is given in every sense.
    */
   gitDirectoriesOf(git: string): readonly string[] {
-    const named = this.#placesNamed(git, GIT_FILE);
+    const named = this.#pathsIn(git, GIT_FILE);
     const owns = named.length > 0 ? named : [git];
-    const shared = owns.flatMap((own) => this.#placesNamed(posix.join(own, 'commondir'), PLAIN_PATH));
+    const shared = owns.flatMap((own) => this.#pathsIn(posix.join(own, 'commondir'), PLAIN_PATH));
     return [...new Set([...named, ...shared])];
   }
 
-  /** What the path in a file leads to: by its words, and by the links that it passes. */
-  #placesNamed(file: string, patterns: readonly RegExp[]): readonly string[] {
+  /** The paths that a file contains, resolved by their text and by the links that they pass. */
+  #pathsIn(file: string, patterns: readonly RegExp[]): readonly string[] {
     const content = pathText(this.#ask('b', this.realPath(file) ?? file));
     const directory = posix.dirname(file);
     return patterns
       .flatMap((pattern) => pattern.exec(content)?.[1] ?? [])
       .flatMap((path) => {
-        const place = posix.resolve(directory, path);
-        const real = path.includes('..') ? this.realPath(path.startsWith('/') ? path : `${directory}/${path}`) : place;
-        return [place, real ?? place];
+        const plain = posix.resolve(directory, path);
+        const real = path.includes('..') ? this.realPath(path.startsWith('/') ? path : `${directory}/${path}`) : plain;
+        return [plain, real ?? plain];
       });
   }
 
-  /** The questions so far with their answers. */
+  /** All questions so far, with their answers. */
   record(): RecordedFacts {
     return new RecordedFacts(new Inspection([...this.#answers.keys()]), Buffer.concat([...this.#answers.values()]));
   }
@@ -146,7 +145,7 @@ export class DiskFacts {
   }
 }
 
-/** Questions with the answers that were given to them. */
+/** Questions with their answers at an earlier time. */
 export class RecordedFacts {
   readonly #inspection: Inspection;
   readonly #answers: Buffer;
@@ -162,12 +161,12 @@ export class RecordedFacts {
   }
 }
 
-/** The bits of a mode for everybody else; those of the group and the owner lie three and six bits above. */
+/** The bits of a mode for other users; those of the group and the owner are three and six bits above. */
 const [WRITE, EXECUTE] = [constants.S_IWOTH, constants.S_IXOTH];
 
 const isOwn = ({ uid }: PathStatus): boolean => uid === process.geteuid?.();
 
-/** Whether the mode gives this user a right, without capabilities. */
+/** Whether the mode gives this user a permission, without capabilities. */
 function hasRight(status: PathStatus, right: number): boolean {
   const inGroup = status.gid === process.getegid?.() || process.getgroups?.().includes(status.gid) === true;
   const shift = isOwn(status) ? 6 : inGroup ? 3 : 0;
@@ -180,7 +179,7 @@ function targetOf(link: string): string | undefined {
   try {
     return pathText(readlinkSync(pathBytes(link), 'buffer'));
   } catch {
-    return undefined; // it was replaced, which a pin or the check of the mounts finds
+    return undefined; // it was replaced, which the comparison of pins or the check of the mounts finds
   }
 }
 
@@ -189,6 +188,6 @@ const MOST_LINKS = 41;
 
 const EMPTY = Buffer.alloc(0);
 
-/** Git takes what follows one space, others what follows any number. */
+/** Git takes the text after one space, other programs the text after any number of them. */
 const GIT_FILE = [/^gitdir: ([^\0]+?)[\r\n]*$/, /^gitdir: *([^\0]+?)[\r\n]*$/];
 const PLAIN_PATH = [/^([^\0]+?)[\r\n]*$/];

@@ -10,21 +10,21 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stateFolder } from '../../own/index.ts';
-import { look } from './disk.ts';
-import { isRemoved } from './mount-point.ts';
+import { entryAt } from './disk.ts';
+import { removeMountPoint } from './mount-point.ts';
 import { isProtectedName } from './protected-names.ts';
 
-/** Where a user's servers note what they have put on the disk. */
+/** The folder where the servers of a user note their mount points. */
 export const journalFolder = (env: NodeJS.ProcessEnv): string => join(stateFolder(env), 'mount-points');
 
-/** Notes mount points on the disk, so that those of a server that died without a word can be taken away by the next. */
+/** Notes mount points on the disk, so that the next server can remove those of a server that was killed. */
 export class MountJournal {
   readonly #file: string;
   readonly #folder: string;
   readonly #onFault: (error: unknown) => void;
   #written = false;
 
-  /** `onFault` is told why the journal cannot be taken away, which concerns no sandbox. */
+  /** `onFault` is called when the journal cannot be removed, which concerns no sandbox. */
   constructor(folder: string, onFault: (error: unknown) => void = () => {}) {
     this.#folder = folder;
     this.#onFault = onFault;
@@ -36,7 +36,7 @@ export class MountJournal {
   add(paths: readonly string[]): void {
     try {
       if (!this.#written) this.#prepare();
-      // Each on a line that it begins: a path that was cut off spoils no other.
+      // Each path begins with a line feed, so that one that was cut off spoils no other.
       appendFileSync(this.#file, paths.map((path) => `\n${JSON.stringify(path)}`).join(''), { mode: 0o600 });
       this.#written = true;
     } catch {
@@ -45,39 +45,39 @@ export class MountJournal {
   }
 
   #prepare(): void {
-    if (isOurs(this.#folder)) return;
+    if (isPrivate(this.#folder)) return;
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    if (!isOurs(this.#folder)) throw new Error(`${this.#folder} belongs to others`);
+    if (!isPrivate(this.#folder)) throw new Error(`${this.#folder} belongs to others`);
   }
 
-  /** No mount point is left. */
+  /** To be called when no mount point is left. */
   clear(): void {
     if (this.#written) remove(this.#file, this.#onFault);
     this.#written = false;
   }
 }
 
-const isOurDirectory = (found: Stats): boolean =>
+const isPrivateDirectory = (found: Stats): boolean =>
   found.isDirectory() && found.uid === process.geteuid!() && (found.mode & 0o022) === 0;
 
-/** Not where others may write, who could lead our writing and removing elsewhere. */
-function isOurs(folder: string): boolean {
+/** Whether only this user may write to the folder and the one around it: others could replace it by a link to another folder. */
+function isPrivate(folder: string): boolean {
   try {
-    return [dirname(folder), folder].map((path) => lstatSync(path)).every(isOurDirectory);
+    return [dirname(folder), folder].map((path) => lstatSync(path)).every(isPrivateDirectory);
   } catch {
-    return false; // missing, or out of our sight
+    return false; // missing, or out of reach
   }
 }
 
 /**
- * Removes the mount points of dead servers. Only empty directories with the names we cover: a forged journal can do no harm.
+ * Removes the mount points of dead servers. Only empty directories with protected names, so that a forged journal can do no harm.
  */
 export function sweepMountPoints(folder: string, onFault: (error: unknown) => void = () => {}): void {
-  if (!isOurs(folder)) return;
+  if (!isPrivate(folder)) return;
   const here = currentProcess();
   for (const name of namesIn(folder)) {
-    if (!isOver(name, here)) continue;
-    const kept = pathsIn(join(folder, name)).filter((path) => !isDealtWith(path));
+    if (!isOfDeadServer(name, here)) continue;
+    const kept = pathsIn(join(folder, name)).filter((path) => !sweepMountPoint(path));
     if (kept.length === 0) remove(join(folder, name), onFault);
   }
 }
@@ -90,11 +90,11 @@ function remove(file: string, onFault: (error: unknown) => void): void {
   }
 }
 
-/** False when it cannot be removed now but perhaps later. */
-function isDealtWith(path: string): boolean {
+/** Removes a mount point of a dead server; false when it has to be tried again later. */
+function sweepMountPoint(path: string): boolean {
   if (!isProtectedName(path)) return true;
-  const found = look(path);
-  return !found?.isDirectory() || isRemoved(path, found); // gone already, or something else has taken its place
+  const found = entryAt(path);
+  return !found?.isDirectory() || removeMountPoint(path, found); // removed already, or replaced by a file
 }
 
 function pathsIn(file: string): string[] {
@@ -119,19 +119,19 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder).filter((name) => JOURNAL.test(name));
   } catch {
-    return []; // no server has had anything to note
+    return []; // no journal has been written yet
   }
 }
 
 interface ProcessName {
   readonly boot: string;
-  /** Its namespace of process ids: those of another container are out of sight, not dead. */
+  /** Its pid namespace: the pids of another container cannot be looked up here, so its server counts as alive. */
   readonly namespace: string;
   readonly pid: string;
   readonly started: string;
 }
 
-/** What `nameOf` gives, and the number of the journal. */
+/** The result of `nameOf`, and the number of the journal. */
 const JOURNAL = /^[^.]+\.\d+\.\d+\.\d*(?:\.\d+)?$/;
 
 const nameOf = ({ boot, namespace, pid, started }: ProcessName): string => [boot, namespace, pid, started].join('.');
@@ -145,13 +145,13 @@ function currentProcess(): ProcessName {
   };
 }
 
-function isOver(name: string, here: ProcessName): boolean {
+function isOfDeadServer(name: string, here: ProcessName): boolean {
   const [boot, namespace, pid = '', started] = name.split('.');
   if (boot !== here.boot) return true;
   return namespace === here.namespace && startTimeOf(pid) !== started;
 }
 
-/** In ticks since the machine was started. */
+/** When a process was started, in clock ticks since boot. */
 function startTimeOf(pid: string): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

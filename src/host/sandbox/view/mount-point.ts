@@ -10,76 +10,76 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { lock, pathBytes } from '../../os/index.ts';
-import { look } from './disk.ts';
+import { entryAt } from './disk.ts';
 
-/** Tells a thing from one that has taken its place; numbers are used again, soon. */
+/** Differs between a file and another one that replaces it at once and gets the same inode number. */
 export const identityOf = ({ dev, ino, birthtimeMs }: Stats): string => `${dev}:${ino}:${birthtimeMs}`;
 
 /**
- * Makes a mount point where it is missing, and keeps servers from taking it away while a sandbox has something mounted there: the
- * kernel would unmount it in the sandbox. Gives the descriptor that does, to be closed afterwards; none where nothing can be
+ * Makes a mount point where it is missing, and keeps other servers from removing it while a sandbox has something mounted there:
+ * the kernel would unmount it in the sandbox. Gives the locked descriptor, for `unlockMountPoint`; undefined where no file can be
  * made or opened, which bubblewrap will complain about.
  */
-export function keepMountPoint(path: string, kind: 'directory' | 'file', isMissing: boolean): number | undefined {
+export function lockMountPoint(path: string, kind: 'directory' | 'file', isMissing: boolean): number | undefined {
   let missing = isMissing;
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
     if (missing) make(path, kind);
-    const held = open(path);
-    if (held === undefined) return undefined;
-    if (lock(held, 'shared') && isAt(path, held)) return held;
-    closeSync(held); // another server is taking it away
-    missing = look(path) === undefined;
+    const descriptor = open(path);
+    if (descriptor === undefined) return undefined;
+    if (lock(descriptor, 'shared') && isAt(path, descriptor)) return descriptor;
+    closeSync(descriptor); // another server is removing it
+    missing = entryAt(path) === undefined;
   }
   return undefined;
 }
 
 function isAt(path: string, fd: number): boolean {
-  const found = look(path);
+  const found = entryAt(path);
   return found !== undefined && isOpen(found, fd);
 }
 
 const isOpen = (found: Stats, fd: number): boolean => identityOf(found) === identityOf(fstatSync(fd));
 
-/** Lets other servers take a mount point away again. */
-export function releaseMountPoint(kept: number | undefined): void {
-  if (kept !== undefined) closeSync(kept);
+/** Lets other servers remove a mount point again. */
+export function unlockMountPoint(locked: number | undefined): void {
+  if (locked !== undefined) closeSync(locked);
 }
 
 /**
- * Removes a mount point that is empty and that no other server's sandbox uses; false when that is not possible now. Anything else
- * belongs to others.
- * Releases the descriptor by which we kept it ourselves, if there is one.
+ * Removes a mount point if it is empty, and closes the descriptor that `lockMountPoint` gave for it. False when it has to be tried
+ * again: another server's sandbox uses it, or the directory around it may not be written. A file with contents, or another one
+ * in its place, belongs to a user and stays.
  */
-export function isRemoved(path: string, found: Stats, kept?: number): boolean {
-  // On a disk, freeing what a directory occupied takes thirty times as long as removing its name. While it is open that is put
-  // off; closing it is left to another thread.
-  const held = kept !== undefined && isOpen(found, kept) ? kept : open(path);
+export function removeMountPoint(path: string, found: Stats, locked?: number): boolean {
+  // On a disk, freeing the blocks of a directory takes thirty times as long as removing its name. The kernel frees them when the
+  // last descriptor is closed, which another thread does.
+  const descriptor = locked !== undefined && isOpen(found, locked) ? locked : open(path);
   try {
-    if (held !== undefined && !lock(held, 'alone')) return false;
+    if (descriptor !== undefined && !lock(descriptor, 'alone')) return false;
     if (found.isDirectory()) rmdirSync(pathBytes(path));
     else if (found.isFile() && found.size === 0) unlinkSync(pathBytes(path));
   } catch (error) {
-    return !isRefusal(error);
+    return !isPermissionError(error);
   } finally {
-    if (held !== undefined) close(held, () => {}); // nothing was written
-    if (held !== kept) releaseMountPoint(kept);
+    if (descriptor !== undefined) close(descriptor, () => {}); // nothing was written
+    if (descriptor !== locked) unlockMountPoint(locked);
   }
   return true;
 }
 
-/** Whether the directory around a path is why it cannot be removed. */
-function isRefusal(error: unknown): boolean {
+/** Whether a path cannot be removed because of the directory around it. */
+function isPermissionError(error: unknown): boolean {
   return ['EACCES', 'EPERM', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** As bubblewrap would. */
+/** Makes a mount point as bubblewrap would. */
 function make(path: string, kind: 'directory' | 'file'): void {
   const { O_CREAT, O_EXCL, O_WRONLY } = constants;
   try {
     if (kind === 'directory') mkdirSync(pathBytes(path), 0o755);
     else closeSync(openSync(pathBytes(path), O_CREAT | O_EXCL | O_WRONLY, 0o444));
   } catch {
-    // it is there, or cannot be
+    // it exists already, or cannot be made
   }
 }
 
@@ -92,5 +92,5 @@ function open(path: string): number | undefined {
   }
 }
 
-/** Removing takes a few microseconds. */
+/** Another server's removal takes a few microseconds. */
 const MOST_ATTEMPTS = 100;

@@ -15,7 +15,7 @@ describe('mount points', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('go with the last sandbox that uses them', () => {
+  it('are removed with the last sandbox that uses them', () => {
     const points = new MountPoints();
     const first = claimed(points, point);
     const second = claimed(points, point);
@@ -30,8 +30,8 @@ describe('mount points', () => {
     const points = new MountPoints();
     using claim = points.claim([point]);
     expect(existsSync(point)).toBe(false);
-    claim.keep();
-    claim.keep();
+    claim.prepare();
+    claim.prepare();
     expect(existsSync(point)).toBe(true);
   });
 
@@ -43,7 +43,7 @@ describe('mount points', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('go also where names are no UTF-8', () => {
+  it('are removed where names are not valid UTF-8', () => {
     const bytes = Buffer.concat([Buffer.from(`${folder}/`), Buffer.of(0xff), Buffer.from('/.codex')]);
     mkdirSync(bytes.subarray(0, -'/.codex'.length));
     const claim = claimed(new MountPoints(), pathText(bytes));
@@ -52,7 +52,7 @@ describe('mount points', () => {
     expect(existsSync(bytes)).toBe(false);
   });
 
-  it('stay when something has come to be in them', () => {
+  it('stay when they are not empty any more', () => {
     const claim = claimed(new MountPoints(), point, join(folder, 'file'));
     mkdirSync(join(point, 'x'), { recursive: true });
     truncateSync(join(folder, 'file'), 1);
@@ -60,7 +60,7 @@ describe('mount points', () => {
     expect([existsSync(point), existsSync(join(folder, 'file'))]).toEqual([true, true]);
   });
 
-  it('go when another server took theirs away, and ours came in its place', () => {
+  it('are removed when another server removed its own and bubblewrap made a new one', () => {
     mkdirSync(point);
     const points = new MountPoints();
     const first = claimed(points, point);

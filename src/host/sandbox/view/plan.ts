@@ -5,24 +5,24 @@ import { DiskFacts } from './disk-facts.ts';
 import { isProtectedName } from './protected-names.ts';
 import { isBelow, ViewRules, type ViewRulesOptions } from './rules.ts';
 
-/** The view of the disk a policy asks for, in the words of bubblewrap. */
+/** The view of the disk that a policy permits, as arguments of bubblewrap. */
 export interface MountPlan {
   readonly args: readonly string[];
-  /** How many descriptors with nothing to read the arguments count on, from `firstEmpty` on. */
+  /** How many empty descriptors the arguments refer to, from `firstEmpty` on. */
   readonly emptyFiles: number;
-  /** The paths that are made on the disk where something missing has to be covered. */
+  /** The paths that have to be created on the disk because something is mounted on a missing path. */
   readonly mountPoints: readonly string[];
   /** Paths that are not covered: the program that runs in the view must refuse to create or change them. */
   readonly refused: readonly string[];
   /** Mounts that must be found in the view before anything runs there: commands may replace directories while it is built. */
   readonly mounts: readonly Mount[];
-  /** Directories of procfs that hold files of the machine's administrator: read-only where the view has a procfs of its own. */
+  /** Directories of procfs with files that root may write: read-only where the view has a procfs of its own. */
   readonly procDirectories: readonly string[];
-  /** The first program, if commands find it at its own path, may execute it and cannot change it. */
+  /** The real path of the first program, if commands can execute it there and cannot change it. */
   readonly visibleProgram: string | undefined;
 }
 
-/** A path that something is mounted on, without links, and what that is by device and inode: `-` for anything. */
+/** A mount point, as a real path, and device and inode of the mounted directory or file: `-` for any. */
 export interface Mount {
   readonly path: string;
   readonly pin: string;
@@ -35,19 +35,19 @@ const DEVICES: Readonly<Record<'usual' | 'null', readonly string[]>> = {
   null: ['--perms', '555', '--tmpfs', '/dev', '--dev-bind', '/dev/null', '/dev/null'],
 };
 
-/** Empty on most machines, and then left alone, as a mount takes 0.2 ms; a module may fill them at any time. */
+/** Empty on most machines, and not mounted then, as a mount takes 0.2 ms; a kernel module may fill them at any time. */
 const PROC_DIRECTORIES = ['/proc/acpi', '/proc/scsi'];
 
 export interface PlanOptions extends ViewRulesOptions {
-  /** The first of the descriptors that have nothing to read. */
+  /** The first of the empty descriptors. */
   readonly firstEmpty: number;
-  /** Where answers about the disk come from, and are kept. */
+  /** Answers questions about the disk, and records them. */
   readonly facts?: DiskFacts;
-  /** The devices programs count on, or just the one that swallows everything. */
+  /** The usual devices, or `/dev/null` alone. */
   readonly devices?: 'usual' | 'null';
   /**
-   * What happens to a missing path that must stay missing: it is covered, for which a mount point appears on the disk, or
-   * left to the program in the view, which must be one of ours.
+   * What happens to a missing path that must stay missing: it is covered, for which a mount point is made on the disk, or
+   * the program in the view has to refuse it, which only programs of this package do.
    */
   readonly missing?: 'cover' | 'refuse';
   /** The file of the program that is to run in the view first. */
@@ -68,7 +68,7 @@ interface Node {
 class Planner {
   readonly #args: string[] = [];
   /** Paths that are missing, or may be the mount points of other sandboxes, and must not be created or changed. */
-  readonly #held: string[] = [];
+  readonly #untouchable: string[] = [];
   readonly #covered = new Set<string>();
   readonly #mounts: Mount[] = [];
   readonly #access: ReadonlyMap<string, Access>;
@@ -98,17 +98,22 @@ class Planner {
 
   plan(): MountPlan {
     this.#mount(treeOf(this.#access));
-    // The arguments are separated by NUL, and a file may lead to a path that nothing has looked at.
-    if (this.#args.some((arg) => arg.includes('\0'))) throw new UnenforceablePolicy('a path of its view holds a NUL');
+    // The arguments are separated by NUL, and a `.git` file may name a path that no call has checked.
+    if (this.#args.some((arg) => arg.includes('\0')))
+      throw new UnenforceablePolicy('a path of its view contains a NUL');
     const { refused, mountPoints } =
-      this.#missing === 'refuse' ? { refused: this.#held, mountPoints: [] } : { refused: [], mountPoints: this.#held };
+      this.#missing === 'refuse'
+        ? { refused: this.#untouchable, mountPoints: [] }
+        : { refused: [], mountPoints: this.#untouchable };
     return {
       args: this.#args,
       emptyFiles: this.#emptyFiles,
       mountPoints,
       refused,
       mounts: this.#mounts,
-      procDirectories: PROC_DIRECTORIES.filter((path) => this.#disk.look(path) && !this.#disk.isEmptyDirectory(path)),
+      procDirectories: PROC_DIRECTORIES.filter(
+        (path) => this.#disk.entryAt(path) && !this.#disk.isEmptyDirectory(path),
+      ),
       visibleProgram: this.#visibleProgram(),
     };
   }
@@ -124,7 +129,7 @@ class Planner {
     this.#base(root.access);
     for (const [path, target] of this.#links) {
       if (this.#isBelowLink(path)) continue;
-      // Only where the link itself is not in view, and its target is.
+      // Only where the link itself is not in the view, and its target is.
       if (accessOf(this.#access, path) === 'deny' && accessOf(this.#access, target) !== 'deny') {
         this.#args.push('--symlink', target, path);
       }
@@ -132,7 +137,7 @@ class Planner {
     for (const child of root.children) this.#emit(child, root.access);
   }
 
-  /** A path that leads through another link of the view is found by it: /bin/bash where /bin is a link. */
+  /** Whether a path leads through another link of the view, and so needs none: /bin/bash where /bin is a link. */
   #isBelowLink(path: string): boolean {
     for (let at = posix.dirname(path); at !== '/'; at = posix.dirname(at)) if (this.#links.has(at)) return true;
     return false;
@@ -144,7 +149,7 @@ class Planner {
     this.#args.push(...this.#devices, ...(access === 'write' ? SHARED_MEMORY : []));
   }
 
-  /** Parents come before what lies below them, and a denied directory is sealed after everything in it is in place. */
+  /** Mounts a directory before the paths below it, and makes a denied one read-only after everything in it is mounted. */
   #emit({ path, access, children }: Node, around: Access): void {
     let seal = false;
     if (access === 'write') this.#bind('--bind', path);
@@ -152,12 +157,12 @@ class Planner {
     else if (access === 'read' && around === 'deny') this.#bind('--ro-bind-try', path);
     else if (access === 'deny' && around !== 'deny') seal = this.#deny(path, around, children.length > 0);
     for (const child of children) this.#emit(child, access);
-    // A command that writes into a mask writes into memory of its own. Sealing one costs 0.2 of the 9 ms of a start.
+    // A masked directory may stay writable, as it is the sandbox's own memory: another mount costs 0.2 of the 9 ms of a start.
     if (seal && !this.#masked.has(path)) this.#args.push('--remount-ro', path);
   }
 
   #protectPath(path: string): void {
-    const found = this.#disk.look(path);
+    const found = this.#disk.entryAt(path);
     const covered = isProtectedName(path) && (found === undefined || this.#disk.isEmptyDirectory(path));
     if (covered) this.#coverName(path, found === undefined);
     else if (found === undefined) this.#coverMissing(path);
@@ -166,46 +171,46 @@ class Planner {
 
   #bind(option: '--bind' | '--ro-bind' | '--ro-bind-try', path: string): void {
     this.#args.push(option, path, path);
-    const found = this.#disk.look(path);
+    const found = this.#disk.entryAt(path);
     if (found && found.kind !== 'link') this.#expect(path, found.pin);
   }
 
-  /** Views have a procfs of their own, which covers mounts of the host there. */
+  /** Notes a mount that must be found in the view, except below /proc, where the view's own procfs covers it. */
   #expect(path: string, pin = '-'): void {
     if (!isBelow(path, '/proc')) this.#mounts.push({ path, pin });
   }
 
-  /** An empty directory may be the mount point of another sandbox, and go when that one ends: it is covered as well. */
+  /** Covers a protected name. An empty directory may be the mount point of another sandbox, which removes it: it is covered too. */
   #coverName(path: string, missing: boolean): void {
     if (this.#covered.has(path)) return;
-    if (missing && !this.#disk.couldCreateIn(posix.dirname(path))) return; // then the command cannot create it either
+    if (missing && !this.#disk.couldCreateIn(posix.dirname(path))) return; // the command cannot create it either
     this.#covered.add(path);
-    this.#held.push(path);
+    this.#untouchable.push(path);
     if (this.#missing === 'refuse') return;
     this.#args.push('--perms', '555', '--tmpfs', path, '--remount-ro', path);
     this.#expect(path);
   }
 
-  /** Something empty takes the place of the first missing part of a path, so that nothing can be created there. */
+  /** Mounts an empty file on the first missing part of a path, so that nothing can be created there. */
   #coverMissing(path: string): void {
     let first = path;
-    while (this.#disk.look(posix.dirname(first)) === undefined) first = posix.dirname(first);
-    // Git takes an empty file of this name for a broken repository, and an empty directory for none.
+    while (this.#disk.entryAt(posix.dirname(first)) === undefined) first = posix.dirname(first);
+    // To Git, an empty file named .git is a broken repository, and an empty directory is no repository.
     if (isProtectedName(first)) {
       this.#coverName(first, true);
       return;
     }
     if (this.#covered.has(first) || !this.#disk.couldCreateIn(posix.dirname(first))) return;
     this.#covered.add(first);
-    this.#held.push(first);
+    this.#untouchable.push(first);
     if (this.#missing === 'refuse') return;
     this.#args.push('--perms', '444', '--ro-bind-data', this.#emptyFile(), first);
     this.#expect(first);
   }
 
-  /** Hides a path; whether it has to be sealed afterwards. */
+  /** Hides a path; whether it has to be made read-only afterwards. */
   #deny(path: string, around: Access, reopened: boolean): boolean {
-    const found = this.#disk.look(path);
+    const found = this.#disk.entryAt(path);
     if (found && found.kind !== 'link') this.#expect(path);
     if (found?.kind === 'directory') {
       this.#args.push('--perms', reopened ? '111' : '000', '--tmpfs', path);
@@ -221,7 +226,7 @@ class Planner {
   }
 }
 
-/** The rules by what contains what; the root is there whether a rule names it or not. */
+/** The rules as a tree of directories; the root is there whether a rule names it or not. */
 function treeOf(rules: ReadonlyMap<string, Access>): Node {
   const root: Node = { path: '/', access: rules.get('/') ?? 'deny', children: [] };
   const nodes = new Map<string, Node>([['/', root]]);

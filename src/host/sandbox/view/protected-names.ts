@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 
-/** Stay read-only directly under every writable root, there or not: other programs act upon their contents. */
+/** Read-only directly below every writable root, whether they exist or not: other programs execute what they say. */
 export const PROTECTED_NAMES = ['.git', '.agents', '.codex', '.aws'] as const;
 
 export const isProtectedName = (path: string): boolean =>

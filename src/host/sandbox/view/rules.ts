@@ -5,7 +5,7 @@ import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 import type { DiskFacts } from './disk-facts.ts';
 import { PROTECTED_NAMES } from './protected-names.ts';
 
-/** Where programs and libraries live, and what they need to be told. */
+/** The directories of programs, libraries and their configuration. */
 export const MINIMAL = ['/bin', '/sbin', '/usr', '/etc', '/lib', '/lib64', '/nix/store', '/run/current-system/sw'];
 
 export interface ViewRulesOptions {
@@ -17,7 +17,7 @@ export interface ViewRulesOptions {
   readonly secrets?: readonly string[];
 }
 
-/** Which access a view gives to which path: the rules of a policy on the disk as it is, and those that hold in every view. */
+/** The access to each path in a view: by the rules of the policy, resolved on the disk as it is, and by those of every view. */
 export class ViewRules {
   readonly #disk: DiskFacts;
   readonly #access = new Map<string, Access>();
@@ -31,19 +31,19 @@ export class ViewRules {
     const rules = [...policy.rules, ...minimal];
     const writable = rules.filter(({ access }) => access === 'write');
     for (const { path } of writable) this.#allowWriting(path);
-    for (const { path } of writable) this.#requireLasting(path);
+    for (const { path } of writable) this.#requireUnchanged(path);
     const narrowing = rules.filter(({ access }) => access !== 'write');
     for (const rule of narrowing) this.#narrow(rule);
     const roots = [...this.#writable().keys()];
     if (!policy.unrestricted) for (const root of roots) this.#protect(root);
-    for (const path of ownFiles?.(roots) ?? []) this.#keep(path);
+    for (const path of ownFiles?.(roots) ?? []) this.#makeReadOnly(path);
     for (const path of secrets) this.#mask(path);
     for (const path of [...this.#access.keys()]) this.#holdInPlace(path);
-    const globs = policy.deniedGlobs.map((pattern) => parseGlob(pattern, (root) => this.#pin(root)));
+    const globs = policy.deniedGlobs.map((pattern) => parseGlob(pattern, (root) => this.#resolveLinks(root)));
     for (const path of deniedMatches) this.#denyMatch(path, globs, policy.globDepth);
   }
 
-  /** By path, without links. */
+  /** By real path. */
   get access(): ReadonlyMap<string, Access> {
     return this.#access;
   }
@@ -65,73 +65,75 @@ export class ViewRules {
     if (real !== path) this.#links.set(path, real);
   }
 
-  /** A command could have put a link where a root was missing: it opens nothing. */
-  #requireLasting(path: string): void {
+  /** A command could have made a link where a root was missing, or replaced it: the link must not make its target writable. */
+  #requireUnchanged(path: string): void {
     const real = this.#disk.realPath(path);
-    if (real === undefined || this.#pin(path, 'made writable') === real) return;
+    if (real === undefined || this.#resolveLinks(path, 'made writable') === real) return;
     throw new UnenforceablePolicy(`${path} cannot be made writable: it was replaced while its sandbox was planned`);
   }
 
   #narrow({ path, access, skipMissing }: Rule): void {
-    const pinned = this.#pin(path);
-    this.#requireSight(pinned);
-    if (skipMissing && this.#disk.look(pinned) === undefined) return;
+    const pinned = this.#resolveLinks(path);
+    this.#requireReachable(pinned);
+    if (skipMissing && this.#disk.entryAt(pinned) === undefined) return;
     if (this.#access.get(pinned) === 'write' && access === 'read') return;
     this.#access.set(pinned, access);
     if (pinned !== path && access === 'read') this.#links.set(path, pinned);
   }
 
   #protect(root: string): void {
-    if (this.#disk.look(root)?.kind !== 'directory') return;
+    if (this.#disk.entryAt(root)?.kind !== 'directory') return;
     for (const name of PROTECTED_NAMES) {
       const path = posix.join(root, name);
-      this.#requireSight(path);
-      if (!this.#access.has(path)) this.#access.set(this.#pin(path), 'read');
+      this.#requireReachable(path);
+      if (!this.#access.has(path)) this.#access.set(this.#resolveLinks(path), 'read');
     }
     this.#protectGitDirectories(posix.join(root, '.git'));
   }
 
   /**
    * A repository may be elsewhere: `.git` of a worktree or submodule is a file that names its directory, and that of a
-   * worktree names the one it shares with others. Only what could be written is protected, so that such a file shows
-   * nothing that the policy hides.
+   * worktree names the one it shares with others. Only writable directories are protected, so that such a file cannot show
+   * what the policy hides.
    */
   #protectGitDirectories(git: string): void {
     if (this.#access.get(git) === 'write') return;
     for (const named of this.#disk.gitDirectoriesOf(git)) {
-      const directory = this.#pin(named);
+      const directory = this.#resolveLinks(named);
       if (this.#access.has(directory) || accessOf(this.#access, directory) !== 'write') continue;
-      this.#requireSight(directory);
+      this.#requireReachable(directory);
       this.#access.set(directory, 'read');
     }
   }
 
-  /** A path out of our sight cannot be covered, and a command could open the directory that hides it. */
-  #requireSight(path: string): void {
-    const seal = this.#disk.sealAbove(path);
-    if (seal === undefined || accessOf(this.#writable(), seal) !== 'write') return;
-    throw new UnenforceablePolicy(`${path} cannot be protected: ${seal} cannot be searched; fix: chmod u+rwx ${seal}`);
+  /** A path in a directory that this user may not search cannot be covered, and a command could change the directory's mode. */
+  #requireReachable(path: string): void {
+    const closed = this.#disk.closedDirectoryAbove(path);
+    if (closed === undefined || accessOf(this.#writable(), closed) !== 'write') return;
+    throw new UnenforceablePolicy(
+      `${path} cannot be protected: ${closed} cannot be searched; fix: chmod u+rwx ${closed}`,
+    );
   }
 
-  /** Makes a path read-only that some rule makes writable, and paths below it that other rules would open. */
-  #keep(path: string): void {
+  /** Makes a path read-only that a rule makes writable, and removes rules that make paths below it writable. */
+  #makeReadOnly(path: string): void {
     for (const [at, access] of [...this.#access]) {
       if (access === 'write' && isBelow(at, path)) this.#access.delete(at);
     }
     if (accessOf(this.#access, path) !== 'write') return;
-    const pinned = this.#pin(path);
+    const pinned = this.#resolveLinks(path);
     if (pinned !== path) {
-      this.#keep(pinned);
+      this.#makeReadOnly(pinned);
       return;
     }
-    this.#requireSight(path);
-    if (this.#disk.look(path) === undefined) return;
+    this.#requireReachable(path);
+    if (this.#disk.entryAt(path) === undefined) return;
     this.#access.set(path, 'read');
   }
 
-  /** Hides a path and everything below it, whatever other rules say. A missing path is hidden once it is there. */
+  /** Hides a path and everything below it, whatever other rules say. A missing path is hidden in views that are planned later. */
   #mask(path: string): void {
-    this.#requireSight(path);
+    this.#requireReachable(path);
     const real = this.#disk.realPath(path);
     if (real === undefined) return;
     for (const at of [...this.#access.keys()]) if (isBelow(at, real)) this.#access.delete(at);
@@ -150,7 +152,7 @@ export class ViewRules {
     for (; above !== '/' && !this.#access.has(above); above = posix.dirname(above)) between.push(above);
     if (this.#access.get(above) !== 'write') return;
     for (const directory of between) {
-      if (this.#disk.look(directory)?.kind === 'directory') this.#access.set(directory, 'write');
+      if (this.#disk.entryAt(directory)?.kind === 'directory') this.#access.set(directory, 'write');
     }
   }
 
@@ -164,14 +166,14 @@ export class ViewRules {
   /** Makes a directory that commands can write to a mount of its own. */
   #hold(directory: string): void {
     if (this.#access.has(directory) || accessOf(this.#access, directory) !== 'write') return;
-    if (this.#disk.look(directory)?.kind === 'directory') this.#access.set(directory, 'write');
+    if (this.#disk.entryAt(directory)?.kind === 'directory') this.#access.set(directory, 'write');
   }
 
   /**
-   * The path without links. A link that a command could have made, or could replace later, moves the rule, also where another link
-   * leads to it: such a policy is refused.
+   * The path without links. A link that a command could have made, or could replace later, would move the rule to another path,
+   * also where another link leads to it: such a policy is refused.
    */
-  #pin(path: string, intent: 'protected' | 'made writable' = 'protected'): string {
+  #resolveLinks(path: string, intent: 'protected' | 'made writable' = 'protected'): string {
     const links = this.#disk.linksOn(path);
     const loose = links.find((link) => accessOf(this.#writable(), posix.dirname(link)) === 'write');
     if (loose !== undefined) {
@@ -192,5 +194,5 @@ export class ViewRules {
   }
 }
 
-/** Whether a path is another one, or lies in it. */
+/** Whether a path is the other one or lies below it. */
 export const isBelow = (path: string, other: string): boolean => path === other || path.startsWith(`${other}/`);

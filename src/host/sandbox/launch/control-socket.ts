@@ -3,17 +3,17 @@ import { hangUp, receivedNumber, rememberSandbox, sendToSocket, streamPair } fro
 
 /**
  * A socket whose far end the first process of a sandbox holds (native/stage/reaper.c): when the near end closes, with this process
- * or before, everything in the sandbox is killed. It depends on nothing that a command can change. What the first process sends
- * stays in the near end: a descriptor that keeps the number of its pid namespace from being given to another one, and one that keeps
- * its mounts until its end is known here. Taking them down is left to another thread.
+ * or before, everything in the sandbox is killed, whatever commands have changed. Signals are sent through it. The first process
+ * sends two descriptors, which stay in the near end: one keeps the number of its pid namespace from being given to another one, the
+ * other keeps its mounts until its end is known here. Closing them unmounts, which another thread does.
  */
-export class Leash implements Disposable {
+export class ControlSocket implements Disposable {
   #ends: { readonly near: number; readonly far: number } | undefined;
   #open = { near: false, far: false };
   #namespace: bigint | undefined;
   #memory: Disposable | undefined;
 
-  /** What the first process inherits. There is no socket until this is asked for: a launcher that waits has one already. */
+  /** The end for the first process to inherit. Makes the socket: where a launcher waits, it has one already. */
   get farEnd(): number {
     if (!this.#ends) {
       const [near, far] = streamPair();
@@ -29,8 +29,8 @@ export class Leash implements Disposable {
     this.#open.far = false;
   }
 
-  /** Has the family with this mark found by the pid namespace of the sandbox, which its first process tells. */
-  holds(mark: bigint): void {
+  /** Has the family with this mark found by the pid namespace of the sandbox, which the first process sends. */
+  rememberFamily(mark: bigint): void {
     const { near } = this.#ends!;
     this.#memory = rememberSandbox(
       mark,
@@ -42,7 +42,7 @@ export class Leash implements Disposable {
     );
   }
 
-  /** Has the first process signal the process group of the command; false if the sandbox is over, or takes no more for now. */
+  /** Has the first process signal the process group of the command; false if the sandbox has ended, or the socket is full. */
   signal(signal: number): boolean {
     try {
       return this.#open.near && sendToSocket(this.#ends!.near, Buffer.of(signal)) > 0;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { policyOf } from '../../../../test/support/policy.ts';
 import type { Policy } from '../policy/resolution.ts';
-import { MountPlans } from './kept-plans.ts';
+import { MountPlans } from './mount-plans.ts';
 import { planMounts } from './plan.ts';
 
 let folder: string;
@@ -22,8 +22,8 @@ const writing = (path: string, more: Partial<Policy> = {}): Policy =>
     more,
   );
 
-describe('plans that are kept', () => {
-  it('are the same as long as the disk is', () => {
+describe('mount plans', () => {
+  it('are used again as long as the disk stays the same', () => {
     const plans = new MountPlans(7);
     const first = plans.plan(writing(folder), []);
     writeFileSync(join(folder, 'unrelated'), '');
@@ -32,7 +32,7 @@ describe('plans that are kept', () => {
     expect(first).toEqual(planMounts(writing(folder), { firstEmpty: 7 }));
   });
 
-  it('are made anew when something has come that is to be protected', () => {
+  it('are made anew when an entry has appeared that must be protected', () => {
     const plans = new MountPlans(7);
     plans.plan(writing(folder), []);
     mkdirSync(join(folder, '.git'));
@@ -42,7 +42,7 @@ describe('plans that are kept', () => {
     expect(args.join(' ')).toContain(`--ro-bind ${join(folder, '.git')} `);
   });
 
-  it('are made anew when a directory has been put in the place of another', () => {
+  it('are made anew when a directory has been replaced', () => {
     const plans = new MountPlans(7);
     const work = join(folder, 'work');
     mkdirSync(work);
@@ -53,7 +53,7 @@ describe('plans that are kept', () => {
     expect(plans.plan(writing(work), []).args).toEqual(first.args);
   });
 
-  it('are of no use for patterns, whose matches are looked for every time', () => {
+  it('are not kept for policies with patterns, whose matches are searched for every time', () => {
     const plans = new MountPlans(7);
     const policy = writing(folder, { deniedGlobs: [`${folder}/*.env`] });
     writeFileSync(join(folder, 'a.env'), '');
@@ -62,7 +62,7 @@ describe('plans that are kept', () => {
     expect(plans.plan(policy, [join(folder, 'a.env')]).args).toContain(join(folder, 'a.env'));
   });
 
-  it('are only so many: those not used for longest go', () => {
+  it('are kept for the 16 policies that were used last', () => {
     const plans = new MountPlans(7);
     const paths = Array.from({ length: 17 }, (_, n) => join(folder, String(n)));
     for (const path of paths) mkdirSync(path);

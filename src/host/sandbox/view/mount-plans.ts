@@ -5,27 +5,27 @@ import { type MountPlan, type PlanOptions, planMounts } from './plan.ts';
 
 interface KeptPlan {
   readonly plan: MountPlan;
-  /** What the plan was made from. */
+  /** The answers of the disk that the plan was made from. */
   readonly facts: RecordedFacts;
 }
 
 /**
- * Plans for policies that come again and again. Answers about the disk are those of the moment; as long as they stay the
- * same, so does the plan.
+ * The plans of recent policies, as clients send the same policy with many commands. A plan is used again as long as the disk
+ * gives the same answers.
  */
 export class MountPlans {
   readonly #firstEmpty: number;
   readonly #program: (() => string) | undefined;
-  /** By policy, the one used last at the end. */
+  /** By policy, the most recently used last. */
   readonly #kept = new Map<string, KeptPlan>();
 
-  /** `program` tells the file that is to run first in the views. */
+  /** `program` gives the path of the program that runs first in the views. */
   constructor(firstEmpty: number, program?: () => string) {
     this.#firstEmpty = firstEmpty;
     this.#program = program;
   }
 
-  /** Paths denied by name are part of the policy; matches of patterns have to be searched for every time, and are not kept. */
+  /** Plans for policies with patterns are not kept, because the matches have to be searched for every time. */
   plan(policy: Policy, deniedMatches: readonly string[]): MountPlan {
     if (policy.deniedGlobs.length > 0) return planMounts(policy, { ...this.#options(), deniedMatches });
     const key = JSON.stringify([policy, secretPaths.paths]);
