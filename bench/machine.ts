@@ -3,7 +3,7 @@ import { cpus, release, totalmem } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const quietBelow = 0.12;
-const patienceMs = 4_000;
+const longestWaitMs = 4_000;
 
 export interface Machine {
   cpu: string;
@@ -26,11 +26,11 @@ export function describeMachine(): Machine {
 }
 
 /**
- * Waits, but not for ever, until nobody else works on the machine, so that a neighbour does not land in the sample.
+ * Waits, but not for ever, until no other program works on the machine, so that its work does not count in the sample.
  * Answers the busy share (0 to 1) it saw last.
  */
 export async function quietMachine(signal: AbortSignal): Promise<number> {
-  const deadline = performance.now() + patienceMs;
+  const deadline = performance.now() + longestWaitMs;
   let before = cpuTicks();
   for (;;) {
     await sleep(120, undefined, { signal });

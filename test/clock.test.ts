@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 const folder = new URL('../src/', import.meta.url);
 
-/** Where the time of day is meant: it is shown to somebody, or compared with one that came from elsewhere. */
+/** The files that need the time of day: it is shown to a user, or compared with one that came from elsewhere. */
 const timesOfDay: readonly string[] = [
   'agent/approval/input-review.ts',
   'agent/approval/question-head.ts',

@@ -5,7 +5,7 @@ import { survives, usual } from './fault-rig.ts';
 
 describe('connections that say nothing', () => {
   it(
-    'hold nobody up, and leave nothing: silent, half a request, no pong, gone in the middle',
+    'delay no other client, and leave nothing: silent, half a request, no pong, gone in the middle',
     survives(usual, async (rig) => {
       const port = Number(new URL(rig.server.url).port);
       const sockets: Socket[] = [];
@@ -57,7 +57,7 @@ describe('a log that is not read any more', () => {
   );
 
   it(
-    'holds nobody up when its reader is stopped',
+    'delays no client when its reader is stopped',
     survives(usual, async (rig) => {
       rig.server.process.stderr!.removeAllListeners('data').pause();
       for (let round = 0; round < 40; round++) {

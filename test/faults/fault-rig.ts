@@ -75,7 +75,7 @@ export class FaultRig implements AsyncDisposable {
   readonly #folder: string;
   readonly #isWrapped: boolean;
   readonly #mountsAround = ownMounts();
-  readonly #companions = new Map<string, { pid: number; readonly descriptors: number }>();
+  readonly #watched = new Map<string, { pid: number; readonly descriptors: number }>();
   #mark = 0n;
   #before: Use | undefined;
 
@@ -159,29 +159,29 @@ export class FaultRig implements AsyncDisposable {
     ]);
   }
 
-  /** Has the descriptors of another program of ours looked after: in the end it has no more than now. */
-  accompany(name: string, { pid }: { readonly pid?: number | undefined }): void {
-    const known = this.#companions.get(name); // started again after it was killed
-    this.#companions.set(name, { pid: pid!, descriptors: known?.descriptors ?? descriptorsSeen(pid!) });
+  /** Also checks the descriptors of another program of ours: after the fault it has no more than now. */
+  watchProgram(name: string, { pid }: { readonly pid?: number | undefined }): void {
+    const known = this.#watched.get(name); // started again after it was killed
+    this.#watched.set(name, { pid: pid!, descriptors: known?.descriptors ?? descriptorsSeen(pid!) });
   }
 
-  /** Looks after other programs no longer: they end. */
-  dismiss(): void {
-    this.#companions.clear();
+  /** Stops checking the other programs, because they are about to end. */
+  unwatchPrograms(): void {
+    this.#watched.clear();
   }
 
-  /** The server serves, and no process, descriptor, mount or file is left of what happened. */
+  /** The server serves, and the fault has left no process, descriptor, mount or file. */
   async recovered(): Promise<void> {
     await this.serves();
     const before = this.#before!;
-    const companions = [...this.#companions].map(([name, { descriptors }]) => ({ name, descriptors }));
+    const programs = [...this.#watched].map(([name, { descriptors }]) => ({ name, descriptors }));
     await expect
-      .poll(() => ({ use: atMost(this.#use(), before), companions: this.#companionsNow() }), PATIENCE)
-      .toEqual({ use: { ...before, zombies: 0 }, companions });
+      .poll(() => ({ use: raisedTo(this.#use(), before), programs: this.#watchedUse() }), PATIENCE)
+      .toEqual({ use: { ...before, zombies: 0 }, programs });
     await expect.poll(() => this.#filesSeen(), PATIENCE).toEqual([]);
   }
 
-  /** The server ends when it is told to while commands run, and takes along whatever it started or put on the disk. */
+  /** The server ends when it is told to while commands run, and leaves no process, mount or file. */
   async leavesNothing(): Promise<void> {
     await using client = await this.connect();
     const argv = ['sleep', '100000'];
@@ -201,7 +201,7 @@ export class FaultRig implements AsyncDisposable {
     for (let round = 0; round < 3; round++) {
       await this.serves();
       for (let look = 0; look < 20; look++) {
-        most = atMost(this.#use(), most);
+        most = raisedTo(this.#use(), most);
         await delay(20);
       }
     }
@@ -220,8 +220,8 @@ export class FaultRig implements AsyncDisposable {
     };
   }
 
-  #companionsNow(): { name: string; descriptors: number }[] {
-    return [...this.#companions].map(([name, { pid, descriptors }]) => ({
+  #watchedUse(): { name: string; descriptors: number }[] {
+    return [...this.#watched].map(([name, { pid, descriptors }]) => ({
       name,
       descriptors: Math.max(descriptorsSeen(pid), descriptors),
     }));
@@ -254,8 +254,8 @@ export class FaultRig implements AsyncDisposable {
 /** Longer than anything of a server is kept for the next client. */
 const PATIENCE = { timeout: 40_000, interval: 100 };
 
-/** What is counted, raised to another use where it is below: then an equal use means no more than that one. */
-const atMost = (now: Use, before: Use): Use => ({
+/** `now` with each count raised to that of `before`: the result equals `before` when nothing is counted more often. */
+const raisedTo = (now: Use, before: Use): Use => ({
   ...now,
   descriptors: Math.max(now.descriptors, before.descriptors),
   children: Math.max(now.children, before.children),

@@ -49,7 +49,7 @@ export class RelayBetween implements AsyncDisposable {
 
   static async start(rig: FaultRig): Promise<RelayBetween> {
     const scope = new Scope();
-    scope.defer(() => rig.dismiss());
+    scope.defer(() => rig.unwatchPrograms());
     const nats = scope.own(await NatsServers.start(1));
     const nodes = scope.own(new Nodes(nats));
     const proxies: CuttableProxy[] = [];
@@ -73,8 +73,8 @@ export class RelayBetween implements AsyncDisposable {
     await forward.logs('rendezvous.connected');
     const relay = new RelayBetween(rig, scope, { nats, forward, proxies }, nodes, running);
     await relay.#prints(1000, async () => {});
-    rig.accompany('forward', forward);
-    for (const [n, node] of running.entries()) rig.accompany(`node ${n}`, node.child);
+    rig.watchProgram('forward', forward);
+    for (const [n, node] of running.entries()) rig.watchProgram(`node ${n}`, node.child);
     return relay;
   }
 
@@ -92,7 +92,7 @@ export class RelayBetween implements AsyncDisposable {
     const next = await this.#nodes.spawn(['--public-url', httpOf(this.proxies[n]!)]);
     this.#running[n] = next;
     this.proxies[n]!.retarget(next.url);
-    this.#rig.accompany(`node ${n}`, next.child);
+    this.#rig.watchProgram(`node ${n}`, next.child);
   }
 
   /** Stops a program while the server is used by others, and lets it go on. */

@@ -34,7 +34,7 @@ it('says what the reference lacks when the end of input cannot be given to a pip
   await expect(process.resize(1, 1)).rejects.toThrow('it lacks the capability processResize');
 });
 
-it('names the output that the reference threw away while nobody was connected', async () => {
+it('names the output that the reference threw away while no client was connected', async () => {
   await using server = await startReference();
   await using proxy = await CuttableProxy.start(server.url);
   await using client = await connect(proxy.url, { resumeIntervalMs: 10 });

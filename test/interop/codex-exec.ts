@@ -6,7 +6,7 @@ interface CommandItem {
   readonly exit_code?: number;
 }
 
-/** `codex exec`: one turn, nobody to ask, events as JSON lines. */
+/** `codex exec`: one turn, no user to ask, events as JSON lines. */
 export class CodexExec implements Codex {
   readonly #program: Program;
   readonly #items: CommandItem[] = [];

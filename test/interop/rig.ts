@@ -90,7 +90,7 @@ export class Rig<Client extends Codex> implements AsyncDisposable {
     this.#readLogs();
   }
 
-  /** What happened, for whoever has to find out why a scenario failed. */
+  /** What happened, for finding out why a scenario failed. */
   report(): string {
     return [
       ['what the model saw', this.#model?.seen.map(({ text }) => text.slice(0, 2_000)).join('\n---\n')],

@@ -8,7 +8,7 @@ const bytes = (count: number, of = 'x') => `head -c ${count} /dev/zero | tr '\\0
 const armed = (code: number) => `trap 'echo caught; exit ${code}' INT; echo armed; while :; do sleep 0.05; done`;
 
 const endings: Scripts = {
-  'a command that succeeds without a word': [run('true')],
+  'a command that succeeds and prints nothing': [run('true')],
   'a command that fails, with its directory': [run('pwd; exit 3')],
   'a command ended by a signal': [run('echo before; kill -KILL $$')],
   'a command that ends with 255': [run('exit 255')],
@@ -17,7 +17,7 @@ const endings: Scripts = {
   'a script with an error in it': [run('if 2>&1')],
   'an empty command': [run('')],
   'a command longer than one argument may be': [run(`: ${'x'.repeat(200_000)}; echo fine`)],
-  'a dangerous command, where nobody can be asked': [run('rm -rf nothing')],
+  'a dangerous command, where no user can be asked': [run('rm -rf nothing')],
   'standard error': [run('echo oops >&2; exit 2')],
   'standard input that is closed': [run('cat; read line; echo "read says $?"')],
   'a terminal that ends by itself': [run('test -t 0 && echo tty; stty size; exit 7', { tty: true })],
@@ -27,7 +27,7 @@ const endings: Scripts = {
   'a server shell by another path': [run('echo "$0"', { shell: '/usr/bin/bash' })],
   'a shell the server does not have': [run('true', { shell: 'zsh' })],
   'a shell of the same kind in another place': [run('echo "$0"', { shell: '/missing/bash' })],
-  'a shell nobody knows': [run('true', { shell: '/opt/fish' })],
+  'a shell that is not known': [run('true', { shell: '/opt/fish' })],
   'a directory below that of the conversation': [run('mkdir -p sub'), run('pwd', { workdir: 'sub' })],
   'a directory by its absolute path': [run('pwd', { workdir: '/usr' })],
   'an empty directory name': [run('pwd', { workdir: '' })],
@@ -96,9 +96,9 @@ const sessions: Scripts = {
   ],
   'the echo of a terminal': [open('exec cat', { tty: true }), type('grüße\n'), type('\u0004')],
   'Ctrl-C in a terminal': [open(armed(42), { tty: true }), type('\u0003')],
-  'Ctrl-C in a terminal that nobody catches': [open('sleep 300', { tty: true }), type('\u0003')],
+  'Ctrl-C in a terminal, which no program catches': [open('sleep 300', { tty: true }), type('\u0003')],
   'Ctrl-C without a terminal': [open(armed(9)), type('\u0003')],
-  'Ctrl-C without a terminal that nobody catches': [open('exec sleep 300'), type('\u0003')],
+  'Ctrl-C without a terminal, which no program catches': [open('exec sleep 300'), type('\u0003')],
   'text without a terminal': [
     open('exec sleep 300'),
     type('text\n'),
@@ -106,7 +106,7 @@ const sessions: Scripts = {
     type('\u0004'),
     type('\u0003'),
   ],
-  'a session nobody opened': [calls('write_stdin', { session_id: 4242, chars: '' })],
+  'a session that was not opened': [calls('write_stdin', { session_id: 4242, chars: '' })],
   'a session below zero': [calls('write_stdin', { session_id: -1, chars: 'x' })],
   'a child that keeps the output open': [
     open(`(${untilFile('child')}; echo late) & echo done; exit 6`),

@@ -92,7 +92,7 @@ export async function fileAppears(path: string, signal: AbortSignal): Promise<vo
 /** Shell for "wait until the test makes this file", so that no scenario depends on how fast the machine is. */
 export const untilFile = (name: string): string => `until [ -e ${name} ]; do sleep 0.05; done`;
 
-/** Everything started by the scenario carries its root in the environment, whoever its parent is by now. */
+/** Everything started by the scenario carries its root in the environment, even after its parent has changed. */
 async function processesOf(root: string): Promise<{ pid: number; command: string }[]> {
   const pids = (await readdir('/proc')).map(Number).filter(Number.isInteger);
   const found = await Promise.all(

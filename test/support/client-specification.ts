@@ -19,8 +19,8 @@ export function connect(url: string, options?: ExecServerClientConnectOptions): 
   return ExecServerClient.connect(webSocket(url), options);
 }
 
-/** What a process prints until that is enough. */
-export async function seen(process: RemoteProcess, isEnough: (printed: string) => boolean): Promise<string> {
+/** The output of a process up to the piece with which it is enough. */
+export async function outputUntil(process: RemoteProcess, isEnough: (printed: string) => boolean): Promise<string> {
   let printed = '';
   for await (const { bytes } of process.output) {
     printed += text(bytes);
@@ -73,7 +73,7 @@ export function describeClient(name: string, startServer: () => Promise<Listenin
       await using server = await startServer();
       await using client = await connect(server.url);
       const process = await client.start({ ...shell('stty -echo; echo ready; cat'), tty: true });
-      await seen(process, (printed) => printed.includes('ready\r\n'));
+      await outputUntil(process, (printed) => printed.includes('ready\r\n'));
 
       const { terminal, exitCode } = await process.communicate('one\ntwo');
 
@@ -90,11 +90,11 @@ export function describeClient(name: string, startServer: () => Promise<Listenin
       });
 
       const exited = await process.wait({ until: 'exited' });
-      const impatient = await process.wait({ timeoutMs: 0 });
+      const atOnce = await process.wait({ timeoutMs: 0 });
       await process.terminate();
 
       expect(exited).toEqual({ exited: true, exitCode: 4, closed: false, sandboxDenied: false, timedOut: false });
-      expect(impatient).toEqual({ exited: true, exitCode: 4, closed: false, sandboxDenied: false, timedOut: true });
+      expect(atOnce).toEqual({ exited: true, exitCode: 4, closed: false, sandboxDenied: false, timedOut: true });
     });
 
     it('loses nothing to a reader that is slow and asks the server for something at every step', async () => {
@@ -112,7 +112,7 @@ export function describeClient(name: string, startServer: () => Promise<Listenin
       expect(text(Buffer.concat(parts)) === expected).toBe(true);
     });
 
-    it('keeps the newest output of a process that nobody reads, and reports the rest as lost', async () => {
+    it('keeps the newest output of a process whose output is not read, and reports the rest as lost', async () => {
       await using server = await startServer();
       await using client = await connect(server.url);
       const process = await client.start(shell('head -c 6000000 /dev/zero; echo end'));
@@ -165,7 +165,7 @@ export function describeClient(name: string, startServer: () => Promise<Listenin
       await using server = await startServer();
       await using client = await connect(server.url);
       await using process = await client.start({ ...shell('echo out; echo err >&2; read x'), pipeStdin: true });
-      await seen(process, (printed) => printed.length === 8);
+      await outputUntil(process, (printed) => printed.length === 8);
 
       const { stdout, stderr, terminal, ...rest } = await process.snapshot();
 
@@ -248,7 +248,7 @@ export function describeClient(name: string, startServer: () => Promise<Listenin
       const { sessionId } = client;
 
       const lines = Array.from({ length: 400 }, (_, index) => `line ${index}\n`);
-      const echoed = seen(process, (printed) => printed.endsWith('line 399\n'));
+      const echoed = outputUntil(process, (printed) => printed.endsWith('line 399\n'));
       for (const [index, line] of lines.entries()) {
         if (index % 23 === 11) proxy.cutAfter(Math.floor(Math.random() * 500) + 1);
         await process.write(line);
@@ -291,7 +291,7 @@ export function describeClient(name: string, startServer: () => Promise<Listenin
         proxy.cutAfter(1 + round * 20);
         const started = await client.start({ ...shell('echo once; read x'), pipeStdin: true }).catch((error) => error);
         if (started instanceof ConnectionLost) continue;
-        expect(await seen(started, (printed) => printed.includes('\n'))).toBe('once\n');
+        expect(await outputUntil(started, (printed) => printed.includes('\n'))).toBe('once\n');
         await started[Symbol.asyncDispose]();
       }
       expect(proxy.accepted).toBeGreaterThan(1);

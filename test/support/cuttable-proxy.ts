@@ -29,7 +29,7 @@ export class CuttableProxy implements AsyncDisposable {
     return `ws://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Breaks every connection, without a word to either side. */
+  /** Breaks every connection; neither side gets a close frame. */
   cut(): void {
     for (const socket of this.#open) socket.destroy();
   }

@@ -1,6 +1,6 @@
 import type { NetworkProxyRules } from '../../src/protocol/index.ts';
 
-/** The rules of a proxy for HTTP that lets nobody anywhere, unless the test says otherwise. */
+/** The rules of a proxy for HTTP that allows no destination, unless the test says otherwise. */
 export const networkRules = (change: Partial<NetworkProxyRules> = {}): NetworkProxyRules => ({
   enabled: true,
   enableSocks5: false,

@@ -98,7 +98,7 @@ export function workingIn(folder: string): number[] {
       const directory = readlinkSync(`/proc/${pid}/cwd`);
       return (directory === folder || directory.startsWith(`${folder}/`)) && isAlive(pid);
     } catch {
-      return false; // it has just ended, or is somebody else's
+      return false; // it has just ended, or belongs to another user
     }
   });
 }

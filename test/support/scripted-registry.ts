@@ -3,6 +3,7 @@ import { EventEmitter, on } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { encodeFrame, readEnvelope } from '../../src/relay/index.ts';
@@ -26,14 +27,14 @@ export type Role = 'environment' | 'harness';
 
 const PROFILE = 'noise_hybrid_ik_v1';
 
-/** A registry and a rendezvous in one that do their duty unless the test tells them otherwise. */
+/** A registry and a rendezvous in one; a test replaces any of their answers. */
 export class ScriptedRegistry implements AsyncDisposable {
-  /** Answers a request in place of the registry, if it gives anything. */
+  /** The answer to a request; where it is undefined, the registry answers itself. */
   script: (request: RegistryRequest) => RegistryAnswer | undefined = () => undefined;
   /** The status that a websocket is refused with, if any. */
   refuse: (role: Role, url: string) => number | undefined = () => undefined;
   /** Whether a stream waits for an end that lost its socket, as one with acknowledged delivery may. */
-  patient = false;
+  keepsStreams = false;
   readonly requests: RegistryRequest[] = [];
   /** Addresses of the websockets that were asked for, refused ones too. */
   readonly upgrades: { readonly role: Role; readonly url: string; readonly headers: IncomingHttpHeaders }[] = [];
@@ -93,13 +94,13 @@ export class ScriptedRegistry implements AsyncDisposable {
     const body = JSON.parse((await text(incoming)) || '{}') as Record<string, unknown>;
     const request = { call: path.split('/').at(-1) ?? '', path, headers: incoming.headers, body };
     this.requests.push(request);
-    const answer = this.script(request) ?? this.usual(request);
+    const answer = this.script(request) ?? this.defaultAnswer(request);
     this.#events.emit('change');
     return answer;
   }
 
-  /** What the registry does of its own accord. */
-  usual({ call, path, body }: RegistryRequest): RegistryAnswer {
+  /** The answer of a registry that works. */
+  defaultAnswer({ call, path, body }: RegistryRequest): RegistryAnswer {
     const environmentId = path.split('/').at(-2);
     const facts = { environment_id: environmentId, security_profile: PROFILE };
     const ws = this.url.replace('http', 'ws');
@@ -122,7 +123,7 @@ export class ScriptedRegistry implements AsyncDisposable {
     };
   }
 
-  #upgrade(request: IncomingMessage, socket: import('node:stream').Duplex, head: Buffer): void {
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const url = request.url ?? '';
     const role: Role = url.includes('role=environment') ? 'environment' : 'harness';
     this.upgrades.push({ role, url, headers: request.headers });
@@ -147,7 +148,7 @@ export class ScriptedRegistry implements AsyncDisposable {
     });
     ws.on('close', () => {
       if (this.environment === ws) this.environment = undefined;
-      if (!this.patient) for (const harness of this.harnesses.values()) harness.close();
+      if (!this.keepsStreams) for (const harness of this.harnesses.values()) harness.close();
       this.#events.emit('change');
     });
   }
@@ -163,7 +164,8 @@ export class ScriptedRegistry implements AsyncDisposable {
       for (const [streamId, owner] of this.harnesses) {
         if (owner !== ws) continue;
         this.harnesses.delete(streamId);
-        if (!this.patient) this.environment?.send(encodeFrame({ streamId, body: { type: 'reset', reason: 'gone' } }));
+        if (!this.keepsStreams)
+          this.environment?.send(encodeFrame({ streamId, body: { type: 'reset', reason: 'gone' } }));
       }
       this.#events.emit('change');
     });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Both ends of a connection, of which the near one is not read until somebody does. */
+/** Both ends of a connection, of which the near one is not read until a test reads it. */
 export async function socketPair(): Promise<{ near: Socket; far: Socket } & Disposable> {
   const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -39,7 +39,7 @@ describe('a client of our server', () => {
     expect(proxy.accepted).toBeGreaterThan(5);
   });
 
-  it('notices a connection that is lost without a word, resumes, and loses nothing', async () => {
+  it('notices a connection that is lost without being closed, resumes, and loses nothing', async () => {
     await using server = await startServer();
     await using proxy = await CuttableProxy.start(server.url);
     await using client = await ExecServerClient.connect(webSocket(proxy.url, { pingIntervalMs: 100 }));

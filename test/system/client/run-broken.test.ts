@@ -16,7 +16,7 @@ describe('run whose reader has gone', () => {
     ['stdout', 'here', []],
     ['stdout', 'on a server', ['--connect']],
     ['stderr', 'on a server', ['--connect']],
-  ] as const)('ends the command and exits with 141 without a word: %s, %s', async (stream, _, connect) => {
+  ] as const)('ends the command, prints nothing and exits with 141: %s, %s', async (stream, _, connect) => {
     await using server = await startServer();
     const argument = uniqueSeconds();
     const [dash, ...command] = endless(argument);

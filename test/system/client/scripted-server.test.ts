@@ -57,7 +57,7 @@ const never = new Promise<never>(() => {});
 const ended = { chunks: [], exited: true, exitCode: 0, closed: true, failure: null, sandboxDenied: false };
 
 describe('a client', () => {
-  it('asks a silent server for a sign of life where its link cannot, and connects anew when none comes', async () => {
+  it('sends a request to a silent server where its link has no pings, and connects anew when no answer comes', async () => {
     const server = new ScriptedServer({ 'environment/status': (_, peer) => (peer === server.peers[0] ? never : {}) });
     const connect = async (): Promise<Link> => Object.assign(await server.connect(), { noticesLoss: false });
 
@@ -306,7 +306,7 @@ describe('a client', () => {
     expect(lead).toBeLessThan(20);
   });
 
-  it('reads on when an answer is awaited, be it by the reader that holds everything up', async () => {
+  it('reads on when an answer is awaited, also by the reader that has the connection unread', async () => {
     const server = new ScriptedServer({
       'process/start': () => ({ processId: 'p' }),
       'environment/status': () => ({ status: 'ready' }),

@@ -106,7 +106,7 @@ describe('exec-server mcp --tools shell', () => {
     expect(program.stderr).toContain('pattern cannot be empty');
   });
 
-  it('heeds the rules of the user, and those it is given', async () => {
+  it('applies the rules of the user, and those it is given', async () => {
     await using program = new ShellToolProgram(
       ['--rules', '/dev/null'],
       {},

@@ -73,7 +73,7 @@ describe('a shell', () => {
 });
 
 describe('the end of a call', () => {
-  it('starts with a word to everybody, inside a sandbox too', async () => {
+  it('starts with a signal to every process, inside a sandbox too', async () => {
     await using place = await directory();
     const script = `trap 'echo bye; exit 4' TERM; echo on; while :; do sleep 0.01; done`;
     await using running = new Call(script, { policy: workspace(place.path), cwd: place.path });

@@ -30,7 +30,7 @@ async function forged(code: string, options: CallOptions = {}) {
 const reported = (events: readonly { type: string; text?: string }[]): (string | undefined)[] =>
   events.filter(({ type }) => type === 'noted').map(({ text }) => text);
 
-describe('the broker is not impressed by', () => {
+describe('the broker withstands', () => {
   it('datagrams without a descriptor, with two, with one that is no stream, and long ones', async () => {
     const { stdout, events } = await forged(`
 announce([])

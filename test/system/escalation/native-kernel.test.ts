@@ -269,7 +269,7 @@ t = threading.Thread(target=go); t.start(); t.join(); sys.exit(7)'`,
     expect(await readFile(join(place.path, 'nine'), 'utf8')).toBe('nine\n');
   });
 
-  it('also with signals raining on it', async () => {
+  it('also while signals keep arriving', async () => {
     // Handlers that interrupt calls would interrupt this one, too, while it waits for the broker to look.
     const script = `python3 -c '
 import os, signal

@@ -149,7 +149,7 @@ describe.each(interceptions)('leaving the sandbox (--intercept=%s)', (intercept)
     expect(existsSync(join(fixture.outside, 'escaped'))).toBe(false);
   });
 
-  it('takes no variable of the caller along but those that only describe', async () => {
+  it('passes on no variable of the caller but those of the terminal and the language', async () => {
     await using fixture = await EscalationFixture.open({ intercept, rules });
     await fixture.allowWork();
     const held =
@@ -171,7 +171,7 @@ describe.each(interceptions)('leaving the sandbox (--intercept=%s)', (intercept)
     ]);
   });
 
-  it('takes no directory of a repository along in PATH, also where nothing is writable', async () => {
+  it('passes on no directory of a repository in PATH, also where nothing is writable', async () => {
     await using fixture = await EscalationFixture.open({ intercept, rules });
 
     expect(await fixture.run('PATH=$PWD:/usr/bin:/bin:/opt/odd printenv PATH')).toMatchObject({
@@ -179,7 +179,7 @@ describe.each(interceptions)('leaving the sandbox (--intercept=%s)', (intercept)
     });
   });
 
-  it('takes everything along when the caller is trusted', async () => {
+  it('passes on every variable when the caller is trusted', async () => {
     await using fixture = await EscalationFixture.open({
       intercept,
       rules,
@@ -293,7 +293,7 @@ describe.each(interceptions)('leaving the sandbox (--intercept=%s)', (intercept)
     ]);
   });
 
-  it('is not a matter of trust where there is no sandbox', async () => {
+  it('needs no trusted program where there is no sandbox', async () => {
     await using fixture = await EscalationFixture.open({ intercept, rules, answer });
     await fixture.allowWork({ type: 'danger-full-access' });
     executable(join(fixture.work, 'tool'), `#!/bin/sh\necho "$PAGER"; : > ${fixture.outside}/escaped\n`);

@@ -22,7 +22,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'exec-server-cp-'));
   mkdirSync(join(folder, 'to'));
   writeFileSync(join(folder, 'large'), '');
-  truncateSync(join(folder, 'large'), 64 * 2 ** 30); // a hole: more than anybody copies in the time of a test
+  truncateSync(join(folder, 'large'), 64 * 2 ** 30); // a hole: more than can be copied in the time of a test
   writeFileSync(join(folder, 'to/large'), 'the content before');
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));

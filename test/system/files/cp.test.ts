@@ -32,7 +32,7 @@ const described = (folder: string): string[] =>
     .sort();
 
 describe('cp', () => {
-  it('copies a tree to the server and another back, without a word', async () => {
+  it('copies a tree to the server and another back, and prints nothing', async () => {
     expect(await cp(fixture.at('from'), `env:${fixture.at('to')}`)).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(differences()).toBe('');
     rmSync(fixture.at('from'), { recursive: true });

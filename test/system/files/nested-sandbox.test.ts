@@ -8,7 +8,7 @@ import { serverProgram, TestServer } from '../../support/server.ts';
 import { connect, text } from '../../support/wire-client.ts';
 import { restrictedRead, uri } from '../sandbox/fixture.ts';
 
-/** As containers often are: a part of procfs is covered, for which the kernel lets nobody inside mount another. */
+/** As in many containers a part of procfs is covered, so the kernel lets no process inside mount another procfs. */
 async function startInContainer(): Promise<TestServer> {
   const view = ['--dev-bind', '/', '/', '--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys'];
   const container = ['--die-with-parent', '--unshare-user', '--unshare-pid', ...view];

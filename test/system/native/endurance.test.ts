@@ -85,7 +85,7 @@ describe('the native addon', () => {
     );
   });
 
-  it('takes its children along when the process exits', async () => {
+  it('kills its children when the process exits', async () => {
     const script = `
       const os = await import(${JSON.stringify(os)});
       const options = { cwd: '/', env: {}, io: { type: 'pipe', stdin: 'closed' }, mark: ${freshMark()}n };

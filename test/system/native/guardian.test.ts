@@ -34,7 +34,7 @@ describe('the guardian', () => {
     await Promise.all([gone(Number(leader)), gone(Number(runaway))]);
   });
 
-  it('goes without killing when it is let go', async () => {
+  it('ends without killing anything when it is disposed', async () => {
     const number = claimServerNumber();
     const child = start(['sleep', '600'], { mark: familyMark(number, 1, 1) });
     const guardian = await startGuardian(number);
@@ -44,7 +44,7 @@ describe('the guardian', () => {
     await child[Symbol.asyncDispose]();
   });
 
-  it('is not carried off by the signals that end a server', async () => {
+  it('survives the signals that end a server', async () => {
     const number = claimServerNumber();
     const guardian = await startGuardian(number);
     const pid = await guardianOf(number);
@@ -65,7 +65,7 @@ describe('the guardian', () => {
     expect(await isAlive(second)).toBe(false);
   });
 
-  it('that cannot be started is tried again until it stands', async () => {
+  it('that cannot be started is tried again until it runs', async () => {
     const number = claimServerNumber();
     const script = `
       const os = await import(${JSON.stringify(os)});

@@ -102,7 +102,7 @@ describe('output', () => {
     for await (const event of child.events) {
       if (event.type !== 'output') continue;
       seen.push(`${event.stream} ${bytesOf(event).toString().trim()}`);
-      await child.stdin!.write(Buffer.from('\n')).catch(() => undefined); // the last answer finds nobody
+      await child.stdin!.write(Buffer.from('\n')).catch(() => undefined); // the last answer finds no reader
     }
     expect(seen).toEqual(['stdout 1', 'stderr 2', 'stdout 3']);
   });
@@ -120,7 +120,7 @@ describe('output', () => {
     await Promise.all(lanes);
   });
 
-  it('after the end stays after it, although nobody has taken the events before', async () => {
+  it('after the end stays after it, although the events before have not been taken', async () => {
     const marker = `/tmp/native-output-late-${process.pid}`;
     const late =
       'while kill -0 $$ 2> /dev/null; do :; done; echo late; touch "$0"; while [ -e "$0" ]; do sleep 0.01; done';
@@ -151,7 +151,7 @@ describe('output', () => {
     await child[Symbol.asyncDispose]();
   });
 
-  it('nobody takes makes the process wait, in bounded memory, until it is disposed', async () => {
+  it('that is not taken makes the process wait, in bounded memory, until it is disposed', async () => {
     const before = process.memoryUsage.rss();
     const child = start(['sh', '-c', 'head -c 1073741824 /dev/zero & echo $!; wait']);
     const writer = (await outputMatching(child, /^(\d+)\n/))[1]!;

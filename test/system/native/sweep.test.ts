@@ -23,7 +23,7 @@ it('a family is killed while every thread of the pool waits', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'exec-server-sweep-'));
   const pipes = Array.from({ length: 8 }, (_, index) => join(folder, String(index)));
   execFileSync('mkfifo', pipes);
-  const waiting = pipes.map((pipe) => open(pipe, 'r')); // nobody writes: each occupies a thread
+  const waiting = pipes.map((pipe) => open(pipe, 'r')); // no process writes, so each occupies a thread
   const mark = freshMark();
   const child = start(['sleep', '600'], { mark });
   expect(await killFamily(mark, PROCESS_MASK)).toBe(1);

@@ -65,7 +65,7 @@ describe('a terminal', () => {
     expect((await outputMatching(child, /\d+ 1048576/))[0]).toBe(stdout.trim());
   });
 
-  it('reports the end of the process although nobody reads', async () => {
+  it('reports the end of the process although its output is not read', async () => {
     const child = start(['sh', '-c', 'echo unread; exit 5'], { io: terminal });
     expect(await child.exited).toEqual({ code: 5 });
   });

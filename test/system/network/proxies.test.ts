@@ -26,7 +26,7 @@ async function startNetwork({ ask, resolve, ...rules }: Overrides) {
       proxy: networkRules({ enableSocks5: true, ...rules }),
       ...(ask && { policyDecisionTimeoutMs: 1000 }),
     },
-    ask: ask ?? (() => Promise.reject(new Error('nobody is to be asked'))),
+    ask: ask ?? (() => Promise.reject(new Error('no question was expected'))),
     report: (attempt, decision) => void reported.push({ attempt, decision }),
     ...(resolve && { resolve }),
   });

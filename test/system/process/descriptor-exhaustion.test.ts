@@ -65,7 +65,7 @@ it('a server without any descriptor ends a command with its descendants, and goe
   await server.stop();
 });
 
-it('a guardian that dies while no descriptor is free stands again when one is', async () => {
+it('a guardian that dies while no descriptor is free is replaced when one is', async () => {
   const server = await startWith(200);
   await using _client = await connect(server.url);
   const guardians = () => childrenOf(server.pid).filter(({ pid }) => isAlive(pid) && nameOf(pid) === 'exec-guardian');

@@ -90,7 +90,7 @@ describe('terminating', () => {
     expect(await client.call('process/terminate', { processId: 'nobody' })).toEqual({ running: false });
   });
 
-  it('gracefully lets a process say its last words', async () => {
+  it('gracefully lets a process print before it ends', async () => {
     await using client = await connect(server.url);
     const process = await client.start({
       argv: ['sh', '-c', 'trap "echo bye; exit 4" TERM; echo ready; while :; do sleep 0.01; done'],

@@ -56,7 +56,7 @@ async function escaped(client: WireClient, { count, script, tty = false }: (type
   return { process, pids, seconds };
 }
 
-describe('kill means gone', () => {
+describe('no process is left', () => {
   describe('process/terminate', () => {
     let server: TestServer;
     beforeAll(async () => {
@@ -73,7 +73,7 @@ describe('kill means gone', () => {
       expect(processesWith(seconds)).toEqual([]);
     });
 
-    it('leaves nothing that a graceful end has left', async () => {
+    it('leaves nothing that a graceful termination has left', async () => {
       await using client = await connect(server.url);
       const { process, pids, seconds } = await escaped(client, escapes[2]!);
       const mode = { type: 'graceful', timeoutMs: 100 };

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 describe('a session', () => {
-  it('keeps its processes, their numbers and accepted writes while nobody is attached', async () => {
+  it('keeps its processes, their numbers and accepted writes while no client is attached', async () => {
     const first = await connectBare(server.url);
     const sessionId = await first.initialize();
     const process = await first.start({ processId: 'kept', argv: ['cat'], pipeStdin: true });
@@ -35,7 +35,7 @@ describe('a session', () => {
     expect([again.output(), again.sequence]).toEqual(['two\n', [2, 3, 4]]);
   });
 
-  it('is found by its exit and close although both happened while nobody was attached', async () => {
+  it('is found by its exit and close although both happened while no client was attached', async () => {
     const first = await connectBare(server.url);
     const sessionId = await first.initialize();
     const seconds = uniqueSeconds();
@@ -60,7 +60,7 @@ describe('a session', () => {
     ).toBe('bye\n');
   });
 
-  it('makes a process wait when its window is full of bytes nobody has got, and loses none', async () => {
+  it('makes a process wait when its window is full of bytes that no client has got, and loses none', async () => {
     const first = await connectBare(server.url);
     const sessionId = await first.initialize();
     const start = await first.start({
@@ -84,7 +84,7 @@ describe('a session', () => {
     expect(sha256(recovery.bytes('stdout'))).toBe(sha256(expected));
   });
 
-  it('keeps what was printed while nobody was attached until the client has read it, however much is pushed before', async () => {
+  it('keeps what was printed while no client was attached until the client has read it, however much is pushed before', async () => {
     const first = await connectBare(server.url);
     const sessionId = await first.initialize();
     const seconds = uniqueSeconds();
@@ -221,7 +221,7 @@ describe('a session', () => {
     expect(await list).toEqual({ processes: [] });
   });
 
-  it('ends with its processes when nobody came back in time', async () => {
+  it('ends with its processes when no client came back in time', async () => {
     await using hasty = await startServer({ args: ['--detached-session-ttl-ms', '50'] });
     const first = await connectBare(hasty.url);
     const sessionId = await first.initialize();

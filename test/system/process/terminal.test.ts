@@ -76,7 +76,7 @@ describe('a terminal', () => {
     }
   });
 
-  it('goes on when nobody has it open for a while', async () => {
+  it('goes on when no process has it open for a while', async () => {
     await using client = await connect(server.url);
     const script = 'exec <&- >&- 2>&-; sleep 0.02; exec 1> /dev/tty; echo back; exit 6';
     const process = await client.start({ argv: ['sh', '-c', script], tty: true });

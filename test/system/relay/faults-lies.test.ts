@@ -111,7 +111,7 @@ describe('a registry that lies', () => {
     await registry.connected();
     registry.script = (request) => {
       if (request.call !== 'connect') return undefined;
-      return { body: { ...(registry.usual(request).body as object), executor_registration_id: randomUUID() } };
+      return { body: { ...(registry.defaultAnswer(request).body as object), executor_registration_id: randomUUID() } };
     };
 
     await expect(connectHarness(registry, { clock: new InstantClock() })).rejects.toThrow(/refused the stream/);

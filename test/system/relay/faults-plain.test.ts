@@ -18,7 +18,7 @@ const everyDirection: readonly FrameDirection[] = ['from harness', 'to environme
 async function meetPlainly(scope: Scope) {
   const network = scope.own(await FrameProxy.start());
   const registry = scope.own(await ScriptedRegistry.start());
-  registry.patient = true;
+  registry.keepsStreams = true;
   network.leadTo(registry.url);
   const address = (role: string): string => `${network.url.replace('http', 'ws')}/ws?role=${role}`;
   registry.script = () => ({ body: { environment_id: 'env', url: address('environment') } });

@@ -121,7 +121,7 @@ describe('a remote environment', () => {
     expect(environment.clock.waits).toEqual([1000]);
   });
 
-  it('keeps its address while the rendezvous is ill', async () => {
+  it('keeps its address while the rendezvous is failing', async () => {
     await using registry = await ScriptedRegistry.start();
     registry.refuse = () => (registry.upgrades.length <= 6 ? 503 : undefined);
     await using environment = new TestEnvironment(registry);

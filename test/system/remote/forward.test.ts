@@ -61,7 +61,7 @@ describe('a forwarded server', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('takes its harnesses along when it ends', async () => {
+  it('ends the connections of its harnesses when it ends', async () => {
     const server = await startServer();
     await using registry = await ScriptedRegistry.start();
     await using _forward = forwarding(registry, server.url);

@@ -102,7 +102,7 @@ describe('a harness', () => {
     const other = publicKeyObject(generateRelayKeys());
     registry.script = (request) => {
       if (request.call !== 'connect') return undefined;
-      const { body } = registry.usual(request);
+      const { body } = registry.defaultAnswer(request);
       return { body: { ...(body as object), executor_public_key: other } };
     };
 
@@ -151,7 +151,7 @@ describe('a harness that lost its connection', () => {
     'keeps its stream where deliveries are acknowledged: %s',
     async (side) => {
       await using registry = await ScriptedRegistry.start();
-      registry.patient = true;
+      registry.keepsStreams = true;
       await using environment = new TestEnvironment(registry);
       await registry.connected();
       await using client = await connectHarness(registry);

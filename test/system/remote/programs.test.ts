@@ -24,7 +24,7 @@ const run = (id: string, ...command: string[]) =>
   runCommand(['run', ...at(id), '--', ...command], rendezvous.harness, 'input\n');
 
 describe('exec-server --remote', () => {
-  it('gives run and cp hands on a machine that they cannot reach', async () => {
+  it('lets run and cp work on a machine that they cannot reach', async () => {
     await using environment = await rendezvous.environment('box');
     const [here, there] = [join(folder, 'here'), join(folder, 'there')];
     await writeFile(here, 'copied through the relay');
@@ -193,7 +193,7 @@ describe('exec-server --remote', () => {
 });
 
 describe('exec-server forward', () => {
-  it('lends its name to a server that is running already', async () => {
+  it('registers a server that is running already', async () => {
     await using server = await startServer();
     await using forward = await rendezvous.environment('lent', 'forward', '--connect', server.url);
 

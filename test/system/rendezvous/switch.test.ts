@@ -290,7 +290,7 @@ describe('a stream between endpoints that resend lost frames', () => {
     await Promise.all([environment.closed, harness.closed]);
 
     await using thereAgain = await Endpoint.open(environment.registration.body.url!);
-    thereAgain.send(stream, { type: 'resume', nextSeq: 3 }); // nobody hears it
+    thereAgain.send(stream, { type: 'resume', nextSeq: 3 }); // no harness is connected to receive it
     await using hereAgain = await service.harness('env', key);
     hereAgain.send(stream, { type: 'resume', nextSeq: 7 });
     hereAgain.data(stream, 3);

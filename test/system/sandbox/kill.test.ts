@@ -12,19 +12,16 @@ describe.each(accounts)('a sandboxed command of $name', (account) => {
     { wiring: 'in the network of the host', options: { network: 'enabled' as const } },
   ];
 
-  it.each(wirings)(
-    'is told of signals, says its last words and chooses its exit code, $wiring',
-    async ({ options }) => {
-      await using fixture = await SandboxFixture.open(account);
-      for (const signal of ['interrupt', 'terminate']) {
-        const command = await fixture.start(trapping, options);
-        await command.printed('ready');
-        await fixture.client.call('process/signal', { processId: command.id, signal });
-        await command.closed();
-        expect([await command.exited(), command.output()]).toEqual([3, expect.stringContaining('bye')]);
-      }
-    },
-  );
+  it.each(wirings)('gets signals, can print and choose its exit code, $wiring', async ({ options }) => {
+    await using fixture = await SandboxFixture.open(account);
+    for (const signal of ['interrupt', 'terminate']) {
+      const command = await fixture.start(trapping, options);
+      await command.printed('ready');
+      await fixture.client.call('process/signal', { processId: command.id, signal });
+      await command.closed();
+      expect([await command.exited(), command.output()]).toEqual([3, expect.stringContaining('bye')]);
+    }
+  });
 
   it('is asked to end before it is killed when it is terminated gracefully, and when its server stops', async () => {
     await using fixture = await SandboxFixture.open(account);

@@ -25,7 +25,7 @@ describe('managed proxies', () => {
     await using upstream = await HttpUpstream.start((_, outgoing) => outgoing.end());
     await using network = await ManagedNetwork.start({
       settings: { proxy: networkRules({ ...everywhere, enableSocks5: true }) },
-      ask: () => Promise.reject(new Error('nobody is to be asked')),
+      ask: () => Promise.reject(new Error('no question was expected')),
       report: () => {},
       resolve: async (host) =>
         host.endsWith('.invalid') ? ['127.0.0.1'] : [host === 'localhost' ? '127.0.0.1' : host],

@@ -45,7 +45,7 @@ describe('a server on stdio', () => {
     expect(await server.closed).toBe(0);
   });
 
-  it('delivers the output of many processes to a reader that takes its time, without a word on stderr', async () => {
+  it('delivers the output of many processes to a reader that takes its time, and prints nothing on stderr', async () => {
     await using server = new StdioServer();
     await server.initialize();
     const starts = Array.from({ length: 30 }, () => server.start({ argv: ['seq', '1', '100000'] }));

@@ -155,7 +155,7 @@ describe('messages', () => {
     expect(await client.closed).toBe(1006);
   });
 
-  it('with long strings and something odd beside them harm nobody', async () => {
+  it('with long strings and odd members are answered, and the connection goes on', async () => {
     await using client = await connect(server.url);
     const long = 'a'.repeat(20 * 1024 * 1024);
     for (const message of [

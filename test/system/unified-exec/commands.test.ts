@@ -93,7 +93,7 @@ describe.each(places)('exec_command and write_stdin, with commands run %s', (pla
     expect(output).toBe('éx\ufffdy\ufffd');
   });
 
-  it('pass the words of a server on that refuses to start a command', async () => {
+  it('pass on the message of a server that refuses to start a command', async () => {
     await using box = await ExecFixture.open(place);
 
     const { text, success } = await box.run('true', { workdir: 'missing "dir"' });
@@ -149,7 +149,7 @@ describe('a command that leaves a child behind', () => {
     expect(box.exec.sessions).toEqual([]);
   });
 
-  it.each([true, false])('takes no input any more, and no offence at it (in a terminal: %s)', async (tty) => {
+  it.each([true, false])('accepts input without an error and ignores it (in a terminal: %s)', async (tty) => {
     await using box = await ExecFixture.open('server');
 
     const child = `trap '' HUP; touch armed; ${untilFile('go')}; echo late`;

@@ -7,7 +7,7 @@ import { appeared, gone, uniqueSeconds } from '../../support/proc.ts';
 import { ExecFixture, untilFile } from './fixture.ts';
 
 describe('sessions', () => {
-  it('are 64 at most: the least recently used goes without a word, and its command ends', async () => {
+  it('are 64 at most: the least recently used is ended without an error', async () => {
     await using box = await ExecFixture.open('here');
     const seconds = uniqueSeconds();
     const open = async (cmd: string): Promise<number> => {
