@@ -33,7 +33,7 @@ const lossy = fc.oneof(fc.constant(drop), fc.constant<FrameFault>({ type: 'dupli
 const same = (received: readonly Buffer[], sent: readonly Buffer[]): boolean =>
   received.length === sent.length && received.every((message, at) => message.equals(sent[at]!));
 
-/** What was received is what was sent, up to some point. */
+/** Whether the received messages are the first of those sent. */
 const isPrefix = (received: readonly Buffer[], sent: readonly Buffer[]): boolean =>
   same(received, sent.slice(0, received.length));
 
@@ -86,7 +86,7 @@ describe('without acknowledgements a stream', () => {
     );
   });
 
-  it('ends or goes on unharmed when its frames are changed, lost or late: a wrong message never arrives', async () => {
+  it('ends or continues correctly when its frames are changed, lost or late: a wrong message never arrives', async () => {
     const changed = fc.tuple(fc.nat(), fc.integer({ min: 1, max: 255 })).map(
       ([at, mask]): FrameFault => ({
         type: 'change',
@@ -159,7 +159,7 @@ describe.each([
   ['an encrypted', false],
   ['a plain', true],
 ])('with acknowledgements %s stream', (_, isPlain) => {
-  it('delivers everything both ways through loss, duplicates and delays, and knows it', async () => {
+  it('delivers everything both ways through loss, duplicates and delays, and reports each delivery', async () => {
     await fc.assert(
       fc.asyncProperty(
         messages(120),
@@ -185,7 +185,7 @@ describe.each([
     );
   });
 
-  it('delivers everything although its ends lose their connections too, all the time', async () => {
+  it('delivers everything although its ends lose their connections again and again', async () => {
     const event = fc.record({
       count: fc.nat(30),
       ms: fc.nat(400),
@@ -219,7 +219,7 @@ describe.each([
     );
   });
 
-  it('has at most 64 frames under way, whatever is lost', async () => {
+  it('has at most 64 frames on their way, whichever are lost', async () => {
     await fc.assert(
       fc.asyncProperty(scriptOf(lossy, 100), scriptOf(lossy, 100), async (forth, back) => {
         const pair = new StreamPair({ isPlain, reliable: true, forth, back });

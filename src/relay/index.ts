@@ -1,10 +1,15 @@
 export {
+  type EncryptedEnvironmentOptions,
+  EncryptedEnvironmentStreams,
   type EnvironmentLimits,
-  EnvironmentStreams,
-  type EnvironmentStreamsOptions,
   type StreamFacts,
-} from './stream/environment-streams.ts';
-export { type HandshakeContext, InitiatorHandshake, ResponderHandshake, type Session } from './stream/handshake.ts';
+} from './stream/encrypted-environment-streams.ts';
+export {
+  type HandshakeContext,
+  InitiatorHandshake,
+  type RecordCiphers,
+  ResponderHandshake,
+} from './stream/handshake.ts';
 export type { Reattach } from './stream/harness-connection.ts';
 export { type HarnessStreamOptions, openHarnessStream } from './stream/harness-stream.ts';
 export {

@@ -4,10 +4,10 @@ import { settled } from '../../test/relay/fake-clock.ts';
 import type { MemoryTransport } from '../../test/relay/memory-transport.ts';
 import { RelayRig, until } from '../../test/relay/relay-rig.ts';
 import { deferred } from '../base/index.ts';
-import { decodeFrame, type EnvironmentStreamsOptions } from './index.ts';
+import { decodeFrame, type EncryptedEnvironmentOptions } from './index.ts';
 
-/** A harness and an environment that acknowledge deliveries; the harness can come back. */
-async function reliableRig(options: Partial<EnvironmentStreamsOptions> = {}) {
+/** A harness and an environment that acknowledge deliveries; the harness can reconnect. */
+async function reliableRig(options: Partial<EncryptedEnvironmentOptions> = {}) {
   const rig = new RelayRig(options);
   const transports: MemoryTransport[] = [];
   let failures = 0;
@@ -50,7 +50,7 @@ describe('acknowledged delivery', () => {
     expect(kinds(rig.environment.sent)).toEqual(['handshake', 'heartbeat']);
   });
 
-  it('is not used by a harness that was not asked to', async () => {
+  it('is not offered by a harness without the option', async () => {
     const rig = new RelayRig();
     const { link, received } = await rig.openHarness({
       reliable: false,
@@ -65,7 +65,7 @@ describe('acknowledged delivery', () => {
     expect(kinds(rig.environment.sent)).toEqual(['handshake', 'data']);
   });
 
-  it('tells of a delivery when the other end has it, not before', async () => {
+  it('reports a delivery when the other end has the message, not before', async () => {
     const { link, rig } = await reliableRig();
     const delivered: string[] = [];
 
@@ -78,7 +78,7 @@ describe('acknowledged delivery', () => {
     expect(delivered).toEqual(['a']);
   });
 
-  it('goes on when the heartbeat of the environment is lost: its first acknowledgement says the same', async () => {
+  it('is agreed on although the heartbeat of the environment is lost: its first acknowledgement means the same', async () => {
     const rig = new RelayRig();
     const transport = rig.rendezvous.connectHarness(undefined, (frame, deliver) => {
       if (decodeFrame(frame).body.type !== 'heartbeat') deliver(frame);
@@ -123,7 +123,7 @@ describe('acknowledged delivery', () => {
     await link.closed;
   });
 
-  it('sends a heartbeat after ten seconds of silence, and none while there is something to say', async () => {
+  it('sends a heartbeat after ten seconds without another frame, and none while data is sent', async () => {
     const { link, rig, transport } = await reliableRig();
     const beats = (): number => kinds(transport.sent).filter((kind) => kind === 'heartbeat').length - 1;
 
@@ -201,7 +201,7 @@ describe('a stream with acknowledged delivery', () => {
     expect(isClosed).toEqual({ harness: false, environment: false });
   });
 
-  it('tries again to find a connection', async () => {
+  it('tries again to open a connection', async () => {
     const { link, received, rig, transport, failNext } = await reliableRig();
     failNext(4);
     transport.close();
@@ -251,7 +251,7 @@ describe('a stream with acknowledged delivery', () => {
     await link.closed;
   });
 
-  it('ends with the connection while the end is near anyway', async () => {
+  it('ends with the connection while it is closing', async () => {
     const { link, rig, transport } = await reliableRig();
     rig.environment.close();
     void link.send('last words');
@@ -262,9 +262,9 @@ describe('a stream with acknowledged delivery', () => {
     await link.closed;
   });
 
-  it('looks for another connection when it hears nothing for thirty seconds', async () => {
+  it('opens another connection when it receives nothing for thirty seconds', async () => {
     const { rig, transport, transports, isClosed, received, link } = await reliableRig();
-    transport.open(() => {}); // deaf
+    transport.open(() => {}); // drops every frame
 
     await rig.clock.advance(40_000);
     void link.send('hello');

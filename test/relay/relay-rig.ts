@@ -1,7 +1,7 @@
 import type { LogFields, Logger } from '../../src/base/index.ts';
 import {
-  EnvironmentStreams,
-  type EnvironmentStreamsOptions,
+  type EncryptedEnvironmentOptions,
+  EncryptedEnvironmentStreams,
   generateRelayKeys,
   type HarnessStreamOptions,
   openHarnessStream,
@@ -33,11 +33,11 @@ export class RelayRig {
   readonly accepted: { readonly link: Link; readonly facts: StreamFacts }[] = [];
   /** Names of log events with the reasons they give. */
   readonly events: string[] = [];
-  readonly streams: EnvironmentStreams;
+  readonly streams: EncryptedEnvironmentStreams;
   environment: MemoryTransport;
 
-  constructor(options: Partial<EnvironmentStreamsOptions> = {}) {
-    this.streams = new EnvironmentStreams({
+  constructor(options: Partial<EncryptedEnvironmentOptions> = {}) {
+    this.streams = new EncryptedEnvironmentStreams({
       keys: executorKeys,
       environmentId: 'env-1',
       registrationId: 'registration-1',

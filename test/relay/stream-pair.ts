@@ -42,8 +42,8 @@ export class StreamPair {
     this.#networks = [new HostileNetwork(forth), new HostileNetwork(back)];
     const [left, right] = transportPair(this.#networks[0]!.carry, this.#networks[1]!.carry);
     const records = (own: Uint8Array, peer: Uint8Array): Records => {
-      const session = { sealer: new RecordSealer(own), opener: new RecordOpener(peer), hash: own };
-      return isPlain ? new PlainRecords() : new SealedRecords(session, reliable ? 245_760 : 61_440);
+      const ciphers = { sealer: new RecordSealer(own), opener: new RecordOpener(peer), hash: own };
+      return isPlain ? new PlainRecords() : new SealedRecords(ciphers, reliable ? 245_760 : 61_440);
     };
     this.harness = this.#end(left, true, {
       records: records(keys[0], keys[1]),

@@ -6,7 +6,7 @@ import type { Registration } from '../../src/relay/rendezvous/cluster/directory.
 import { LocalDirectory } from '../../src/relay/rendezvous/cluster/local-directory.ts';
 import { type RendezvousLimits, rendezvousLimits } from '../../src/relay/rendezvous/limits.ts';
 import type { EnvironmentSocket } from '../../src/relay/rendezvous/switch/environment-socket.ts';
-import type { FrameReceiver, FrameSocket } from '../../src/relay/rendezvous/switch/frame-socket.ts';
+import type { FrameListener, FrameSocket } from '../../src/relay/rendezvous/switch/frame-socket.ts';
 import type { HarnessSocket } from '../../src/relay/rendezvous/switch/harness-socket.ts';
 import { Switchboard } from '../../src/relay/rendezvous/switch/switchboard.ts';
 
@@ -105,7 +105,7 @@ export class SwitchCluster {
 }
 
 /** The endpoint of a socket; frames leave at once unless it holds them. */
-export class SocketPeer<Socket extends FrameReceiver & { attach(socket: FrameSocket): void }> implements FrameSocket {
+export class SocketPeer<Socket extends FrameListener & { attach(socket: FrameSocket): void }> implements FrameSocket {
   readonly socket: Socket;
   readonly received: string[] = [];
   readonly unwritten: (() => void)[] = [];

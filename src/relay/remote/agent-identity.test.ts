@@ -53,7 +53,7 @@ describe('an agent identity', () => {
     expect(others).toEqual({ 'chatgpt-account-id': 'acct' });
   });
 
-  it('says where its account lives', async () => {
+  it('marks the requests of a FedRAMP account', async () => {
     const credentials = agentIdentity(tokenWith({ chatgpt_account_is_fedramp: true }), { accountsUrl: accountsUrl() });
 
     expect(await credentials.headers(never)).toMatchObject({ 'x-openai-fedramp': 'true' });
@@ -72,7 +72,7 @@ describe('an agent identity', () => {
   });
 
   it.each(['foo', 'a.b.c', tokenWith({ agent_private_key: 'AAAA' }), tokenWith({ account_id: 1 })])(
-    'is not %.30s',
+    'is refused when the token is %.30s',
     (token) => {
       expect(() => agentIdentity(token)).toThrow(
         new Error('CODEX_ACCESS_TOKEN did not provide Agent Identity authentication'),

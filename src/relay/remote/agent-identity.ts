@@ -18,14 +18,14 @@ interface Identity {
 }
 
 export interface AgentIdentityOptions {
-  /** How the accounts are reached; directly unless said otherwise. */
+  /** Proxies and certificates for the account service; by default no proxies and the system's certificates. */
   readonly outgoing?: Outgoing;
   readonly accountsUrl?: string;
 }
 
 /**
- * Signs requests with the key inside an agent identity token, for a task that is registered with the first of them.
- * The signature of the token itself is for those who have to trust it; we are its owner.
+ * Signs requests with the key inside an agent identity token, for a task that is registered with the first request. The signature of
+ * the token is not checked: the token is this program's own.
  */
 export function agentIdentity(
   token: string,
@@ -76,7 +76,7 @@ async function registerTask(
       redirect: 'manual',
       signal: deadline.signal,
     });
-    answer = Object(await response.json().catch(() => undefined)) as typeof answer; // an answer that is no JSON has no members
+    answer = Object(await response.json().catch(() => undefined)) as typeof answer; // an answer that is not JSON has no members
   } catch (error) {
     if (error instanceof CertificateFileError) throw error;
     throw new RegistryError('failed to register agent task: no answer', {}, { cause: error });
@@ -108,5 +108,5 @@ function readIdentity(token: string): Identity {
 
 const signText = (key: KeyObject, text: string): string => sign(null, Buffer.from(text), key).toString('base64');
 
-/** To the second, as the other side compares it. */
+/** The time without fractions of a second, the form that the account service accepts. */
 const now = (): string => new Date().toISOString().replace(/\.\d+Z$/, 'Z');

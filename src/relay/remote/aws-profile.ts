@@ -10,7 +10,7 @@ export interface AwsAccess {
 
 type Section = Readonly<Record<string, string>>;
 
-/** Keys and region from what was asked for, the environment, and the files that the AWS tools share. */
+/** Finds keys and region in the options, the environment, and the files that the AWS tools share. */
 export async function findAwsAccess(
   asked: { readonly profile?: string | undefined; readonly region?: string | undefined },
   env: NodeJS.ProcessEnv,
@@ -22,7 +22,7 @@ export async function findAwsAccess(
   const config = await readSection(env.AWS_CONFIG_FILE ?? join(home, 'config'), title);
   const region = asked.region ?? env.AWS_REGION ?? env.AWS_DEFAULT_REGION ?? config.region ?? keys.region;
   if (!region) throw new Error('no AWS region to sign for: use --aws-region, AWS_REGION or the profile');
-  // A profile that was asked for by name wins over keys that happen to be in the environment.
+  // A profile that an option names wins over keys in the environment.
   const found =
     asked.profile === undefined ? (keysIn(env) ?? keysIn({ ...config, ...keys })) : keysIn({ ...config, ...keys });
   if (found) return { credentials: found, region };

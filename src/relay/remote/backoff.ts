@@ -6,8 +6,8 @@ const LONGEST_MS = 30_000;
 const STEADY_MS = 120_000;
 
 /**
- * How long to wait before the next attempt: a base that doubles from 1 s to 30 s, of which a random half is taken off
- * so that many who lost the same peer do not return together.
+ * How long to wait before the next attempt: a base that doubles from 1 s to 30 s, less a random part of up to half, so that
+ * environments that lost the same rendezvous do not return together.
  */
 export class Backoff {
   readonly #clock: Clock;

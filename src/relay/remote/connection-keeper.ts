@@ -3,17 +3,17 @@ import { Backoff } from './backoff.ts';
 import { UpgradeRefused } from './open-websocket.ts';
 import { isTransient, registerPersistently } from './registration-attempts.ts';
 
-/** A registration in force. */
-export interface Registered extends AsyncDisposable {
-  /** Whether it is good for another connection when one has ended. */
-  readonly isLasting: boolean;
-  /** Opens a connection and resolves when it is over; rejects if there was none. */
+/** A registration that the registry has accepted. */
+export interface ActiveRegistration extends AsyncDisposable {
+  /** Whether it can be used for another connection when one has ended. */
+  readonly isReusable: boolean;
+  /** Opens a connection and resolves when it is over; rejects if it could not be opened. */
   connect(signal: AbortSignal): Promise<void>;
 }
 
 export interface ConnectionKeeperOptions {
-  readonly register: (signal: AbortSignal) => Promise<Registered>;
-  /** How long the first registration may take; without it, it is tried for ever. */
+  readonly register: (signal: AbortSignal) => Promise<ActiveRegistration>;
+  /** How long the first registration may take; without a limit it is tried for ever. */
   readonly registerTimeoutMs?: number | undefined;
   readonly onRegistered?: (() => void) | undefined;
   readonly clock: Clock;
@@ -45,7 +45,7 @@ export class ConnectionKeeper {
     for (;;) {
       await this.#connectUntilUnknown(registered, signal);
       if (signal.aborted) return;
-      // A registry that has restarted may refuse us for a while: that must not end an environment it has accepted before.
+      // A registry that has restarted may refuse for a while; that must not end an environment that it accepted before.
       registered = await this.#register(() => true, signal);
       await clock.sleep(this.#backoff.nextMs(), signal);
     }
@@ -60,7 +60,7 @@ export class ConnectionKeeper {
   }
 
   /** Connects again and again under one registration, as long as the other side knows it. */
-  async #connectUntilUnknown(registered: Registered, signal: AbortSignal): Promise<void> {
+  async #connectUntilUnknown(registered: ActiveRegistration, signal: AbortSignal): Promise<void> {
     await using _registered = registered;
     const { clock, log } = this.#options;
     while (!signal.aborted) {
@@ -73,7 +73,7 @@ export class ConnectionKeeper {
         log.warn('rendezvous.connection_failed', { error: (error as Error).message });
         if (error instanceof UpgradeRefused && error.status >= 400 && error.status < 500) return;
       }
-      if (!registered.isLasting) return;
+      if (!registered.isReusable) return;
       await clock.sleep(this.#backoff.nextMs(), signal);
     }
   }

@@ -1,37 +1,27 @@
-import { type Clock, type Logger, onAbort, systemClock } from '../../base/index.ts';
+import { type Logger, onAbort, systemClock } from '../../base/index.ts';
 import { Outgoing } from '../../host/http/index.ts';
 import { WebSocketLink } from '../../link/index.ts';
 import { limits } from '../../protocol/index.ts';
-import type { Link } from '../../rpc/index.ts';
+
 import { type AwsCredentials, type AwsScope, signRequest } from './aws-signature.ts';
-import { ConnectionKeeper, type Registered } from './connection-keeper.ts';
+import { type ActiveRegistration, ConnectionKeeper } from './connection-keeper.ts';
+import type { RemoteEnvironmentConfig } from './environment-config.ts';
 import { openWebSocket } from './open-websocket.ts';
 import { RegistryError } from './registry-error.ts';
 import { RegistryHttp } from './registry-http.ts';
 import { type Answer, postJson } from './registry-request.ts';
 import { isOnThisMachine, parseEnvironmentId, parseRegistryUrl, requireEncryption } from './registry-url.ts';
 
-export interface DirectEnvironmentConfig {
-  /** Base URL of the registry. */
-  readonly registryUrl: string;
-  readonly environmentId: string;
+export interface DirectEnvironmentConfig extends Omit<RemoteEnvironmentConfig, 'credentials'> {
   /** Signs every request with AWS Signature Version 4. */
   readonly aws: { readonly credentials: AwsCredentials; readonly scope: AwsScope };
-  /** Takes the link of every connection. */
-  readonly accept: (link: Link) => void;
-  readonly registerTimeoutMs?: number | undefined;
-  readonly onRegistered?: (() => void) | undefined;
-  /** How the registry is reached; directly unless said otherwise. */
-  readonly outgoing?: Outgoing;
-  readonly log: Logger;
-  readonly clock?: Clock;
 }
 
 const TRANSPORT = 'direct_jsonrpc_v1';
 
 /**
- * Serves over a websocket of its own, without a rendezvous, until the signal aborts. Nothing but TLS protects what is
- * said there, so it is for a registry that may read along.
+ * Serves over a websocket of its own, without a rendezvous, until the signal aborts. Only TLS protects the messages, so this is for a
+ * registry that may read them.
  */
 export async function runDirectEnvironment(config: DirectEnvironmentConfig, signal: AbortSignal): Promise<void> {
   const { registerTimeoutMs, onRegistered, outgoing = Outgoing.direct, clock = systemClock } = config;
@@ -41,7 +31,7 @@ export async function runDirectEnvironment(config: DirectEnvironmentConfig, sign
   requireEncryption(registry);
   const address = new URL(`${registry.href.replace(/\/+$/, '')}/cloud/environment/${environmentId}/direct/register`);
   const log = config.log.with({ environmentId });
-  const register = async (stop: AbortSignal): Promise<Registered> => {
+  const register = async (stop: AbortSignal): Promise<ActiveRegistration> => {
     const body = JSON.stringify({ transport: TRANSPORT });
     const plain = { 'content-type': 'application/json' };
     const { credentials, scope } = config.aws;
@@ -68,8 +58,8 @@ function mismatch(what: string): RegistryError {
   return new RegistryError(`environment registry returned ${what}`, { status: 200 });
 }
 
-class DirectRegistration implements Registered {
-  readonly isLasting = true;
+class DirectRegistration implements ActiveRegistration {
+  readonly isReusable = true;
   readonly #url: URL;
   readonly #config: DirectEnvironmentConfig;
   readonly #log: Logger;

@@ -44,7 +44,7 @@ describe('credentials on an input', () => {
     await expect(credentials.ended).rejects.toThrow(new Error(reason));
   });
 
-  it('that end before they began are told so', async () => {
+  it('fail when the input ends before the first one', async () => {
     const { input, credentials } = reading();
     input.end();
 

@@ -4,7 +4,7 @@ import { webSocket } from '../../link/index.ts';
 import { ExecError, limits } from '../../protocol/index.ts';
 import type { Link } from '../../rpc/index.ts';
 
-/** Gives every link a connection of its own to a server elsewhere, which may ask for a token. */
+/** Forwards every link over a connection of its own to another server. */
 export function forwardTo(
   destination: string,
   log: Logger,
@@ -32,45 +32,45 @@ export function forwardTo(
 }
 
 /**
- * Answers the greeting of a harness with the reason. A harness that resumes a session gets no answer: it tries again when its
- * connection is lost, and gives the session up when it is refused.
+ * Answers the `initialize` of a harness with the reason. A harness that resumes a session gets no answer, only the end of its
+ * connection: after that it tries again, but after an error it would give the session up.
  */
 function refuse(harness: Link, reason: string): void {
-  const patience = setTimeout(() => harness.close(), GREETING_MS);
-  void harness.closed.then(() => clearTimeout(patience));
+  const timeout = setTimeout(() => harness.close(), REFUSAL_MS);
+  void harness.closed.then(() => clearTimeout(timeout));
   harness.open((message) => {
-    const id = greetingId(message);
+    const id = idOfInitialize(message);
     if (id === undefined) return harness.close();
     return harness.send(JSON.stringify({ id, error: new ExecError('internal', reason).toWire() }));
   });
 }
 
-/** The id of a request that begins a session. */
-function greetingId(message: Uint8Array): string | number | undefined {
+/** The id of an `initialize` request for a new session. */
+function idOfInitialize(message: Uint8Array): string | number | undefined {
   try {
     const { id, method, params } = JSON.parse(Buffer.from(message).toString());
     return method === 'initialize' && !params?.resumeSessionId ? id : undefined;
   } catch {
-    return undefined; // a message that is no JSON is no request
+    return undefined; // not JSON, so not a request
   }
 }
 
-/** Passes messages both ways, as they are; a slow side slows the other down, and the end of one is the end of both. */
+/** Passes messages both ways unchanged. A slow side slows the other down, and the end of one ends both. */
 function join(harness: Link, server: Link, log: Logger): void {
   harness.open((message) => server.send(message));
   server.open((message) => {
     if (message.length <= limits.messageBytes) return harness.send(message);
     log.warn('forward.message_too_large', { bytes: message.length });
-    const refusal = refusalOf(message);
-    if (refusal !== undefined) return harness.send(refusal);
-    hangUp(harness); // events cannot be left out: the harness connects again and reads what it missed
+    const error = errorInsteadOf(message);
+    if (error !== undefined) return harness.send(error);
+    disconnect(harness); // a notification cannot be left out: the harness connects again and reads the missed events
   });
-  void harness.closed.then(() => hangUp(server));
-  void server.closed.then(() => hangUp(harness));
+  void harness.closed.then(() => disconnect(server));
+  void server.closed.then(() => disconnect(harness));
 }
 
-/** The answer to the harness instead of one that no relay carries; undefined for a message that is no answer. */
-function refusalOf(message: Uint8Array): string | undefined {
+/** The error to send instead of an answer that is too large for a relay; undefined for a message that is not an answer. */
+function errorInsteadOf(message: Uint8Array): string | undefined {
   const head = Buffer.from(message.buffer, message.byteOffset, Math.min(message.length, HEAD_BYTES)).toString();
   const [, id] = /^\{(?:"jsonrpc":"2\.0",)?"id":(-?\d+|"(?:[^"\\]|\\.)*"),"(?:result|error)":/.exec(head) ?? [];
   if (id === undefined) return undefined;
@@ -78,15 +78,16 @@ function refusalOf(message: Uint8Array): string | undefined {
   return `{"id":${id},"error":${JSON.stringify(new ExecError('internal', text).toWire())}}`;
 }
 
-/** Servers begin an answer with its id. */
+/** Enough for the id, with which servers begin an answer. */
 const HEAD_BYTES = 1024;
 
-function hangUp(link: Link): void {
+function disconnect(link: Link): void {
   link.close();
-  const patience = setTimeout(() => link.destroy(), GOODBYE_MS);
-  void link.closed.then(() => clearTimeout(patience));
+  const timeout = setTimeout(() => link.destroy(), CLOSE_MS);
+  void link.closed.then(() => clearTimeout(timeout));
 }
 
-const GOODBYE_MS = 1000;
-/** The time in which a harness sends its first request, and takes the answer. */
-const GREETING_MS = 5000;
+/** How long a link may take to close in order. */
+const CLOSE_MS = 1000;
+/** How long a harness may take to send its first request and to read the answer. */
+const REFUSAL_MS = 5000;

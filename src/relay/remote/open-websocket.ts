@@ -10,7 +10,7 @@ export interface OpenWebSocketOptions {
   readonly outgoing: Outgoing;
 }
 
-/** The other side answered, but not with a websocket. */
+/** The rendezvous answered the upgrade request with an error status. */
 export class UpgradeRefused extends Error {
   override readonly name = 'UpgradeRefused';
   readonly status: number;
@@ -24,8 +24,8 @@ export class UpgradeRefused extends Error {
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
- * Opens a websocket and has it taken before anything is read from it: messages may come along with the answer. The
- * address can be a secret, so no error shows it.
+ * Opens a websocket. `take` gets it before anything is read from it: messages may come along with the answer. The URL can be a secret,
+ * so no error shows it.
  */
 export async function openWebSocket<T>(
   url: string,
@@ -66,7 +66,7 @@ export async function openWebSocket<T>(
   });
 }
 
-/** The way through the proxy that the environment names, if it names one, as an option of a websocket. */
+/** Opens a tunnel through the proxy that the environment names, as an option of a websocket; no option without a proxy. */
 async function tunnelFor(
   address: URL,
   outgoing: Outgoing,

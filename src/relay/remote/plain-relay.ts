@@ -1,44 +1,32 @@
-import { systemClock } from '../../base/index.ts';
 import type { Connector } from '../../client/index.ts';
 import { Outgoing } from '../../host/http/index.ts';
 import { limits } from '../../protocol/index.ts';
 import { openPlainHarnessStream, PlainEnvironmentStreams, type Reattach } from '../index.ts';
-import { ConnectionKeeper, type Registered } from './connection-keeper.ts';
-import type { RemoteEnvironmentConfig } from './environment.ts';
+import type { ActiveRegistration } from './connection-keeper.ts';
+import { type RemoteEnvironmentConfig, readEnvironmentConfig } from './environment-config.ts';
 import { UpgradeRefused } from './open-websocket.ts';
-import { RegistryClient } from './registry-client.ts';
-import { parseEnvironmentId, parseRegistryUrl } from './registry-url.ts';
+
 import { openRendezvousSocket } from './rendezvous-socket.ts';
 import { StreamRegistration } from './stream-registration.ts';
 
-/** A message is a frame here, however large. */
+/** Without acknowledgements a frame carries a whole message. */
 const maxPayload = limits.messageBytes;
 
 /**
- * Serves as a remote environment in the older way: the rendezvous can read everything, and every harness that it lets in can
- * run commands. For a rendezvous that is trusted as much as this machine.
+ * Serves as a remote environment on the plain relay: the rendezvous can read everything, and every harness that it admits can run
+ * commands. For a rendezvous that is trusted as much as this machine.
  */
 export async function runPlainEnvironment(config: RemoteEnvironmentConfig, signal: AbortSignal): Promise<void> {
-  const {
-    credentials,
-    accept,
-    registerTimeoutMs,
-    onRegistered,
-    outgoing = Outgoing.direct,
-    clock = systemClock,
-  } = config;
-  const environmentId = parseEnvironmentId(config.environmentId);
-  const registry = new RegistryClient(parseRegistryUrl(config.registryUrl), environmentId, credentials, outgoing);
-  const log = config.log.with({ environmentId });
-  await using streams = new PlainEnvironmentStreams({ accept, log });
-  const register = async (stop: AbortSignal): Promise<Registered> => {
+  const { registry, outgoing, log, keeperWith } = readEnvironmentConfig(config);
+  await using streams = new PlainEnvironmentStreams({ accept: config.accept, log });
+  const register = async (stop: AbortSignal): Promise<ActiveRegistration> => {
     const url = await registry.registerPlainly(stop);
-    return new StreamRegistration({ url, streams, isLasting: false, ownsStreams: false, maxPayload, outgoing, log });
+    return new StreamRegistration({ url, streams, isReusable: false, ownsStreams: false, maxPayload, outgoing, log });
   };
-  await new ConnectionKeeper({ register, registerTimeoutMs, onRegistered, clock, log }).run(signal);
+  await keeperWith(register).run(signal);
 }
 
-/** Connects in the older way to the address that a rendezvous gave out for a harness. */
+/** Connects over the plain relay, to the URL that a rendezvous gave out for a harness. */
 export function viaPlainRelay(url: string, outgoing = Outgoing.direct): Connector {
   const open = (signal: AbortSignal) =>
     openRendezvousSocket(url, { onText: 'disconnect', maxPayload, outgoing }, signal);
@@ -47,7 +35,7 @@ export function viaPlainRelay(url: string, outgoing = Outgoing.direct): Connecto
       try {
         return await open(stop);
       } catch (error) {
-        if (error instanceof UpgradeRefused && error.status < 500) link.destroy(); // the address was good for one socket
+        if (error instanceof UpgradeRefused && error.status < 500) link.destroy(); // the URL is valid for one socket
         throw error;
       }
     };

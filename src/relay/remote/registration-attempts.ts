@@ -11,7 +11,7 @@ export interface RegistrationAttemptsOptions<T> {
   readonly log: Logger;
 }
 
-/** Registers, however often that has to be tried; waits in between as long as the registry asks for, or longer. */
+/** Registers, with as many attempts as it takes. The pause between two is at least as long as the registry asks for. */
 export async function registerPersistently<T>(options: RegistrationAttemptsOptions<T>, signal: AbortSignal) {
   const { register, isWorthRetrying, timeoutMs, clock, log } = options;
   using deadline = new Deadline(timeoutMs, signal);
@@ -33,6 +33,7 @@ export async function registerPersistently<T>(options: RegistrationAttemptsOptio
   }
 }
 
+/** Bounds the pause that a registry can ask for. */
 const LONGEST_WAIT_MS = 300_000;
 
 function askedFor(error: unknown): number {
@@ -40,7 +41,7 @@ function askedFor(error: unknown): number {
   return Math.min(retryAfterMs, LONGEST_WAIT_MS);
 }
 
-/** At start a refusal is a mistake of the operator: it is better reported at once than tried for ever. */
+/** Whether the first registration is tried again. A refusal is a mistake of the operator, who should learn of it at once. */
 export function isTransient(error: unknown): boolean {
   return error instanceof RegistryError && (error.isTransient || error.status === 409);
 }

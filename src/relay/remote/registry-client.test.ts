@@ -50,17 +50,19 @@ describe('asking a registry for a connection', () => {
   });
 
   it.each([
-    [{ url: ' ' }, 'its answer lacks a websocket URL'],
-    [{ url: 'http://127.0.0.1/' }, 'its answer lacks a websocket URL'],
-    [{ executor_registration_id: '' }, 'its answer lacks the registration id'],
-    [{ harness_key_authorization: ' ' }, 'its answer lacks the harness key authorization'],
-    [{ harness_key_authorization: 'ä'.repeat(2049) }, 'its answer lacks the harness key authorization'],
-    [{ executor_public_key: { ...key, extra: 1 } }, 'its executor key is invalid: key has an unknown member "extra"'],
-    [{ padding: 'x'.repeat(70_000) }, 'its answer is no JSON object'],
+    [{ url: ' ' }, 'it lacks a websocket URL'],
+    [{ url: 'http://127.0.0.1/' }, 'it lacks a websocket URL'],
+    [{ executor_registration_id: '' }, 'it lacks the registration id'],
+    [{ harness_key_authorization: ' ' }, 'it lacks the harness key authorization'],
+    [{ harness_key_authorization: 'ä'.repeat(2049) }, 'it lacks the harness key authorization'],
+    [{ executor_public_key: { ...key, extra: 1 } }, 'the executor key is invalid: key has an unknown member "extra"'],
+    [{ padding: 'x'.repeat(70_000) }, 'it is not a JSON object'],
   ])('refuses an answer with %.60j', async (change, reason) => {
     answer = { status: 200, body: JSON.stringify({ ...bundle, ...change }) };
 
-    await expect(client().connect(key, never)).rejects.toThrow(`environment registry makes no sense: ${reason}`);
+    await expect(client().connect(key, never)).rejects.toThrow(
+      `environment registry sent an invalid answer: ${reason}`,
+    );
   });
 });
 

@@ -7,7 +7,7 @@ import { type Answer, postJson, postSecret } from './registry-request.ts';
 
 /** The answer to the registration of an environment. */
 export interface Registration {
-  /** Where its websocket goes. */
+  /** The URL of its websocket. */
   readonly url: string;
   readonly registrationId: string;
 }
@@ -15,7 +15,7 @@ export interface Registration {
 /** All that a harness needs for one connection. */
 export interface ConnectionBundle extends Registration {
   readonly executorKey: PublicKeyObject;
-  /** Shown to the environment, which has the registry confirm it. */
+  /** Sent to the environment, which asks the registry to validate it. */
   readonly authorization: string;
 }
 
@@ -52,7 +52,7 @@ export class RegistryClient {
     return this.#registration(await postJson(this.#http, request, signal));
   }
 
-  /** Registers in the older way, without a key; the address is good for one connection. */
+  /** Registers for the plain relay, without a key; the URL is valid for one connection. */
   async registerPlainly(signal: AbortSignal): Promise<string> {
     const request = { url: `${this.#base}/register`, headers: await this.#headers(signal), body: '' };
     const { environment_id: id, url } = await postJson(this.#http, request, signal);
@@ -67,7 +67,7 @@ export class RegistryClient {
     const registration = this.#registration(answer);
     const { executor_public_key: key, harness_key_authorization: authorization } = answer;
     if (!isText(authorization) || Buffer.byteLength(authorization) > AUTHORIZATION_BYTES) {
-      throw nonsense('its answer lacks the harness key authorization');
+      throw invalidAnswer('it lacks the harness key authorization');
     }
     return { ...registration, executorKey: readKey(key), authorization };
   }
@@ -93,28 +93,28 @@ export class RegistryClient {
     const { environment_id: id, security_profile: profile, url, executor_registration_id: registrationId } = answer;
     if (id !== this.#environmentId) throw mismatch('a different environment id');
     if (profile !== SECURITY_PROFILE) throw mismatch('an unsupported security profile');
-    if (!isText(registrationId)) throw nonsense('its answer lacks the registration id');
+    if (!isText(registrationId)) throw invalidAnswer('it lacks the registration id');
     return { url: requireWebSocketUrl(url), registrationId };
   }
 }
 
 function requireWebSocketUrl(url: unknown): string {
   if (isText(url) && URL.canParse(url) && /^wss?:$/.test(new URL(url).protocol)) return url;
-  throw nonsense('its answer lacks a websocket URL');
+  throw invalidAnswer('it lacks a websocket URL');
 }
 
 function readKey(key: unknown): PublicKeyObject {
   try {
     return parsePublicKeyObject(key);
   } catch (error) {
-    throw nonsense(`its executor key is invalid: ${(error as Error).message}`);
+    throw invalidAnswer(`the executor key is invalid: ${(error as Error).message}`);
   }
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';
 
-function nonsense(why: string): RegistryError {
-  return new RegistryError(`environment registry makes no sense: ${why}`);
+function invalidAnswer(why: string): RegistryError {
+  return new RegistryError(`environment registry sent an invalid answer: ${why}`);
 }
 
 /** The answer is for another request; asking again will not change that. */

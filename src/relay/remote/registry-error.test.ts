@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { RegistryError, refusal, retryAfterMs } from './registry-error.ts';
+import { RegistryError, registryErrorFor, retryAfterMs } from './registry-error.ts';
 
-describe('a refusal by a registry', () => {
+describe('an error of a registry', () => {
   const url = 'http://user:password@registry.test/a/b?token=secret';
 
   it('shows status, address, code and message of the answer, and no secret of the address', () => {
-    const error = refusal(url, 409, '{"error":{"code":"environment_offline","message":"not here"}}', undefined);
+    const error = registryErrorFor(
+      url,
+      409,
+      '{"error":{"code":"environment_offline","message":"not here"}}',
+      undefined,
+    );
 
     expect(error.message).toBe(
       'environment registry request failed (409 Conflict) at http://registry.test/a/b, environment_offline: not here',
@@ -13,23 +18,25 @@ describe('a refusal by a registry', () => {
     expect([error.status, error.code]).toEqual([409, 'environment_offline']);
   });
 
-  it.each([401, 403])('calls %i a matter of authentication', (status) => {
-    expect(refusal(url, status, '{}', undefined).message).toMatch(/^environment registry authentication failed/);
+  it.each([401, 403])('says that authentication failed for status %i', (status) => {
+    expect(registryErrorFor(url, status, '{}', undefined).message).toMatch(
+      /^environment registry authentication failed/,
+    );
   });
 
-  it('shows at most 4096 characters of an answer that is no error object', () => {
-    const { message } = refusal(url, 502, `<html>${'x'.repeat(10_000)}`, undefined);
+  it('shows at most 4096 characters of an answer that is not an error object', () => {
+    const { message } = registryErrorFor(url, 502, `<html>${'x'.repeat(10_000)}`, undefined);
 
     expect(message.length).toBe(
       'environment registry request failed (502 Bad Gateway) at http://registry.test/a/b: '.length + 4096,
     );
   });
 
-  it.each([[undefined], [408], [429], [500], [503]])('with status %s may pass', (status) => {
+  it.each([[undefined], [408], [429], [500], [503]])('with status %s is transient', (status) => {
     expect(new RegistryError('', status === undefined ? {} : { status }).isTransient).toBe(true);
   });
 
-  it.each([200, 302, 400, 401, 403, 404, 409])('with status %i stays', (status) => {
+  it.each([200, 302, 400, 401, 403, 404, 409])('with status %i is not transient', (status) => {
     expect(new RegistryError('', { status }).isTransient).toBe(false);
   });
 });

@@ -1,11 +1,11 @@
 import { STATUS_CODES } from 'node:http';
 
 export interface RegistryErrorFacts {
-  /** The answer's status; none without a valid answer. */
+  /** The status of the answer; undefined without a valid answer. */
   readonly status?: number;
   /** The error code in the answer. */
   readonly code?: string;
-  /** How long it asks to be left alone. */
+  /** The value of `Retry-After`. */
   readonly retryAfterMs?: number;
 }
 
@@ -30,8 +30,8 @@ export class RegistryError extends Error {
   }
 }
 
-/** The error an answer stands for; its body is shown in part only, and never trusted to be short. */
-export function refusal(
+/** The error for an answer with an error status. Only a part of the body is shown, which may be long. */
+export function registryErrorFor(
   url: URL | string,
   status: number,
   body: string,
@@ -50,7 +50,7 @@ export function refusal(
 
 const SHOWN_CHARACTERS = 4096;
 
-/** The address that was asked, without user, password and query, which may be secrets. */
+/** The URL of the request without user, password and query, which may be secrets. */
 export function shownUrl(url: URL | string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;
@@ -65,7 +65,7 @@ function errorIn(body: string): { code?: string; message?: string } {
       ...(typeof message === 'string' && { message: message.slice(0, SHOWN_CHARACTERS) }),
     };
   } catch {
-    return {}; // a page of some proxy
+    return {}; // not JSON, such as the error page of a proxy
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Response } from 'undici';
 import { Deadline } from '../../base/index.ts';
 import { CertificateFileError } from '../../host/http/index.ts';
-import { RegistryError, refusal, retryAfterMs, shownUrl } from './registry-error.ts';
+import { RegistryError, registryErrorFor, retryAfterMs, shownUrl } from './registry-error.ts';
 import type { RegistryHttp } from './registry-http.ts';
 
 /** The body of an answer; nothing in it has been checked. */
@@ -28,26 +28,27 @@ export async function postJson(
   const { url } = request;
   const response = await send(http, request, deadline.signal);
   const text = await readText(url, response);
-  if (!response.ok) throw refusal(url, response.status, text, retryAfterMs(response.headers.get('retry-after')));
+  if (!response.ok)
+    throw registryErrorFor(url, response.status, text, retryAfterMs(response.headers.get('retry-after')));
   return parseObject(url, text);
 }
 
-/** As `postJson`, for answers that could repeat a secret: of a refusal only the status is read. */
+/** `postJson` for requests whose answers could repeat a secret: only the status of an error answer is read. */
 export async function postSecret(http: RegistryHttp, request: JsonRequest, signal: AbortSignal): Promise<Answer> {
   using deadline = new Deadline(REQUEST_TIMEOUT_MS, signal);
   const { url } = request;
   const response = await send(http, request, deadline.signal);
   if (response.ok) return parseObject(url, await readText(url, response));
   await response.body?.cancel();
-  throw refusal(url, response.status, '', undefined);
+  throw registryErrorFor(url, response.status, '', undefined);
 }
 
 async function send(http: RegistryHttp, { url, headers, body }: JsonRequest, signal: AbortSignal): Promise<Response> {
   try {
-    // A token goes where the operator said, and nowhere else.
+    // Redirects are not followed: the token must reach only the URL that the operator gave.
     return await http.fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal });
   } catch (error) {
-    throw error instanceof CertificateFileError ? error : unreachable(url, error); // trying again would not help
+    throw error instanceof CertificateFileError ? error : unreachable(url, error); // a certificate file error is not transient
   }
 }
 
@@ -74,7 +75,7 @@ function parseObject(url: URL | string, text: string): Answer {
   } catch {
     // reported below without the parser's message, which quotes the text
   }
-  throw new RegistryError(`environment registry makes no sense: its answer is no JSON object (${shownUrl(url)})`);
+  throw new RegistryError(`environment registry sent an invalid answer: it is not a JSON object (${shownUrl(url)})`);
 }
 
 function unreachable(url: URL | string, error: unknown): RegistryError {

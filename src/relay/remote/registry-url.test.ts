@@ -16,7 +16,7 @@ describe('the base URL of a registry', () => {
 });
 
 describe('an environment id', () => {
-  it('is trimmed and goes into addresses as it is', () => {
+  it('is trimmed and put into URLs as it is', () => {
     expect(parseEnvironmentId(' env_1-A ')).toBe('env_1-A');
   });
 
@@ -36,9 +36,12 @@ describe('a token for one registry', () => {
     expect(() => requireEncryption(new URL(url))).not.toThrow();
   });
 
-  it.each(['http://registry.example', 'http://127.0.0.1.example', 'http://10.0.0.1'])('stays away from %s', (url) => {
-    expect(() => requireEncryption(new URL(url))).toThrow(/requires https/);
-  });
+  it.each(['http://registry.example', 'http://127.0.0.1.example', 'http://10.0.0.1'])(
+    'may not be sent to %s',
+    (url) => {
+      expect(() => requireEncryption(new URL(url))).toThrow(/requires https/);
+    },
+  );
 });
 
 describe('an API key', () => {
@@ -50,7 +53,7 @@ describe('an API key', () => {
   );
 
   it.each(['https://example.com', 'https://notopenai.com', 'https://openai.com.example', 'http://api.openai.com'])(
-    'stays away from %s',
+    'may not be sent to %s',
     (url) => {
       expect(() => requireIssuer(new URL(url))).toThrow(/restricted to HTTPS openai.com and openai.org/);
     },

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { isLoopback } from '../../server/index.ts';
 
-/** The base of a registry's addresses: the given one without blanks around it and slashes at its end. */
+/** Parses the base URL of a registry, without blanks around it and slashes at its end. */
 export function parseRegistryUrl(text: string): URL {
   const trimmed = text.trim().replace(/\/+$/, '');
   if (trimmed === '') throw new Error('environment registry base URL is required');
@@ -11,7 +11,7 @@ export function parseRegistryUrl(text: string): URL {
   throw new Error(`invalid environment registry base URL \`${trimmed}\`; expected http:// or https://`);
 }
 
-/** Ids go into addresses as they are, so only characters that need no encoding are allowed. */
+/** Ids are put into URLs as they are, so only characters that need no encoding are allowed. */
 export function parseEnvironmentId(text: string): string {
   const id = text.trim();
   if (id === '') throw new Error('environment id is required for remote exec-server registration');
@@ -19,13 +19,13 @@ export function parseEnvironmentId(text: string): string {
   throw new Error(`invalid environment id '${id}': expected 1 to 64 letters, digits, hyphens or underscores`);
 }
 
-/** A bearer token in clear text must not leave the machine. */
+/** Throws for a URL that would send a bearer token off this machine in clear text. */
 export function requireEncryption(url: URL): void {
   if (url.protocol === 'https:' || isOnThisMachine(url)) return;
   throw new Error('remote transport requires https for non-loopback endpoints');
 }
 
-/** An API key is good for more than this registry, so only its issuer and this machine get to see it. */
+/** Throws for a URL that must not get an API key: it gives access to more than this registry, so only its issuer and this machine may. */
 export function requireIssuer(url: URL): void {
   if (isOnThisMachine(url)) return;
   if (url.protocol === 'https:' && /(^|\.)openai\.(com|org)$/.test(url.hostname)) return;

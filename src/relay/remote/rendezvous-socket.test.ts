@@ -70,7 +70,7 @@ describe('a socket to a rendezvous', () => {
     expect(seen).toEqual(['one', 'two', 'three']);
   });
 
-  it('does not take its peer for lost while the receiver is busy, and so reads no answers', async () => {
+  it('does not consider its peer lost while the receiver is busy, when no pongs are read', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] });
     const { socket, peer } = await connect();
     const busy = deferred();
@@ -152,7 +152,7 @@ describe('a socket to a rendezvous', () => {
     expect(new Set([...inParts, ...whole]).size).toBeGreaterThan(98);
   });
 
-  it('does not believe a pong to a question it never asked', async () => {
+  it('ignores a pong to a ping that it never sent', async () => {
     const { socket, peer } = await connect();
     socket.open(() => {});
     const delivered: number[] = [];
@@ -205,11 +205,11 @@ describe('a socket to a rendezvous', () => {
     expect(first).toBe(ends);
   });
 
-  it('says with which status it was refused, and never where', async () => {
+  it('reports the status of a refusal, and never the URL', async () => {
     server.close();
     const refusing = createServer((socket) => {
       socket.on('data', () => socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n'));
-      socket.on('error', () => {}); // it has heard enough
+      socket.on('error', () => {}); // the client resets the connection
     });
     refusing.listen(0, '127.0.0.1');
     await once(refusing, 'listening');
@@ -228,7 +228,7 @@ describe('a socket to a rendezvous', () => {
     expect(String(refused) + String(gone)).not.toContain('secret');
   });
 
-  it('gives up when it is told to', async () => {
+  it('gives up when its signal aborts', async () => {
     const silent = createServer(() => {});
     silent.listen(0, '127.0.0.1');
     await once(silent, 'listening');

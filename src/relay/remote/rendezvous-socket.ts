@@ -7,9 +7,9 @@ import { openWebSocket } from './open-websocket.ts';
 
 export interface RendezvousSocketOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** An environment overlooks text; a harness takes it as the end. */
+  /** What to do about a text message: environments ignore it, harnesses disconnect. */
   readonly onText: 'ignore' | 'disconnect';
-  /** The largest message; only the older plain relay has larger ones. */
+  /** The largest message; only the plain relay has larger ones. */
   readonly maxPayload?: number;
   readonly outgoing: Outgoing;
 }
@@ -18,7 +18,7 @@ export interface RendezvousSocketOptions {
 const MESSAGE_BYTES = 262_144;
 const OUTBOX_BYTES = 1024 * 1024;
 
-/** Opens the websocket a registry gave the address of. */
+/** Opens the websocket at the URL that a registry gave out. */
 export function openRendezvousSocket(
   url: string,
   options: RendezvousSocketOptions,
@@ -48,7 +48,7 @@ export class RendezvousSocket implements FrameTransport {
 
   open(receive: FrameReceiver): void {
     this.#messages.open((message, isBinary) => {
-      if (!this.#messages.isOpen) return; // came in one chunk with the text that ended the connection
+      if (!this.#messages.isOpen) return; // read in one chunk with the text that ended the connection
       if (isBinary) return receive(message);
       if (this.#onText === 'disconnect') this.#messages.destroy();
     });
@@ -64,8 +64,8 @@ export class RendezvousSocket implements FrameTransport {
 
   close(): void {
     this.#messages.close({ code: NORMAL_CLOSURE, reason: '' });
-    const patience = setTimeout(() => this.destroy(), GOODBYE_MS);
-    void this.closed.then(() => clearTimeout(patience));
+    const timeout = setTimeout(() => this.destroy(), CLOSE_MS);
+    void this.closed.then(() => clearTimeout(timeout));
   }
 
   destroy(): void {
@@ -76,4 +76,4 @@ export class RendezvousSocket implements FrameTransport {
 const NORMAL_CLOSURE = 1000;
 const PING_MS = 30_000;
 /** How long the rendezvous may take to answer a close frame. */
-const GOODBYE_MS = 500;
+const CLOSE_MS = 500;

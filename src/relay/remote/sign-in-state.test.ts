@@ -46,6 +46,6 @@ describe('the sign-in state of Codex', () => {
   it('is not quoted when it is broken', async () => {
     await write('{"tokens": secret}');
 
-    await expect(signInState({ CODEX_HOME: home })).rejects.toThrow(/auth\.json is no JSON$/);
+    await expect(signInState({ CODEX_HOME: home })).rejects.toThrow(/auth\.json is not JSON$/);
   });
 });

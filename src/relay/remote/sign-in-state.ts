@@ -11,8 +11,8 @@ interface AuthFile {
 }
 
 /**
- * The sign-in state that Codex keeps in its home directory, if there is one. The file is read again for every request:
- * another program refreshes the tokens in it while we run.
+ * The sign-in state that Codex keeps in its home directory; undefined without one. The file is read again for every request, because
+ * Codex refreshes the tokens in it.
  */
 export async function signInState(env: NodeJS.ProcessEnv): Promise<Credentials | undefined> {
   const path = join(env.CODEX_HOME || join(homedir(), '.codex'), 'auth.json');
@@ -38,6 +38,6 @@ async function readAuthFile(path: string): Promise<AuthFile | undefined> {
   try {
     return Object(JSON.parse(text)) as AuthFile;
   } catch {
-    throw new Error(`the sign-in state ${path} is no JSON`); // without the parser's words, which quote it
+    throw new Error(`the sign-in state ${path} is not JSON`); // without the parser's message, which quotes the file
   }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Logger, onAbort } from '../../base/index.ts';
 import type { Outgoing } from '../../host/http/index.ts';
 import type { FrameTransport } from '../index.ts';
-import type { Registered } from './connection-keeper.ts';
+import type { ActiveRegistration } from './connection-keeper.ts';
 import { openRendezvousSocket } from './rendezvous-socket.ts';
 
 /** Streams that are served over one websocket after the other. */
@@ -13,7 +13,7 @@ export interface Streams extends AsyncDisposable {
 export interface StreamRegistrationOptions {
   readonly url: string;
   readonly streams: Streams;
-  readonly isLasting: boolean;
+  readonly isReusable: boolean;
   /** Whether the streams end with the registration. */
   readonly ownsStreams: boolean;
   readonly maxPayload?: number;
@@ -22,15 +22,15 @@ export interface StreamRegistrationOptions {
 }
 
 /** A registration whose harnesses come as streams over the websocket of a rendezvous. */
-export class StreamRegistration implements Registered {
+export class StreamRegistration implements ActiveRegistration {
   readonly #options: StreamRegistrationOptions;
 
   constructor(options: StreamRegistrationOptions) {
     this.#options = options;
   }
 
-  get isLasting(): boolean {
-    return this.#options.isLasting;
+  get isReusable(): boolean {
+    return this.#options.isReusable;
   }
 
   async connect(signal: AbortSignal): Promise<void> {

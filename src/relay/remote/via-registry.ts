@@ -18,15 +18,15 @@ import { RegistryError } from './registry-error.ts';
 import { parseEnvironmentId, parseRegistryUrl } from './registry-url.ts';
 import { openRendezvousSocket, type RendezvousSocketOptions } from './rendezvous-socket.ts';
 
-/** How a harness reaches an environment that it knows by name only. */
+/** How a harness reaches an environment by its id. */
 export interface RemoteExecServerConnectArgs {
   /** Base URL of the registry. */
   readonly registryUrl: string;
   readonly environmentId: string;
   readonly credentials: Credentials;
-  /** Whether to offer acknowledged delivery; a peer that does not know it overlooks the offer. */
+  /** Whether to offer acknowledged delivery; a peer that does not know it ignores the offer. */
   readonly reliable?: boolean;
-  /** How the registry and its rendezvous are reached; directly unless said otherwise. */
+  /** Proxies and certificates for the registry and its rendezvous; by default no proxies and the system's certificates. */
   readonly outgoing?: Outgoing;
   readonly clock?: Clock;
   /** Called with the reason when the environment cannot be reached now and is tried again. */
@@ -41,10 +41,10 @@ export function viaRegistry(args: RemoteExecServerConnectArgs): Connector {
 
 const RETRIES = 4;
 const REQUEST_TIMEOUT_MS = 6000;
-/** After so long no further attempt is begun. */
+/** No attempt is begun after this time. */
 const ATTEMPTS_MS = 14_000;
 
-/** The way to one environment, under the same keys for as long as the process lives. */
+/** Connects to one environment, with the same keys for as long as the process lives. */
 class RegistryRoute {
   readonly #environmentId: string;
   readonly #registry: RegistryClient;
@@ -107,15 +107,15 @@ class RegistryRoute {
   }
 
   /**
-   * Another way to the other end of a stream that lost its connection; tried until the stream is given up. Waiting
-   * here keeps a program alive that has nothing else to wait for.
+   * Opens another connection to the environment of a stream that lost its own; tries until the stream is given up. The timer of the
+   * pause also keeps a program alive that has nothing else to wait for.
    */
   async #reattach(registrationId: string, link: Link, signal: AbortSignal): Promise<FrameTransport> {
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.#openFor(registrationId, signal);
       } catch (error) {
-        if (!isWorthRetrying(error)) link.destroy(); // the session may still be there, for another stream
+        if (!isWorthRetrying(error)) link.destroy(); // the client then resumes its session on another stream
         if (signal.aborted || !isWorthRetrying(error)) throw error;
       }
       await this.#clock.sleep(harnessDelayMs(attempt, this.#clock), signal);
@@ -126,10 +126,10 @@ class RegistryRoute {
     signal.throwIfAborted();
     const bundle = await this.#bundle(signal);
     if (bundle.registrationId === registrationId) return await openRendezvousSocket(bundle.url, this.#socket, signal);
-    throw new ExecError('invalidRequest', 'the environment has registered anew, without its streams');
+    throw new ExecError('invalidRequest', 'the environment has registered again, and its streams are gone');
   }
 
-  /** Another key is another executor, which cannot know the session: say so instead of talking to it. */
+  /** Throws if the key has changed: that is another executor, which cannot have the session. */
   #requireSame(executor: string): void {
     if (this.#executor === executor) return;
     throw new ExecError('invalidRequest', 'executor key changed during session recovery');

@@ -11,9 +11,9 @@ import { LocalDirectory } from './cluster/local-directory.ts';
 import { type RendezvousLimits, rendezvousLimits, switchLimits } from './limits.ts';
 import { Switchboard } from './switch/switchboard.ts';
 import type { TokenVerifier } from './trust/access-tokens.ts';
-import { type Ledger, LocalLedger } from './trust/ledger.ts';
 import type { SigningKeys } from './trust/signing-keys.ts';
 import { SocketGate } from './trust/socket-gate.ts';
+import { LocalUsedIds, type UsedIds } from './trust/used-ids.ts';
 
 export interface RendezvousOptions {
   readonly host: string;
@@ -46,7 +46,7 @@ export interface ClusterOptions {
 export interface SharedState {
   readonly bus: Bus;
   readonly directory: Directory;
-  readonly ledger: Ledger;
+  readonly usedIds: UsedIds;
 }
 
 /** One node of the registry and the rendezvous. */
@@ -84,16 +84,16 @@ async function assemble(options: RendezvousOptions, scope: Scope): Promise<strin
   let stopping = false;
   const isStopping = (): boolean => stopping;
 
-  const { bus, directory, ledger } = cluster
+  const { bus, directory, usedIds } = cluster
     ? await (await import('./cluster/nodes.ts')).joinCluster({ ...cluster, keys, limits, now, log }, scope)
     : alone(limits, now);
   const switchboard = await Switchboard.open({ bus, directory, limits, metrics, log, now, steadyNow });
   let listener: HttpListener | undefined;
   const publicUrl = (): string => options.publicUrl ?? listener!.url;
   const isOnline = switchboard.isOnline.bind(switchboard);
-  const registry = new Registry({ directory, ledger, keys, limits, metrics, audit, publicUrl, now, isOnline });
+  const registry = new Registry({ directory, usedIds, keys, limits, metrics, audit, publicUrl, now, isOnline });
   const api = new HttpRoutes({ registry, directory, verifier, metrics, audit, limits, log, now, isStopping });
-  const gate = new SocketGate({ switchboard, directory, ledger, keys, limits, metrics, audit, now, isStopping });
+  const gate = new SocketGate({ switchboard, directory, usedIds, keys, limits, metrics, audit, now, isStopping });
   listener = scope.own(
     await HttpListener.listen({
       host: options.host,
@@ -117,6 +117,6 @@ function alone(limits: RendezvousLimits, now: () => number): SharedState {
   return {
     bus: new LocalBus(randomId()),
     directory: new LocalDirectory({ most: limits.registrations, keepMs: limits.environmentUrlMs, now }),
-    ledger: new LocalLedger(limits.authorizationMs, now),
+    usedIds: new LocalUsedIds(limits.authorizationMs, now),
   };
 }

@@ -46,7 +46,7 @@ export class EnvironmentConnection {
     for (const stream of this.#streams.values()) stream.attach(transport);
   }
 
-  /** Lets go of the connection: streams with acknowledged delivery wait for the next one, the others end. */
+  /** Drops the connection: streams with acknowledged delivery wait for the next one, the others end. */
   detach(reason: string): void {
     this.#transport = undefined;
     for (const stream of [...this.#streams.values()]) stream.suspend(reason);
@@ -69,7 +69,7 @@ export class EnvironmentConnection {
     this.#options.receive(frame);
   }
 
-  /** Opens a stream on the connection; nothing while there is none. */
+  /** Opens a stream on the connection; undefined without a connection. */
   open(streamId: string, records: Records, isAcknowledged: boolean): RelayStream | undefined {
     const transport = this.#transport;
     if (!transport) return undefined;
@@ -91,7 +91,7 @@ export class EnvironmentConnection {
     return stream;
   }
 
-  /** Only so many at a time: a rendezvous that asks for resets and takes none must not fill our memory. */
+  /** Sends a reset. Their number is bounded: a rendezvous that causes resets and reads none must not fill the memory. */
   reset(streamId: string, reason: string): void {
     const transport = this.#transport;
     if (this.#lateResets >= limits.lateResets) return;

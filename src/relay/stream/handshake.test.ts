@@ -8,7 +8,7 @@ import {
   seedOf,
   toHex,
 } from '../../../test/relay/vectors.ts';
-import { handshakePrologue, InitiatorHandshake, ResponderHandshake, type Session } from './handshake.ts';
+import { handshakePrologue, InitiatorHandshake, type RecordCiphers, ResponderHandshake } from './handshake.ts';
 import { generateRelayKeys, type PublicKeyObject, publicKeyObject } from './keys.ts';
 
 interface FixedKeys extends HandshakeVector {
@@ -58,8 +58,8 @@ const contextOf = ({ environment_id, executor_registration_id, stream_id }: Capt
 
 const context = { environmentId: 'env-1', registrationId: 'registration-1', streamId: 'stream-1' };
 
-/** What one end makes of the records: its own encrypted again, the other's decrypted. */
-function replay({ records }: HandshakeVector, own: string, { sealer, opener }: Session): string[] {
+/** Runs the records through the ciphers of one end: encrypts its own again, decrypts those of the other end. */
+function replay({ records }: HandshakeVector, own: string, { sealer, opener }: RecordCiphers): string[] {
   return records.map(({ direction, plaintext_hex, ciphertext_hex }) =>
     direction === own
       ? toHex(Buffer.concat(sealer.seal([fromHex(plaintext_hex)])))
@@ -85,17 +85,20 @@ describe('the handshake with known secrets', () => {
 
     const message1 = initiator.writeMessage1(fromHex(fixed.message1_payload_hex));
     const { key, payload } = responder.readMessage1(message1);
-    const { message: message2, session } = responder.writeMessage2();
-    const finished = initiator.readMessage2(message2);
+    const { message: message2, ciphers: responderCiphers } = responder.writeMessage2();
+    const initiatorCiphers = initiator.readMessage2(message2);
 
     expect(toHex(message1)).toBe(fixed.message1_hex);
     expect(toHex(payload)).toBe(fixed.message1_payload_hex);
     expect(key).toEqual(publicKeyObject(initiatorKeys));
     expect(toHex(message2)).toBe(fixed.message2_hex);
-    expect([toHex(finished.hash), toHex(session.hash)]).toEqual([fixed.handshake_hash_hex, fixed.handshake_hash_hex]);
+    expect([toHex(initiatorCiphers.hash), toHex(responderCiphers.hash)]).toEqual([
+      fixed.handshake_hash_hex,
+      fixed.handshake_hash_hex,
+    ]);
     for (const [own, ciphers] of [
-      ['initiator->responder', finished],
-      ['responder->initiator', session],
+      ['initiator->responder', initiatorCiphers],
+      ['responder->initiator', responderCiphers],
     ] as const) {
       expect(replay(fixed, own, ciphers)).toEqual(expected(fixed, own));
     }
@@ -109,11 +112,11 @@ describe('the handshake with the reference', () => {
     const initiator = new InitiatorHandshake(keys, executor.executor_public_key, contextOf(executor), secrets);
 
     const message1 = initiator.writeMessage1(Buffer.from(executor.harness_key_authorization));
-    const session = initiator.readMessage2(fromHex(executor.message2_hex));
+    const ciphers = initiator.readMessage2(fromHex(executor.message2_hex));
 
     expect(toHex(message1)).toBe(executor.message1_hex);
-    expect(toHex(session.hash)).toBe(executor.handshake_hash_hex);
-    expect(replay(executor, 'initiator->responder', session)).toEqual(expected(executor, 'initiator->responder'));
+    expect(toHex(ciphers.hash)).toBe(executor.handshake_hash_hex);
+    expect(replay(executor, 'initiator->responder', ciphers)).toEqual(expected(executor, 'initiator->responder'));
   });
 
   it('as the environment reproduces a session with a real harness', () => {
@@ -121,13 +124,13 @@ describe('the handshake with the reference', () => {
     const responder = new ResponderHandshake(keys, contextOf(harness), secretsOf(harness.responder_ephemeral));
 
     const { key, payload } = responder.readMessage1(fromHex(harness.message1_hex));
-    const { message, session } = responder.writeMessage2();
+    const { message, ciphers } = responder.writeMessage2();
 
     expect(key).toEqual(harness.harness_public_key);
     expect(payload.toString()).toBe(harness.message1_payload_utf8);
     expect(toHex(message)).toBe(harness.message2_hex);
-    expect(toHex(session.hash)).toBe(harness.handshake_hash_hex);
-    expect(replay(harness, 'responder->initiator', session)).toEqual(expected(harness, 'responder->initiator'));
+    expect(toHex(ciphers.hash)).toBe(harness.handshake_hash_hex);
+    expect(replay(harness, 'responder->initiator', ciphers)).toEqual(expected(harness, 'responder->initiator'));
   });
 });
 
@@ -210,15 +213,15 @@ describe('records', () => {
     const calling = new InitiatorHandshake(generateRelayKeys(), publicKeyObject(responderKeys), context);
     const called = new ResponderHandshake(responderKeys, context);
     called.readMessage1(calling.writeMessage1(Buffer.from('a')));
-    const { message, session } = called.writeMessage2();
+    const { message, ciphers } = called.writeMessage2();
     const { sealer } = calling.readMessage2(message);
     const first = Buffer.concat(sealer.seal([Buffer.from('one'), Buffer.from('!')]));
     const changed = Buffer.from(first);
     changed[1]! ^= 1;
 
-    expect(() => session.opener.open(changed)).toThrow('record is not authentic');
-    expect(() => session.opener.open(first.subarray(0, 15))).toThrow('shorter than its tag');
-    expect(session.opener.open(first).toString()).toBe('one!');
-    expect(() => session.opener.open(first)).toThrow('record is not authentic');
+    expect(() => ciphers.opener.open(changed)).toThrow('record is not authentic');
+    expect(() => ciphers.opener.open(first.subarray(0, 15))).toThrow('shorter than its tag');
+    expect(ciphers.opener.open(first).toString()).toBe('one!');
+    expect(() => ciphers.opener.open(first)).toThrow('record is not authentic');
   });
 });

@@ -21,21 +21,21 @@ const PROTOCOL_NAME = 'Noise_hybridIK_25519+MLKEM768_AESGCM_SHA256';
 const MLKEM_CIPHERTEXT_BYTES = 1088;
 const LARGEST_MESSAGE = 65_535;
 
-/** The context that a handshake is bound to; it fails between ends that do not agree on all of it. */
+/** The context that a handshake is bound to: it fails if the two ends have different ones. */
 export interface HandshakeContext {
   readonly environmentId: string;
   readonly registrationId: string;
   readonly streamId: string;
 }
 
-/** Ciphers for the records that follow. */
-export interface Session {
+/** The result of a handshake: the ciphers of the records that follow it. */
+export interface RecordCiphers {
   readonly sealer: RecordSealer;
   readonly opener: RecordOpener;
   readonly hash: Uint8Array;
 }
 
-/** Random unless a test wants to know them. */
+/** The random values of a handshake, which tests set. */
 export interface InitiatorSecrets {
   readonly skemCoins: Uint8Array;
   readonly ephemeral: KeySeed;
@@ -94,7 +94,7 @@ export class InitiatorHandshake {
     return Buffer.concat(parts);
   }
 
-  readMessage2(message: Uint8Array): Session {
+  readMessage2(message: Uint8Array): RecordCiphers {
     const state = this.#state;
     const reader = new MessageReader(message);
     const ekem = reader.take(MLKEM_CIPHERTEXT_BYTES);
@@ -141,7 +141,7 @@ export class ResponderHandshake {
     return { key: publicKeyObject({ x25519Public: x25519, mlkemPublic: mlkem }), payload };
   }
 
-  writeMessage2(): { readonly message: Uint8Array; readonly session: Session } {
+  writeMessage2(): { readonly message: Uint8Array; readonly ciphers: RecordCiphers } {
     const peer = this.#peer;
     if (!peer) throw new RelayError('handshake is answered before it was read');
     const state = this.#state;
@@ -158,8 +158,8 @@ export class ResponderHandshake {
     state.mixKey(agree(own.x25519, peer.x25519));
     parts.push(state.encryptAndHash(new Uint8Array(0)));
     const [inward, outward] = state.split();
-    const session = { sealer: new RecordSealer(outward), opener: new RecordOpener(inward), hash: state.hash };
-    return { message: Buffer.concat(parts), session };
+    const ciphers = { sealer: new RecordSealer(outward), opener: new RecordOpener(inward), hash: state.hash };
+    return { message: Buffer.concat(parts), ciphers };
   }
 }
 

@@ -56,7 +56,7 @@ export class HarnessConnection {
     this.#listen(this.#transport!);
   }
 
-  /** The stream that the loss of the connection concerns from now on. */
+  /** Names the stream that is suspended when the connection is lost. */
   carry(stream: RelayStream): RelayStream {
     this.#stream = stream;
     return stream;

@@ -7,13 +7,13 @@ import {
   decodeFrame,
   encodeFrame,
   openHarnessStream,
+  type RecordCiphers,
   type RelayBody,
   type RelayFrame,
   ResponderHandshake,
-  type Session,
 } from '../index.ts';
 
-/** An executor that does as it is told, frame by frame, and a harness that calls it. */
+/** An executor whose frames the test sends one by one, and a harness that calls it. */
 function bareExecutor(options: Partial<typeof harnessOptions> = {}) {
   const clock = new FakeClock();
   const [transport, own] = transportPair();
@@ -23,16 +23,16 @@ function bareExecutor(options: Partial<typeof harnessOptions> = {}) {
   opening.catch(() => {}); // most tests look at it later
   const streamId = (): string => frames[0]!.streamId;
   const send = (body: RelayBody, id = streamId()): void => void own.send(encodeFrame({ streamId: id, body }));
-  const answer = (): Session => {
+  const answer = (): RecordCiphers => {
     const context = { environmentId: 'env-1', registrationId: 'registration-1', streamId: streamId() };
     const responder = new ResponderHandshake(executorKeys, context);
     const shake = frames.find(({ body }) => body.type === 'handshake')!.body as { payload: Uint8Array };
     responder.readMessage1(shake.payload);
-    const { message, session } = responder.writeMessage2();
+    const { message, ciphers } = responder.writeMessage2();
     send({ type: 'handshake', payload: message });
-    return session;
+    return ciphers;
   };
-  const sendMessage = ({ sealer }: Session, text: string): void => {
+  const sendMessage = ({ sealer }: RecordCiphers, text: string): void => {
     const { seq } = sealer;
     const message = Buffer.from(text);
     const payload = Buffer.concat(sealer.seal([Buffer.from([0, 0, 0, message.length]), message]));
@@ -62,7 +62,7 @@ describe('a harness', () => {
     ]);
   });
 
-  it('offers acknowledged delivery when it could come back on another connection', async () => {
+  it('offers acknowledged delivery when it can reconnect', async () => {
     const { frames } = bareExecutor({ reattach: () => Promise.reject(new Error('never')) });
 
     await until(() => frames.length === 3);
@@ -136,7 +136,7 @@ describe('a harness', () => {
     await expect(opening).rejects.toThrow('the environment does not answer');
   });
 
-  it('gives up when it is told, or when the connection ends', async () => {
+  it('gives up when its signal aborts, or when the connection ends', async () => {
     const stop = new AbortController();
     const [stopped, lost] = [bareExecutor({ signal: stop.signal }), bareExecutor()];
 
@@ -148,14 +148,14 @@ describe('a harness', () => {
     expect(stopped.transport.isOver).toBe(true);
   });
 
-  it('shows no authorization that is empty or too long', async () => {
+  it('refuses to send an authorization that is empty or too long', async () => {
     await expect(bareExecutor({ authorization: '' }).opening).rejects.toThrow('authorization is empty');
     await expect(bareExecutor({ authorization: 'x'.repeat(4097) }).opening).rejects.toThrow(
       'authorization is too long',
     );
   });
 
-  it('ignores other streams and frames without a meaning while it waits, and afterwards', async () => {
+  it('ignores frames of other streams and frames that mean nothing to it, during the handshake and afterwards', async () => {
     const { opening, frames, send, answer, sendMessage } = bareExecutor();
     await until(() => frames.length === 2);
     const noise = (): void => {
@@ -165,12 +165,12 @@ describe('a harness', () => {
     };
 
     noise();
-    const session = answer();
+    const ciphers = answer();
     noise();
     const link = await opening;
     const received: string[] = [];
     link.open((message) => void received.push(Buffer.from(message).toString()));
-    sendMessage(session, 'hello');
+    sendMessage(ciphers, 'hello');
     await until(() => received.length > 0);
 
     expect(received).toEqual(['hello']);
@@ -206,7 +206,7 @@ describe('a harness', () => {
   it('does not read on while its application is busy', async () => {
     const { opening, frames, transport, answer, sendMessage } = bareExecutor();
     await until(() => frames.length === 2);
-    const session = answer();
+    const ciphers = answer();
     const link = await opening;
     const busy = deferred();
     let received = 0;
@@ -215,7 +215,7 @@ describe('a harness', () => {
       return busy.promise;
     });
 
-    for (let at = 0; at < 300; at++) sendMessage(session, `message ${at}`);
+    for (let at = 0; at < 300; at++) sendMessage(ciphers, `message ${at}`);
     await settled();
     expect([received, transport.waiting]).toEqual([1, 300 - 129]);
     busy.resolve();

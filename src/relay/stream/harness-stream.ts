@@ -21,8 +21,8 @@ export interface HarnessStreamOptions {
   readonly authorization: string;
   /**
    * Whether to offer acknowledged delivery, which outlives a lost connection; a peer that does not know it ignores
-   * the offer. It takes `reattach`: without it the offer is not made, because a rendezvous keeps such a stream for its
-   * return, and a session could not be resumed elsewhere until it gives up.
+   * the offer. Without `reattach` the offer is not made: a rendezvous would keep such a stream for a harness that never returns, and
+   * the session could not be resumed on another stream before the rendezvous gives up.
    */
   readonly reliable?: boolean;
   readonly reattach?: Reattach;
@@ -110,9 +110,9 @@ class HarnessHandshake {
   }
 
   #open(message2: Uint8Array): void {
-    const session = this.#handshake.readMessage2(message2);
+    const ciphers = this.#handshake.readMessage2(message2);
     const delivery = this.#offers ? 'offered' : 'unacknowledged';
-    const records = new SealedRecords(session, this.#offers ? limits.largeRecordBytes : limits.recordBytes);
+    const records = new SealedRecords(ciphers, this.#offers ? limits.largeRecordBytes : limits.recordBytes);
     const { streamOptions } = this.#connection;
     this.#stream = this.#connection.carry(new RelayStream({ ...streamOptions, records, delivery }));
     this.#opened.resolve(this.#stream);

@@ -9,12 +9,12 @@ export class Inbox {
   #receive: Receiver | undefined;
   #busy = false;
 
-  /** `onRoom` is called whenever the application has taken something that had to wait. */
+  /** `onRoom` is called when the application has taken messages that had to wait. */
   constructor(onRoom: () => void) {
     this.#onRoom = onRoom;
   }
 
-  /** Whether less is waiting than may. */
+  /** Whether fewer messages, and fewer than `bytes`, are waiting than allowed. */
   hasRoom(bytes: number): boolean {
     return this.#waiting.length < limits.inboxMessages && this.#bytes < bytes;
   }

@@ -13,7 +13,7 @@ import { ReorderWindow } from './reorder-window.ts';
  */
 export type Overflow = 'hold' | 'pause' | 'refuse';
 
-/** Whether a record was the next, came before another, or is of no use: it is here, or cannot wait and has to come again. */
+/** Whether a record was the next one, arrived early, or was dropped: a repetition, or too large to wait until it is next. */
 export type Arrival = 'expected' | 'early' | 'useless';
 
 export interface IncomingRecordsOptions {
@@ -23,15 +23,15 @@ export interface IncomingRecordsOptions {
   overflow(): Overflow;
   /** Called when records that were held have been taken. */
   onAdvanced(): void;
-  /** Called when one of them turns out to be wrong. */
+  /** Called when one of these is invalid. */
   onFailure(error: RelayError): void;
 }
 
-/** The way from records to messages: put in order, decrypted, joined, handed over. */
+/** Turns records into messages: puts them in order, decrypts and joins them, and hands the messages over. */
 export class IncomingRecords {
   readonly window: ReorderWindow;
   readonly #options: IncomingRecordsOptions;
-  readonly #inbox = new Inbox(() => this.#roomAgain());
+  readonly #inbox = new Inbox(() => this.#onRoom());
   readonly #room = new Changes();
   #over = false;
 
@@ -48,7 +48,7 @@ export class IncomingRecords {
   take(data: RelayData): Arrival {
     this.#options.records.check(data);
     const isNext = data.seq === this.window.next;
-    if (!isNext && data.payload.length > LARGEST_WAITING) return 'useless'; // it comes again
+    if (!isNext && data.payload.length > LARGEST_WAITING) return 'useless'; // the peer sends it again
     if (!this.window.add(data)) return 'useless';
     this.#read();
     return isNext ? 'expected' : 'early';
@@ -91,7 +91,7 @@ export class IncomingRecords {
     this.#inbox.push(message);
   }
 
-  #roomAgain(): void {
+  #onRoom(): void {
     if (this.#hasRoom) this.#room.notify();
     const { next } = this.window;
     try {

@@ -22,7 +22,7 @@ export const SUITE = 'Noise_hybridIK_X25519+MLKEM768_AESGCM_SHA256';
 export const X25519_BYTES = 32;
 export const MLKEM_PUBLIC_BYTES = 1184;
 
-/** Secrets a key pair is made from; random ones unless a test wants to know them. */
+/** The secrets that a key pair is made from: random ones, except in tests. */
 export interface KeySeed {
   readonly x25519: Uint8Array;
   /** `d` and `z` of FIPS 203. */

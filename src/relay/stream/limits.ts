@@ -14,7 +14,7 @@ export const limits = {
   /** The most that may be sent and not acknowledged; fits the window above. */
   windowFrames: 64,
   windowBytes: 4 * 1024 * 1024,
-  /** An acknowledgement in a frame of its own is due after so many records or bytes, or so long. */
+  /** An acknowledgement in a frame of its own is due after this many records or bytes, or after this time. */
   ackFrames: 32,
   ackBytes: 512 * 1024,
   ackMs: 20,
@@ -22,9 +22,9 @@ export const limits = {
   firstResendMs: 500,
   shortestResendMs: 100,
   longestResendMs: 2000,
-  /** A frame that was sent again for so long will never arrive; a slow line can take a minute. */
+  /** A frame that was sent again for this time will never arrive; on a slow connection a frame can take a minute. */
   stuckMs: 120_000,
-  /** After so long without a frame to send, a heartbeat; after so long without one from the peer, it is lost. */
+  /** A heartbeat is sent after this time without another frame; a peer that sends nothing for `silenceMs` is lost. */
   heartbeatMs: 10_000,
   silenceMs: 30_000,
   /** The authorization of a harness, inside the first handshake message. */
@@ -38,12 +38,12 @@ export const limits = {
   outboxBytes: 1024 * 1024,
   activeStreams: 128,
   pendingHandshakes: 32,
-  /** After so many failed handshakes over one connection, none are examined for a while. */
+  /** After this many failed handshakes over one connection, none are examined for `coolDownMs`. */
   handshakeFailures: 8,
   coolDownMs: 10_000,
   handshakeMs: 10_000,
   validationMs: 10_000,
-  /** A record that others overtook has been lost if it has not come by then. */
+  /** A record that others overtook is considered lost after this time. */
   gapMs: 10_000,
   /** How long a stream that acknowledges deliveries waits for a new connection. */
   reattachMs: 20_000,

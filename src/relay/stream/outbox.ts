@@ -19,7 +19,7 @@ export class Outbox {
     this.#bytes += outgoing.length;
   }
 
-  /** Cuts a record from the first message; with it, if that was the last of it, the callback for its delivery. */
+  /** Cuts a record from the first message. The last record of a message comes with the callback for its delivery. */
   cut<T>(record: (message: OutgoingMessage) => T): { readonly record: T; readonly onDelivered?: () => void } {
     const message = this.#messages[0]!;
     const before = message.taken;
@@ -31,7 +31,7 @@ export class Outbox {
     return { record: result, ...(isComplete && message.onDelivered && { onDelivered: message.onDelivered }) };
   }
 
-  /** Resolves once there is room for more; nothing if there is. */
+  /** Resolves once there is room for more; undefined if there is room now. */
   room(): void | Promise<void> {
     if (!this.#hasRoom) return this.#roomAgain();
   }

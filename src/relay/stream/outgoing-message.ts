@@ -1,7 +1,7 @@
 import { encodeUtf8 } from '../../base/index.ts';
 import { requireMessageLength } from './message-assembler.ts';
 
-/** A message being cut into records, one at a time, when there is room for the next. */
+/** A message that is cut into records, one whenever there is room. */
 export class OutgoingMessage {
   readonly onDelivered: (() => void) | undefined;
   readonly #bytes: Uint8Array;
@@ -22,9 +22,9 @@ export class OutgoingMessage {
     return this.#taken;
   }
 
-  /** The next bytes, so many at most. */
-  take(most: number): Uint8Array {
-    const part = this.#bytes.subarray(this.#taken, this.#taken + most);
+  /** The next bytes, at most `limit`. */
+  take(limit: number): Uint8Array {
+    const part = this.#bytes.subarray(this.#taken, this.#taken + limit);
     this.#taken += part.length;
     return part;
   }

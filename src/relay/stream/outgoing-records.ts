@@ -21,15 +21,15 @@ export interface OutgoingRecordsOptions {
   onDrained(): void;
 }
 
-/** The way from messages to frames: cut into records, numbered, sent when window and connection have room. */
+/** Turns messages into frames: cuts and numbers records, and sends them when window and connection have room. */
 export class OutgoingRecords {
   readonly #options: OutgoingRecordsOptions;
   readonly #outbox = new Outbox();
   readonly #deliveries: { readonly seq: number; readonly onDelivered: () => void }[] = [];
-  /** Frames to be sent again; no more than are under way. */
+  /** Frames to be sent again, at most as many as are in the window. */
   readonly #repeats = new Set<OutgoingFrame>();
   #sent: SendWindow | undefined;
-  /** The connection there is at the moment. */
+  /** The current connection. */
   transport: FrameTransport | undefined;
   /** The transport that has no room, if it is still the current one. */
   #full: FrameTransport | undefined;
@@ -122,16 +122,17 @@ export class OutgoingRecords {
     if (onDelivered) this.#deliveries.push({ seq, onDelivered });
     if (this.reliability) this.reliability.frameSent(seq, frame);
     else this.#sent?.sent(seq, frame, clock.now());
-    const isConfirmedBelow = onDelivered && !isAcknowledged;
-    this.#await(transport, transport.send(frame, isConfirmedBelow ? () => this.#confirmedBelow(seq) : undefined));
+    const isConfirmedByTransport = onDelivered && !isAcknowledged;
+    const onSent = isConfirmedByTransport ? () => this.#deliveredByTransport(seq) : undefined;
+    this.#await(transport, transport.send(frame, onSent));
   }
 
-  /** The connection knows no more than that its other end has the frame; acknowledgements count more. */
-  #confirmedBelow(seq: number): void {
+  /** The connection has delivered a frame to its other end. With acknowledgements only those of the peer count. */
+  #deliveredByTransport(seq: number): void {
     if (!this.reliability) this.confirm(seq + 1);
   }
 
-  /** Whether the window lets another record out. A peer that has not agreed by the time it is full does not agree. */
+  /** Whether the window has room for another record. If the peer has not agreed to acknowledge when the window is full, the offer lapses. */
   #windowHasRoom(): boolean {
     if (!this.#sent || this.#sent.hasRoom) return true;
     if (this.reliability) return false;

@@ -28,7 +28,7 @@ const data = (seq: number, text: string): RelayBody => ({
   payload: Buffer.from(text),
 });
 
-/** An environment that echoes and a harness, both of ours, at a rendezvous in memory. */
+/** An environment that echoes and a harness of this package, at a rendezvous in memory. */
 function plainRig(forth?: Carrier, back?: Carrier) {
   const clock = new FakeClock();
   const rendezvous = new MemoryRendezvous();
@@ -59,7 +59,7 @@ function plainRig(forth?: Carrier, back?: Carrier) {
   return { clock, rendezvous, streams, accepted, environment, connectEnvironment, transports, link, received };
 }
 
-/** An environment of ours that echoes, and a harness that does as the test tells it. */
+/** An environment of this package that echoes, and a harness whose frames the test sends. */
 function bareEnvironment() {
   const clock = new FakeClock();
   const [outer, inner] = transportPair();
@@ -74,7 +74,7 @@ function bareEnvironment() {
   return { clock, send, sent: () => inner.sent.map((frame) => decode(frame)) };
 }
 
-/** A harness of ours whose peer does as the test tells it. */
+/** A harness of this package, and a peer whose frames the test sends. */
 function harnessOfBarePeer() {
   const clock = new FakeClock();
   const [transport, peer] = transportPair();
@@ -107,7 +107,7 @@ describe('acknowledged delivery on the plain relay', () => {
     expect([received, isDelivered, accepted.map(({ reliable }) => reliable)]).toEqual([['hello'], true, [true]]);
   });
 
-  it('is offered by no harness that could not come back', () => {
+  it('is not offered by a harness that cannot reconnect', () => {
     const [transport] = transportPair();
 
     openPlainHarnessStream(transport);

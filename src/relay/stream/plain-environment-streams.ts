@@ -12,7 +12,7 @@ export interface PlainEnvironmentOptions {
   readonly clock?: Clock;
 }
 
-/** The streams of an environment on the plain relay, which lets in every harness that the rendezvous lets in. */
+/** The streams of an environment on the plain relay, which admits every harness that the rendezvous admits. */
 export class PlainEnvironmentStreams implements AsyncDisposable {
   readonly #accept: PlainEnvironmentOptions['accept'];
   readonly #connection: EnvironmentConnection;

@@ -27,7 +27,7 @@ export class PlainRecords implements Records {
     const segmentCount = Math.ceil(message.length / most);
     const payload = message.take(most);
     const frame = encodeDataFrame(head, { seq: this.#seq, segmentIndex, segmentCount }, [payload]);
-    this.#seq = (this.#seq + 1) >>> 0; // without acknowledgements nothing depends on it, so it may start again
+    this.#seq = (this.#seq + 1) >>> 0; // may wrap around: only streams with acknowledgements depend on it
     return concatBytes(frame);
   }
 

@@ -8,7 +8,7 @@ import { decodeFrame, encodeFrame, openPlainHarnessStream, PlainEnvironmentStrea
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
 
-/** An environment of the older relay, and the other end of its connection. */
+/** An environment on the plain relay, and the other end of its connection. */
 function environment(
   receiverOf: (link: Link, streamId: string) => Receiver = (link) => (message) => link.send(message),
 ) {
@@ -163,7 +163,7 @@ describe('the plain relay', () => {
     await ends(({ streams }) => void streams[Symbol.asyncDispose]());
   });
 
-  it('ignores bytes that are no frame in the environment, but not in the harness', async () => {
+  it('ignores bytes that are not a frame in the environment, but not in the harness', async () => {
     const { outer, inner, links } = environment();
     const link = openPlainHarnessStream(outer);
     void link.send('hello');
@@ -178,7 +178,7 @@ describe('the plain relay', () => {
     expect(outer.isOver).toBe(true);
   });
 
-  it('tells of a delivery as soon as the connection does', async () => {
+  it('reports a delivery as soon as the connection does', async () => {
     const link = openPlainHarnessStream(environment().outer);
     let isDelivered = false;
 

@@ -50,7 +50,7 @@ export class RecordOpener {
     try {
       decipher.final();
     } catch {
-      throw new RelayError('record is not authentic'); // all OpenSSL ever says is that it cannot authenticate
+      throw new RelayError('record is not authentic'); // OpenSSL gives no other reason
     }
     this.#seq++;
     return plaintext;

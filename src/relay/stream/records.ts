@@ -10,7 +10,7 @@ export interface Records {
   readonly areNumbered: boolean;
   /** The next data frame, with as much of the message as it may carry. */
   frame(message: OutgoingMessage, head: FrameHead, isAcknowledged: boolean): OutgoingFrame;
-  /** Refuses, with a `RelayError`, a record that must not even wait for its turn. */
+  /** Throws a `RelayError` for a record that must not be kept until it is the next one. */
   check(data: RelayData): void;
   /** The messages that a record completes. Takes records in order; throws a `RelayError` for a wrong one. */
   read(data: RelayData): Uint8Array[];

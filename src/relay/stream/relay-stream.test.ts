@@ -9,7 +9,7 @@ const drop: FrameFault = { type: 'drop' };
 const messages = (count: number, length = 100): Buffer[] =>
   Array.from({ length: count }, () => Buffer.alloc(length, 'x'));
 
-/** What an end has sent, in short. */
+/** The frames that an end has sent, in short form. */
 const sentBy = ({ transport }: StreamEnd): string[] =>
   transport.sent.map((frame) => {
     const { body, ack, ackBits } = decodeFrame(frame);
@@ -96,7 +96,7 @@ describe('a stream with acknowledgements', () => {
     expect(sentBy(pair.environment)).toEqual(['data 0 ack 2']);
   });
 
-  it('does not take data for the acknowledgement of the first record: its number is the default', async () => {
+  it('does not treat data as the acknowledgement of the first record: its number is the default', async () => {
     const pair = new StreamPair({ reliable: true });
     sendAll(pair.harness, messages(1));
     await settled();
@@ -193,7 +193,7 @@ describe('a stream with acknowledgements', () => {
     expect([await answers, pair.environment.ended]).toEqual([false, []]);
   });
 
-  it('hears at once from a peer that is there, also while that has nothing to say', async () => {
+  it('gets an answer at once from a peer that is there, even if that has nothing to send', async () => {
     const pair = new StreamPair({ reliable: true });
 
     expect(await pair.environment.stream.answers(2000)).toBe(true);
@@ -216,7 +216,7 @@ describe('a stream with acknowledgements', () => {
 });
 
 describe('a stream that has offered acknowledgements', () => {
-  it('forgives a gap when the peer agrees later, and acknowledges at once what has arrived', async () => {
+  it('tolerates a gap when the peer agrees later, and acknowledges at once the records that have arrived', async () => {
     const lost = Array.from({ length: 8 }, () => drop); // eight repetitions take more than ten seconds
     const pair = new StreamPair({
       reliable: true,

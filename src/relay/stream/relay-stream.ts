@@ -14,12 +14,12 @@ export interface RelayStreamOptions {
   readonly streamId: string;
   readonly records: Records;
   readonly transport: FrameTransport;
-  /** Whether deliveries are acknowledged: never, if the peer turns out to know how, or as agreed. */
+  /** Whether deliveries are acknowledged: never; if the peer accepts the offer; or as agreed before. */
   readonly delivery: 'unacknowledged' | 'offered' | 'acknowledged';
-  /** Whether nothing else uses the transport: then it may be left unread, and closed. */
+  /** Whether only this stream uses the transport: then the stream may leave it unread, and close it. */
   readonly ownsTransport: boolean;
   readonly clock: Clock;
-  /** Called when a stream that survives it has lost its connection. */
+  /** Called when a stream with acknowledged delivery has lost its connection. */
   onSuspended?(): void;
   onEnd(reason: string): void;
 }
@@ -86,8 +86,8 @@ export class RelayStream implements Link {
   }
 
   /**
-   * A stream that waits for another connection to its peer has lost it for the time being. Without acknowledgements the peer
-   * cannot be asked: the rendezvous ends the stream when it misses the peer.
+   * False while the stream waits for another connection. Without acknowledgements the peer cannot be asked, so the answer is true: the
+   * rendezvous ends the stream when the peer is gone.
    */
   async answers(withinMs: number): Promise<boolean> {
     const { phase } = this.#state;
@@ -191,7 +191,7 @@ export class RelayStream implements Link {
     }
   }
 
-  /** Whether numbers mean nothing. A plain peer that has not agreed by the time they are out of order does not agree. */
+  /** Whether the order of arrival counts instead of numbers. If a plain peer's numbers are out of order before it has agreed to acknowledge, the offer lapses. */
   #goesByArrival(seq: number): boolean {
     if (this.#options.records.areNumbered || this.#reliability) return false;
     if (seq !== this.#incoming.window.next) this.#apply({ type: 'offerLapsed' });
@@ -203,7 +203,7 @@ export class RelayStream implements Link {
     return this.#options.ownsTransport ? 'pause' : 'refuse';
   }
 
-  /** Where nothing is sent again, a record that others have overtaken must come soon, or it never will. */
+  /** Without acknowledgements a lost record is not sent again: a gap that lasts too long ends the stream. */
   #watchGap(): void {
     if (this.#incoming.window.hasGap && !this.#reliability) {
       this.#cancelGap ??= this.#options.clock.after(limits.gapMs, () => this.fail('a record was lost'));

@@ -23,7 +23,7 @@ export interface ReliabilityOptions {
   onViolation(error: RelayError): void;
 }
 
-/** Both halves of acknowledged delivery: acknowledges the records of the peer, and sends again what the peer lacks. */
+/** Acknowledged delivery in both directions: acknowledges the records of the peer, and sends again those that the peer lacks. */
 export class Reliability {
   readonly #options: ReliabilityOptions;
   readonly #timers = new Map<'ack' | 'resend' | 'heartbeat', () => void>();
@@ -108,7 +108,7 @@ export class Reliability {
     this.#timers.clear();
   }
 
-  /** Not by another `resume`: one of them repeated by the network would be answered back and forth for ever. */
+  /** Answers a `resume`, but not by another `resume`: if the network repeated one, both ends would answer each other for ever. */
   #answer(): void {
     this.#send({ type: this.#options.arrived.next > 0 ? 'ack' : 'heartbeat' });
   }

@@ -5,10 +5,10 @@ import { RecordOpener, RecordSealer } from './record-cipher.ts';
 import { SealedRecords } from './sealed-records.ts';
 
 const key = Buffer.alloc(32, 'k');
-const session = () => ({ sealer: new RecordSealer(key), opener: new RecordOpener(key), hash: key });
+const ciphers = () => ({ sealer: new RecordSealer(key), opener: new RecordOpener(key), hash: key });
 
 function recordsOf(message: string | Uint8Array, isAcknowledged: boolean): RelayData[] {
-  const records = new SealedRecords(session(), 61_440);
+  const records = new SealedRecords(ciphers(), 61_440);
   const outgoing = new OutgoingMessage(message, undefined);
   const cut: RelayData[] = [];
   while (outgoing.taken < outgoing.length) {
@@ -28,7 +28,7 @@ describe('a message on an encrypted stream', () => {
     [245_757, true, [245_760, 1]],
   ])('of %i bytes, with acknowledgements: %s, is cut into records of %j', (length, isAcknowledged, sizes) => {
     const bytes = Buffer.alloc(length, 'x');
-    const peer = new SealedRecords(session(), 245_760);
+    const peer = new SealedRecords(ciphers(), 245_760);
 
     const records = recordsOf(bytes, isAcknowledged);
 
@@ -46,7 +46,7 @@ describe('a message on an encrypted stream', () => {
   it('is refused in records larger than agreed, before they wait for their turn', () => {
     const [record] = recordsOf(Buffer.alloc(100_000), true);
 
-    expect(() => new SealedRecords(session(), 61_440).check(record!)).toThrow('record is too long');
-    expect(() => new SealedRecords(session(), 245_760).check(record!)).not.toThrow();
+    expect(() => new SealedRecords(ciphers(), 61_440).check(record!)).toThrow('record is too long');
+    expect(() => new SealedRecords(ciphers(), 245_760).check(record!)).not.toThrow();
   });
 });

@@ -1,7 +1,7 @@
 import { encodeDataFrame, type RelayData } from '../wire/frame.ts';
 import type { SealedFrame } from '../wire/frame-transport.ts';
 import { RelayError } from '../wire/relay-error.ts';
-import type { Session } from './handshake.ts';
+import type { RecordCiphers } from './handshake.ts';
 import { limits } from './limits.ts';
 import { lengthPrefix, MessageAssembler } from './message-assembler.ts';
 import type { OutgoingMessage } from './outgoing-message.ts';
@@ -14,18 +14,18 @@ export const RESET_REASON = 'noise_relay_protocol_error';
 /** Encrypted records. Before its first byte a message has its length. */
 export class SealedRecords implements Records {
   readonly areNumbered = true;
-  readonly #session: Session;
+  readonly #ciphers: RecordCiphers;
   readonly #recordBytes: number;
   readonly #assembler = new MessageAssembler();
 
   /** `recordBytes` is the largest plaintext the peer may send in one record. */
-  constructor(session: Session, recordBytes: number) {
-    this.#session = session;
+  constructor(ciphers: RecordCiphers, recordBytes: number) {
+    this.#ciphers = ciphers;
     this.#recordBytes = recordBytes;
   }
 
   get seq(): number {
-    return this.#session.sealer.seq;
+    return this.#ciphers.sealer.seq;
   }
 
   frame(message: OutgoingMessage, head: FrameHead, isAcknowledged: boolean): SealedFrame {
@@ -33,7 +33,7 @@ export class SealedRecords implements Records {
     const prefix = message.taken === 0 ? [lengthPrefix(message.length)] : [];
     const plaintext = [...prefix, message.take(most - (prefix[0]?.length ?? 0))];
     const { seq } = this;
-    return encodeDataFrame(head, { seq, segmentIndex: 0, segmentCount: 1 }, this.#session.sealer.seal(plaintext));
+    return encodeDataFrame(head, { seq, segmentIndex: 0, segmentCount: 1 }, this.#ciphers.sealer.seal(plaintext));
   }
 
   check({ payload }: RelayData): void {
@@ -41,7 +41,7 @@ export class SealedRecords implements Records {
   }
 
   read({ payload }: RelayData): Uint8Array[] {
-    return this.#assembler.push(this.#session.opener.open(payload));
+    return this.#assembler.push(this.#ciphers.opener.open(payload));
   }
 
   resetReason(): string {

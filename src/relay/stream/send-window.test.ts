@@ -31,7 +31,7 @@ describe('the window of a sender', () => {
     expect(seq).toBe(8);
   });
 
-  it('sends the oldest frames again when their time is up, then fewer and less often', () => {
+  it('sends the oldest frames again when they are overdue, then fewer and less often', () => {
     const window = windowOf(20);
     expect([seqs(window.overdue(499)), window.dueAt]).toEqual([[], 500]);
 
@@ -61,7 +61,7 @@ describe('the window of a sender', () => {
     expect(window.dueAt).toBe(1500);
   });
 
-  it('starts to wait anew with every acknowledgement of more frames', () => {
+  it('restarts its timer with every acknowledgement of more frames', () => {
     const window = windowOf(5);
     window.acknowledged(2, 0, 150);
     expect(window.dueAt).toBe(450);
@@ -81,7 +81,7 @@ describe('the window of a sender', () => {
     expect(seqs(window.acknowledged(2, 0b1111_1110, 13))).toEqual([]);
   });
 
-  it('repeats nothing that the peer holds', () => {
+  it('does not repeat frames that the peer has', () => {
     const window = windowOf(4);
     window.acknowledged(1, 0b10, 10);
 
@@ -91,7 +91,7 @@ describe('the window of a sender', () => {
     ]);
   });
 
-  it('gives up when the peer never gets a frame, but not when it only does not take it', () => {
+  it('gives up when a frame never arrives, but not when the peer has it and its application is busy', () => {
     const [lost, held] = [windowOf(1), windowOf(40)];
     held.acknowledged(0, 1, 0);
     for (let now = 0; now < 120_000; now += 2000) lost.overdue(now);

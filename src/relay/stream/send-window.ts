@@ -15,9 +15,9 @@ interface SentFrame {
   sentEarly: boolean;
 }
 
-/** Frames sent again when the time is up for the first time; after that, one at a time. */
+/** Frames that are sent again when they are overdue for the first time; after that, one at a time. */
 const BURST = 8;
-/** A frame is missing when so many later ones have arrived. */
+/** A frame is considered missing when this many later ones have arrived. */
 const LATER_FRAMES = 3;
 
 /** Frames that were sent and not acknowledged: bounded, and sent again, byte for byte, when they seem lost. */
@@ -74,7 +74,7 @@ export class SendWindow {
     return this.#again(missing, now);
   }
 
-  /** The frames to send again because their time is up. */
+  /** The frames to send again because they are overdue. */
   overdue(now: number): OutgoingFrame[] {
     const [oldest] = this.#frames;
     if (!oldest || now < this.dueAt!) return [];
@@ -100,7 +100,7 @@ export class SendWindow {
     const done = this.#frames.splice(0, count < 0 ? this.#frames.length : count);
     for (const { bytes } of done) this.#bytes -= bytes;
     const last = done.at(-1)!;
-    // Which copy of a frame sent twice was acknowledged is unknown, and a held one has waited for others.
+    // The round trip is not known from a frame that was sent twice, nor from one that waited at the peer for others.
     if (last.times === 1 && !last.held) this.#noteRoundTrip(now - last.sentAt);
     this.#restart(now);
   }

@@ -71,7 +71,7 @@ describe('a relay stream', () => {
   });
 
   it.each(rows.map(([name, ...cells]) => [name!, [...cells, 'reset', 'failed']] as const))(
-    'that is %s goes on as the table says',
+    'that is %s follows the table',
     (name, cells) => {
       const state = states[name]!;
       const after = Object.values(events).map((event) => next(state, event));
@@ -81,7 +81,7 @@ describe('a relay stream', () => {
     },
   );
 
-  it('stays closed for the first reason, whatever happens', () => {
+  it('stays closed for the first reason after any event', () => {
     const { lost } = states;
 
     for (const event of Object.values(events)) expect(next(lost!, event)).toBe(lost);

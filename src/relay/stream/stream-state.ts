@@ -6,8 +6,8 @@
  *                                 └────connection lost─────┘
  *   open, suspended, resuming ──close──▶ closing ──everything sent, and acknowledged──▶ closed
  *
- * Only where deliveries are acknowledged does an open stream outlive its connection; every other goes from there to closed, as
- * all do after a reset by the peer and after a failure. Whether deliveries are acknowledged:
+ * Only an open stream whose deliveries are acknowledged outlives its connection; any other is closed with it. A reset by the peer and
+ * a failure close every stream. Whether deliveries are acknowledged:
  *
  *   offered ──the peer acknowledges──▶ acknowledged
  *      └──the offer lapses: the send window is full, or the plain relay's numbers mean nothing──▶ declined
@@ -26,7 +26,7 @@ export interface Closed {
   readonly tellsPeer: boolean;
 }
 
-/** `unacknowledged` was never offered; `declined` was, in vain. */
+/** `unacknowledged`: acknowledgements were never offered; `declined`: the peer did not accept the offer. */
 export type Delivery = 'unacknowledged' | 'offered' | 'declined' | 'acknowledged';
 
 export type StreamEvent =

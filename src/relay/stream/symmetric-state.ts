@@ -76,7 +76,7 @@ export class SymmetricState {
     try {
       decipher.final();
     } catch {
-      throw new RelayError('handshake message is not authentic'); // all OpenSSL ever says
+      throw new RelayError('handshake message is not authentic'); // OpenSSL gives no other reason
     }
     this.#counter++;
     this.mixHash(sealed);

@@ -147,7 +147,7 @@ describe('a relay frame', () => {
     );
   });
 
-  it('that decodes has the envelope it decodes to, whatever bytes it is made of', () => {
+  it('has the envelope that its decoded form has, for arbitrary bytes', () => {
     const mutated = fc
       .tuple(frame, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 }))
       .map(([value, edits]) => {

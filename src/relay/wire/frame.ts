@@ -168,7 +168,7 @@ export interface Envelope {
   readonly seq?: number;
 }
 
-/** Reads a frame without its payload; `undefined` for bytes that are no frame. */
+/** Reads a frame without its payload; `undefined` for bytes that are not a frame. */
 export function readEnvelope(frame: Uint8Array): Envelope | undefined {
   try {
     const reader = new FieldReader(frame);

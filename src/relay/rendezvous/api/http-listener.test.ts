@@ -33,7 +33,7 @@ describe('the port of the rendezvous', () => {
     expect([answer.statusCode, await json(answer)]).toEqual([status, { error }]);
   });
 
-  it('lets no client keep the connection of an answer, which would die with the node', async () => {
+  it('closes the connection of every answer, even for a client that asks to keep it', async () => {
     await using listener = await listen(new Error());
     const client = connect(Number(new URL(listener.url).port), '127.0.0.1');
     client.write('GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: keep-alive\r\n\r\n');

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { LocalLedger } from '../trust/ledger.ts';
+import { LocalUsedIds } from '../trust/used-ids.ts';
 import { RateLimit } from './rate-limit.ts';
 
 describe('a rate limit', () => {
-  it('allows so many events in any span of time, to each name', () => {
+  it('allows each name a number of events in any span of time', () => {
     let now = 0;
     const limit = new RateLimit(2, 100, () => now);
     const allowed: boolean[] = [];
@@ -37,16 +37,16 @@ describe('a rate limit', () => {
   });
 });
 
-describe('a ledger', () => {
-  it('lets an id be claimed once, and forgets it when it has expired', async () => {
+describe('the ids that were used', () => {
+  it('can be claimed once, and are forgotten when they have expired', async () => {
     let now = 0;
-    const ledger = new LocalLedger(100, () => now);
+    const usedIds = new LocalUsedIds(100, () => now);
 
-    expect([await ledger.claim('a'), await ledger.claim('b'), await ledger.claim('a')]).toEqual([true, true, false]);
+    expect([await usedIds.claim('a'), await usedIds.claim('b'), await usedIds.claim('a')]).toEqual([true, true, false]);
     now = 99;
-    expect(await ledger.claim('a')).toBe(false);
+    expect(await usedIds.claim('a')).toBe(false);
     now = 100;
-    await ledger.claim('c');
-    expect(ledger.size).toBe(1);
+    await usedIds.claim('c');
+    expect(usedIds.size).toBe(1);
   });
 });

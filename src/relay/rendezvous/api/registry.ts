@@ -3,9 +3,9 @@ import type { Directory, Registration } from '../cluster/directory.ts';
 import { type RendezvousLimits, registryLimits } from '../limits.ts';
 import type { Identity } from '../trust/access-tokens.ts';
 import { readAuthorization, signAuthorization } from '../trust/authorization.ts';
-import type { Ledger } from '../trust/ledger.ts';
 import type { SigningKeys } from '../trust/signing-keys.ts';
 import { signSocketUrl } from '../trust/socket-url.ts';
+import type { UsedIds } from '../trust/used-ids.ts';
 import type { AuditLog } from './audit-log.ts';
 import { HttpRefusal } from './http-refusal.ts';
 import { randomId } from './identifiers.ts';
@@ -14,7 +14,7 @@ import { RateLimit } from './rate-limit.ts';
 
 export interface RegistryOptions {
   readonly directory: Directory;
-  readonly ledger: Ledger;
+  readonly usedIds: UsedIds;
   readonly keys: SigningKeys;
   readonly limits: RendezvousLimits;
   readonly metrics: Metrics;
@@ -25,7 +25,7 @@ export interface RegistryOptions {
   isOnline(registration: Registration): Promise<boolean>;
 }
 
-/** A request, and the bearer of its token. */
+/** A request, with the identity of its bearer token. */
 export interface RegistryRequest {
   readonly environmentId: string;
   readonly identity: Identity;
@@ -76,7 +76,7 @@ export class Registry {
       registeredBy: identity.name,
     });
     await directory.update(environmentId, registration).catch((error: unknown) => {
-      if (!(error instanceof HttpRefusal)) this.#registrations.takeBack(environmentId); // the executor did nothing wrong
+      if (!(error instanceof HttpRefusal)) this.#registrations.takeBack(environmentId); // the service failed, not the executor
       throw error;
     });
     const executor = keyFingerprint(executorPublicKey).slice(0, 16);
@@ -143,14 +143,14 @@ export class Registry {
   }
 
   async #isValid(environmentId: string, body: Readonly<Record<string, unknown>>): Promise<boolean> {
-    const { directory, ledger, keys, now } = this.#options;
+    const { directory, usedIds, keys, now } = this.#options;
     const { executor_registration_id: registrationId, harness_public_key, harness_key_authorization: token } = body;
     const key = keyFingerprint(parseKey('harness_public_key', harness_public_key));
     const authorization = typeof token === 'string' ? readAuthorization(token, keys, now()) : undefined;
     if (!authorization || authorization.key !== key || authorization.environmentId !== environmentId) return false;
     if (authorization.registrationId !== registrationId) return false;
     if (directory.get(environmentId)?.registrationId !== registrationId) return false;
-    return ledger.claim(authorization.id);
+    return usedIds.claim(authorization.id);
   }
 }
 

@@ -102,7 +102,7 @@ export class HttpRoutes {
     }
   }
 
-  /** An error that is no refusal is a fault of the service, most likely of its directory. */
+  /** Any error but an `HttpRefusal` is a fault of the service, most likely of its directory. */
   #refusalFor(error: unknown): HttpRefusal {
     if (error instanceof HttpRefusal) return error;
     this.#options.log.warn('request.failed', faultFields(error));
@@ -162,14 +162,14 @@ export class HttpRoutes {
   }
 }
 
-/** Undefined if the body is longer. Iterating would destroy the request in that case, so it could not be answered. */
-function bodyOf(request: IncomingMessage, most: number): Promise<string | undefined> {
+/** Undefined if the body is longer than the limit. Iterating would then destroy the request, so it could not be answered. */
+function bodyOf(request: IncomingMessage, limit: number): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
     request.on('data', (chunk: Buffer) => {
       length += chunk.length;
-      if (length <= most) chunks.push(chunk);
+      if (length <= limit) chunks.push(chunk);
       else resolve(undefined);
     });
     request.once('end', () => resolve(Buffer.concat(chunks).toString()));

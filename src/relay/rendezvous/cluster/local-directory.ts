@@ -59,7 +59,7 @@ export class LocalDirectory implements Directory {
       if (state === 'offline' && now() - updated >= keepMs) this.#registrations.delete(id);
     }
     if (this.#registrations.size >= most)
-      throw new HttpRefusal(503, 'full', `${most} environments are registered, as many as may be`);
+      throw new HttpRefusal(503, 'full', `${most} environments are registered, which is the limit`);
   }
 
   #notify(environmentId: string, registration: Registration | undefined): void {

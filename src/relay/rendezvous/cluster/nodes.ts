@@ -5,7 +5,7 @@ import { type ConnectionOptions, connect, credsAuthenticator, type NatsConnectio
 import type { Logger, Scope } from '../../../base/index.ts';
 import { natsLimits, type RendezvousLimits } from '../limits.ts';
 import type { ClusterOptions, SharedState } from '../service.ts';
-import { KvLedger } from '../trust/kv-ledger.ts';
+import { KvUsedIds } from '../trust/kv-used-ids.ts';
 import type { SigningKeys } from '../trust/signing-keys.ts';
 import { KvDirectory } from './kv-directory.ts';
 import { NatsBus } from './nats-bus.ts';
@@ -28,8 +28,8 @@ export async function joinCluster(options: JoinOptions, scope: Scope): Promise<S
   if (most < 2 * limits.messageBytes) {
     throw new Error(`the NATS servers must allow a max_payload of ${2 * limits.messageBytes} bytes, not ${most}`);
   }
-  const { directory, ledger } = await whenReady(() => openBuckets(connection, bus, options));
-  return { bus, directory: scope.own(directory), ledger };
+  const { directory, usedIds } = await whenReady(() => openBuckets(connection, bus, options));
+  return { bus, directory: scope.own(directory), usedIds };
 }
 
 async function openBuckets(connection: NatsConnection, bus: NatsBus, options: JoinOptions) {
@@ -41,10 +41,10 @@ async function openBuckets(connection: NatsConnection, bus: NatsBus, options: Jo
   const registrations = (): Promise<KV> => kvm.create('rz_registrations', { ...common, ttl: keepMs });
   const claims = (): Promise<KV> =>
     kvm.create('rz_once', { ...common, ttl: limits.authorizationMs + natsLimits.claimGraceMs });
-  const ledger = await KvLedger.open(claims, { keepMs: limits.authorizationMs + natsLimits.claimGraceMs, now });
+  const usedIds = await KvUsedIds.open(claims, { keepMs: limits.authorizationMs + natsLimits.claimGraceMs, now });
   const isConnected = (): boolean => bus.connected;
   const directory = await KvDirectory.open(registrations, { node: bus.node, keys, keepMs, isConnected, now, log });
-  return { directory, ledger };
+  return { directory, usedIds };
 }
 
 /** Servers that were just started elect a leader first. */

@@ -43,13 +43,13 @@ describe('a credit queue', () => {
     );
   });
 
-  it('sends waiting frames when the lost ones are forgiven', () => {
+  it('sends waiting frames when the window is reset, because those on their way were lost', () => {
     const sent: number[] = [];
     const queue = new CreditQueue(10, (frame) => sent.push(frame.length));
     for (const length of [10, 6, 6, 6]) queue.push(new Uint8Array(length));
     expect([sent, queue.bytes]).toEqual([[10], 18]);
 
-    queue.forgive();
+    queue.resetWindow();
 
     expect([sent, queue.bytes]).toEqual([[10, 6, 6], 6]);
   });

@@ -40,8 +40,8 @@ export class CreditQueue {
     if (this.#waitingBytes === 0 || this.#first > MANY) this.#forgetSent();
   }
 
-  /** Starts over with a full window: no frame on its way will be credited. */
-  forgive(): void {
+  /** Empties the window: the frames on their way were lost, so no credit for them will come. */
+  resetWindow(): void {
     this.credit(this.#inFlight);
   }
 
@@ -63,7 +63,7 @@ export class CreditQueue {
   }
 }
 
-/** So many frames were sent that shortening the list is worth a copy. */
+/** Sent frames at the start of the list that make shortening it worth a copy. */
 const MANY = 256;
 
 /** Adds up written bytes until they are worth a message. */

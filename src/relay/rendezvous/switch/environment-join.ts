@@ -32,7 +32,7 @@ export class EnvironmentJoin {
     this.#options = options;
   }
 
-  /** The way to the environment's node, while it is joined. */
+  /** The link to the environment's node, while it is joined. */
   get link(): NodeLink | undefined {
     return this.#state.phase === 'joined' ? this.#state.attempt.link : undefined;
   }
@@ -54,17 +54,17 @@ export class EnvironmentJoin {
       await delay(pauseMs);
       if (!this.#isJoining(attempt)) return this.link === attempt.link;
     }
-    this.part();
+    this.leave();
     return false;
   }
 
   async #open(attempt: JoinAttempt): Promise<Answer> {
     const { context, key, streams } = this.#options;
     this.#apply({ type: 'join', attempt });
-    const patience = setTimeout(() => attempt.answer.resolve('silent'), context.limits.openMs);
+    const timeout = setTimeout(() => attempt.answer.resolve('silent'), context.limits.openMs);
     attempt.link.sendControl({ type: 'open', key, streams: streams() });
     const answer = await attempt.answer.promise;
-    clearTimeout(patience);
+    clearTimeout(timeout);
     return answer;
   }
 
@@ -89,12 +89,12 @@ export class EnvironmentJoin {
   peerLost(): boolean {
     if (this.#state.phase === 'joining') this.#state.attempt.answer.resolve('gone');
     if (this.#state.phase !== 'joined') return false;
-    this.part();
+    this.leave();
     return true;
   }
 
   /** Leaves the place, or stops joining it. */
-  part(): void {
+  leave(): void {
     this.#apply({ type: 'lost' });
   }
 

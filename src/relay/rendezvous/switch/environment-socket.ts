@@ -79,7 +79,7 @@ export class EnvironmentSocket implements SocketOwner {
   #control(harness: AttachedHarness, message: ControlMessage): void {
     if (message.type === 'gone') this.#harnesses.lost(harness);
     if (message.type === 'credit') this.#streams.credit(harness, message.stream, message.bytes);
-    if (message.type === 'lost') this.#streams.forgive(harness);
+    if (message.type === 'lost') this.#streams.resetWindows(harness);
     if (message.type === 'pulse' && harness.link.misses(message.sent)) {
       harness.link.sendControl({ type: 'lost' });
       this.#streams.framesLost(harness);

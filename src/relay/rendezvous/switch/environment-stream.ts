@@ -44,7 +44,7 @@ export class EnvironmentStream {
   apply(event: StreamEvent<AttachedHarness>): void {
     const before = this.harness;
     const next = nextStreamState(this.#state, event);
-    if (!('harness' in next) || next.harness !== before) this.#booked(() => this.#queue.clear());
+    if (!('harness' in next) || next.harness !== before) this.#withBudget(() => this.#queue.clear());
     this.#state = next;
   }
 
@@ -56,18 +56,18 @@ export class EnvironmentStream {
   /** Sends a frame to the harness, now or when it has taken enough of those before. */
   sendToHarness(frame: Uint8Array): void {
     if (this.waiting === 0) this.#progressAt = this.#context.now();
-    this.#booked(() => this.#queue.push(frame));
+    this.#withBudget(() => this.#queue.push(frame));
   }
 
-  /** The harness has taken so many bytes. */
+  /** The harness has taken this many bytes. */
   credit(bytes: number): void {
     this.#progressAt = this.#context.now();
-    this.#booked(() => this.#queue.credit(bytes));
+    this.#withBudget(() => this.#queue.credit(bytes));
   }
 
-  /** The frames on their way are lost, and no credit for them will come. */
-  forgive(): void {
-    this.#booked(() => this.#queue.forgive());
+  /** The frames on their way were lost, so no credit for them will come. */
+  resetWindow(): void {
+    this.#withBudget(() => this.#queue.resetWindow());
   }
 
   isStalled(now: number): boolean {
@@ -80,7 +80,8 @@ export class EnvironmentStream {
     if (bytes > 0) this.harness?.link.sendControl({ type: 'credit', stream: this.id, bytes });
   }
 
-  #booked(change: () => void): void {
+  /** Carries out a change of the queue and counts it in the budget of the node. */
+  #withBudget(change: () => void): void {
     const before = this.waiting;
     change();
     this.#context.budget.change(this.waiting - before);

@@ -154,8 +154,8 @@ export class EnvironmentStreams {
   }
 
   /** Frames for this harness were lost on their way. */
-  forgive(harness: AttachedHarness): void {
-    for (const stream of this.of(harness)) stream.forgive();
+  resetWindows(harness: AttachedHarness): void {
+    for (const stream of this.of(harness)) stream.resetWindow();
   }
 
   /** Frames of this harness were lost on their way. */
@@ -181,8 +181,8 @@ export class EnvironmentStreams {
   tick(now: number): void {
     for (const stream of [...this.#streams.values()]) {
       const { state } = stream;
-      const isForsaken = state.phase === 'detached' && now - state.since >= this.#context.limits.reattachMs;
-      if (isForsaken) this.#end(stream, 'harness_disconnected');
+      const isExpired = state.phase === 'detached' && now - state.since >= this.#context.limits.reattachMs;
+      if (isExpired) this.#end(stream, 'harness_disconnected');
       else if (stream.isStalled(now)) this.#resetBoth(stream, 'slow_consumer');
     }
     this.#releaseHandshakes();

@@ -11,13 +11,13 @@ export interface FrameSocket {
 }
 
 /** Receives the frames of a WebSocket. */
-export interface FrameReceiver {
+export interface FrameListener {
   receive(frame: Uint8Array): void;
   ended(): void;
 }
 
 /** A receiver that exists before its WebSocket is open. */
-export interface SocketOwner extends FrameReceiver {
+export interface SocketOwner extends FrameListener {
   attach(socket: FrameSocket): void;
 }
 

@@ -86,7 +86,7 @@ export class HarnessSocket implements SocketOwner {
     if (message.type === 'gone') this.peerLost();
     if (message.type === 'credit') this.#streams.credit(message.stream, message.bytes);
     if (message.type === 'reliable') this.#streams.becomeReliable(message.stream);
-    if (message.type === 'lost') this.#streams.forgive();
+    if (message.type === 'lost') this.#streams.resetWindows();
     if (message.type === 'pulse' && link.misses(message.sent)) {
       link.sendControl({ type: 'lost' });
       this.#streams.framesLost();
@@ -108,7 +108,7 @@ export class HarnessSocket implements SocketOwner {
     if (registration?.registrationId === this.grant.registrationId) {
       this.#follow(registration);
     } else {
-      this.#part();
+      this.#leave();
       this.#close(registration ? closings.replaced : closings.removed);
     }
   }
@@ -117,13 +117,13 @@ export class HarnessSocket implements SocketOwner {
     const { peer } = this.#environment;
     const isOnline = registration.state === 'online';
     if (isOnline && peer && isSameAddress(peer, this.#addressOf(registration))) return;
-    this.#part();
+    this.#leave();
     if (isOnline) void this.join(registration);
   }
 
-  #part(): void {
+  #leave(): void {
     const wasJoined = this.#environment.link !== undefined;
-    this.#environment.part();
+    this.#environment.leave();
     if (wasJoined) this.#streams.detach();
   }
 

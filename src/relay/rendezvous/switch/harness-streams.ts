@@ -14,7 +14,7 @@ interface HarnessStream {
   /** Frames for the environment. */
   readonly queue: CreditQueue;
   readonly returns: CreditReturn;
-  /** Since when the environment is away. Only streams of reliable ends outlive it. */
+  /** When the environment was lost. Only reliable streams outlive its socket. */
   detachedSince: number | undefined;
 }
 
@@ -114,8 +114,8 @@ export class HarnessStreams {
   }
 
   /** Frames for the environment were lost on their way. */
-  forgive(): void {
-    for (const { queue } of this.#streams.values()) queue.forgive();
+  resetWindows(): void {
+    for (const { queue } of this.#streams.values()) queue.resetWindow();
     this.#readOrPause();
   }
 
@@ -136,7 +136,7 @@ export class HarnessStreams {
     for (const stream of this.#streams.values()) stream.detachedSince = undefined;
   }
 
-  /** The environment is away: streams end now, unless both ends resume them. */
+  /** The environment is lost: streams end now, unless both ends resume them. */
   detach(): void {
     for (const stream of [...this.#streams.values()]) {
       stream.queue.clear();
@@ -149,8 +149,8 @@ export class HarnessStreams {
   tick(now: number): void {
     for (const stream of [...this.#streams.values()]) {
       const { detachedSince: since } = stream;
-      const isForsaken = since !== undefined && now - since >= this.#context.limits.reattachMs;
-      if (isForsaken) this.#end(stream, 'environment_offline');
+      const isExpired = since !== undefined && now - since >= this.#context.limits.reattachMs;
+      if (isExpired) this.#end(stream, 'environment_offline');
     }
   }
 

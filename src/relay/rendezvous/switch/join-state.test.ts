@@ -20,7 +20,7 @@ describe('a harness socket and the node of its environment', () => {
     ['joining', joining, { join: again, opened: joined, lost: apart, ended }],
     ['joined', joined, { join: again, opened: joined, lost: apart, ended }],
     ['ended', ended, { join: ended, opened: ended, lost: ended, ended }],
-  ] as const)('go on from %s as their picture says', (_, state, expected) => {
+  ] as const)('follow their diagram from %s', (_, state, expected) => {
     const next = Object.entries(events).map(([type, event]) => [type, nextJoinState<string>(state, event)]);
     expect(Object.fromEntries(next)).toEqual(expected);
   });

@@ -2,8 +2,8 @@ import type { Address, Bus } from '../cluster/bus.ts';
 import { type ControlMessage, encodeControl } from './control-message.ts';
 
 /**
- * One harness connection and one environment socket, seen from the node of either. Both ends count the frames they sent and compare
- * now and then, so a loss between them is noticed although no frame follows the lost one.
+ * The link between the nodes of a harness connection and of an environment socket, as either node has it. Both count the frames they
+ * sent and compare the counts regularly, so a loss is noticed even if no frame follows the lost one.
  */
 export class NodeLink {
   readonly local: Address;
@@ -59,7 +59,7 @@ export class NodeLink {
     return this.isRemote && now - this.#comparedAt >= everyMs;
   }
 
-  /** Whether frames are missing, of so many that the peer has sent. */
+  /** Whether fewer frames have arrived than the `sent` that the peer has counted. */
   misses(sent: number): boolean {
     const missing = this.#received !== sent;
     this.#received = sent;

@@ -26,7 +26,7 @@ describe('the socket of an environment or a harness', () => {
     ['reading', { opened: refused, full: 'paused', room: 'reading', closed: 'closed' }],
     ['paused', { opened: refused, full: 'paused', room: 'reading', closed: 'closed' }],
     ['closed', { opened: 'closed', full: 'closed', room: 'closed', closed: 'closed' }],
-  ] as const)('goes on from %s as its picture says', (phase, expected) => {
+  ] as const)('follows its diagram from %s', (phase, expected) => {
     for (const [type, next] of Object.entries(expected)) {
       const act = () => nextSocketState(states[phase], events[type as SocketEvent['type']]).phase;
       if (next === refused) expect(act, type).toThrow(`a socket that is ${phase} cannot be opened`);

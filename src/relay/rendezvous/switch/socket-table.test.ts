@@ -10,7 +10,7 @@ const step = fc.oneof(
 );
 
 describe('a table of sockets', () => {
-  it('finds by name and by environment exactly what was put in and not taken out', () => {
+  it('finds by name and by environment exactly the sockets that were set and not deleted', () => {
     fc.assert(
       fc.property(fc.array(step), (steps) => {
         const table = new SocketTable<object>();

@@ -1,4 +1,4 @@
-/** Lines by their name, and by the environment they belong to. */
+/** Sockets by name, and by the environment they belong to. */
 export class SocketTable<Socket> {
   readonly #byName = new Map<string, { readonly environmentId: string; readonly socket: Socket }>();
   readonly #byEnvironment = new Map<string, Set<Socket>>();
@@ -28,7 +28,7 @@ export class SocketTable<Socket> {
     if (sockets?.size === 0) this.#byEnvironment.delete(environmentId);
   }
 
-  /** Those of one environment, in a list of their own: some may leave while it is gone through. */
+  /** The sockets of one environment, as a copy: sockets may be deleted during an iteration. */
   of(environmentId: string): Socket[] {
     return [...(this.#byEnvironment.get(environmentId) ?? [])];
   }

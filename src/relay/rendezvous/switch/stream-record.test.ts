@@ -12,7 +12,7 @@ describe('the record of a stream', () => {
     expect(record.follows('toEnvironment', data(1))).toBe(false);
   });
 
-  it('takes what is closer from behind than from ahead for a repetition', () => {
+  it('treats a number that is closer from behind than from ahead as a repetition', () => {
     const record = new StreamRecord();
     record.follows('toHarness', data(0));
 

@@ -42,7 +42,7 @@ const table: readonly (readonly [StreamState<string>, Expected])[] = [
 
 describe('a stream at the node of its environment', () => {
   it.each(table.map(([state, expected]) => [state.phase, state, expected] as const))(
-    'goes on from %s as its picture says',
+    'follows its diagram from %s',
     (_, state, expected) => {
       const next = Object.entries(events).map(([name, event]) => [name, nextStreamState<string>(state, event)]);
       expect(Object.fromEntries(next)).toEqual(expected);

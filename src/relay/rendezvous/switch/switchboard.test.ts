@@ -108,7 +108,7 @@ describe('taking an environment', () => {
   it('leaves nothing behind when another node was faster, or when the directory fails', async () => {
     const cluster = new SwitchCluster();
     const board = await cluster.node('one');
-    cluster.beforeUpdate = (change, current) => void change(current); // in vain: it has to be tried again
+    cluster.beforeUpdate = (change, current) => void change(current); // the first result is discarded, as when another node was faster
     await cluster.environment(board);
     expect(board.socketCount).toBe(1);
 

@@ -24,7 +24,7 @@ export interface SwitchboardOptions {
   steadyNow(): number;
 }
 
-/** All sockets of a node. Takes the messages of other nodes to them, and keeps the directory true about the environments here. */
+/** All sockets of a node. Passes messages of other nodes to them, and keeps the directory's entries of their environments up to date. */
 export class Switchboard implements BusReceiver, AsyncDisposable {
   readonly #options: SwitchboardOptions;
   readonly #context: SwitchContext;

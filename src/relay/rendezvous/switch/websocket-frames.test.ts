@@ -28,7 +28,7 @@ async function connect(limits: { pingMs: number; silenceMs: number }) {
 }
 
 describe('a socket of the service', () => {
-  it('is given up when its peer takes none of its answers', async () => {
+  it('is ended when its peer reads none of its answers', async () => {
     const { client, socket, ended } = await connect({ pingMs: 30_000, silenceMs: 75_000 });
     client.pause();
     const frame = Buffer.alloc(256 * 1024);
@@ -37,7 +37,7 @@ describe('a socket of the service', () => {
     await ended;
   });
 
-  it('is kept by a peer that takes them, however many there are', async () => {
+  it('is kept while its peer reads them, however many there are', async () => {
     const { client, socket } = await connect({ pingMs: 30_000, silenceMs: 75_000 });
     for (let n = 0; n < 3; n++) {
       for (let frames = 0; frames < 1000; frames++) socket.send(Buffer.from('frame'));
@@ -48,7 +48,7 @@ describe('a socket of the service', () => {
     expect(client.readyState).toBe(client.OPEN);
   });
 
-  it('is not taken for silent when the time of the day is changed', async () => {
+  it('is not considered silent when the wall clock is changed', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const { client, ended } = await connect({ pingMs: 20, silenceMs: 60_000 });
     vi.setSystemTime(Date.now() + 3_600_000);

@@ -1,6 +1,6 @@
 import type { WebSocket } from 'ws';
 import { type RendezvousLimits, switchLimits } from '../limits.ts';
-import { closings, type FrameReceiver, type FrameSocket } from './frame-socket.ts';
+import { closings, type FrameListener, type FrameSocket } from './frame-socket.ts';
 
 type KeepAlive = Pick<RendezvousLimits, 'pingMs' | 'silenceMs' | 'probeMs'>;
 
@@ -16,7 +16,7 @@ export class WebSocketFrames implements FrameSocket {
   #heardAt = performance.now();
   #receive: (frame: Uint8Array) => void;
 
-  constructor(ws: WebSocket, receiver: FrameReceiver, limits: KeepAlive) {
+  constructor(ws: WebSocket, receiver: FrameListener, limits: KeepAlive) {
     this.#ws = ws;
     this.#limits = limits;
     this.#receive = (frame) => receiver.receive(frame);

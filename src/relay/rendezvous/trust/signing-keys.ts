@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { shortHash } from '../api/identifiers.ts';
 
-/** The parts of a statement, the purpose first, so that a signature for one purpose is worthless for another. */
+/** The parts of a signed statement. The purpose comes first, so that a signature for one purpose is invalid for another. */
 export type Statement = readonly [purpose: string, ...parts: string[]];
 
 /** Secrets that sign URLs, authorizations, directory entries and messages between nodes: the newest signs, the one before it still verifies. */

@@ -10,14 +10,14 @@ import type { RendezvousLimits } from '../limits.ts';
 import type { SocketOwner } from '../switch/frame-socket.ts';
 import type { Switchboard } from '../switch/switchboard.ts';
 import { WebSocketFrames } from '../switch/websocket-frames.ts';
-import type { Ledger } from './ledger.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import { claimedRole, readSocketUrl, type SocketGrant } from './socket-url.ts';
+import type { UsedIds } from './used-ids.ts';
 
 export interface SocketGateOptions {
   readonly switchboard: Switchboard;
   readonly directory: Directory;
-  readonly ledger: Ledger;
+  readonly usedIds: UsedIds;
   readonly keys: SigningKeys;
   readonly limits: RendezvousLimits;
   readonly metrics: Metrics;
@@ -77,7 +77,7 @@ export class SocketGate {
     if (isStopping()) throw new HttpRefusal(503, 'stopping', 'the service is stopping');
     if (!directory.ready) throw new HttpRefusal(503, 'unavailable', 'the directory cannot be reached');
     if (switchboard.socketCount >= limits.socketsPerNode)
-      throw new HttpRefusal(503, 'full', `this node has ${limits.socketsPerNode} sockets, as many as it may`);
+      throw new HttpRefusal(503, 'full', `this node has ${limits.socketsPerNode} sockets, which is the limit`);
     const registration = directory.get(grant.environmentId);
     if (registration?.registrationId !== grant.registrationId) throw stale();
     if (grant.role === 'environment' && !this.#openings.allows(registration.registeredBy)) {
@@ -87,13 +87,13 @@ export class SocketGate {
   }
 
   async #receiverFor(grant: SocketGrant): Promise<SocketOwner> {
-    const { switchboard, ledger } = this.#options;
+    const { switchboard, usedIds } = this.#options;
     if (grant.role === 'environment') {
       const receiver = await switchboard.takeEnvironment(grant.environmentId, grant.registrationId);
       if (!receiver) throw stale();
       return receiver;
     }
-    if (!(await ledger.claim(grant.connectionId))) throw new HttpRefusal(401, 'url_used', 'the URL was used before');
+    if (!(await usedIds.claim(grant.connectionId))) throw new HttpRefusal(401, 'url_used', 'the URL was used before');
     const receiver = await switchboard.takeHarness(grant);
     if (!receiver) throw new HttpRefusal(401, 'environment_offline', 'the environment is not connected');
     return receiver;

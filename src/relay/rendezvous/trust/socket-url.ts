@@ -7,7 +7,7 @@ export type SocketGrant =
       readonly role: 'harness';
       readonly environmentId: string;
       readonly registrationId: string;
-      /** Names the connection; good for one. */
+      /** Names the connection. The URL is valid for one. */
       readonly connectionId: string;
       /** Fingerprint of the harness's key. */
       readonly key: string;

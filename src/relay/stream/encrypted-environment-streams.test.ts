@@ -5,25 +5,25 @@ import { executorKeys, harnessKeys, harnessOptions, RelayRig, until } from '../.
 import { deferred } from '../../base/index.ts';
 import {
   decodeFrame,
-  type EnvironmentStreamsOptions,
+  type EncryptedEnvironmentOptions,
   encodeFrame,
   InitiatorHandshake,
   keyFingerprint,
   publicKeyObject,
+  type RecordCiphers,
   type RelayBody,
-  type Session,
 } from '../index.ts';
 
 const RESET = { type: 'reset', reason: 'noise_relay_protocol_error' };
 
-/** A harness that does as it is told, frame by frame. */
+/** A harness whose frames the test sends one by one. */
 class BareHarness {
   readonly rig: RelayRig;
   readonly #transport = transportPair();
   readonly frames: { readonly streamId: string; readonly body: RelayBody }[] = [];
   readonly #handshakes = new Map<string, InitiatorHandshake>();
 
-  constructor(options: Partial<EnvironmentStreamsOptions> = {}) {
+  constructor(options: Partial<EncryptedEnvironmentOptions> = {}) {
     this.rig = new RelayRig(options);
     this.rig.streams.attach(this.#transport[1]);
     this.#transport[0].open((bytes) => {
@@ -47,7 +47,7 @@ class BareHarness {
     this.send(streamId, { type: 'handshake', payload: handshake.writeMessage1(Buffer.from(authorization)) });
   }
 
-  /** What came back on a stream since the last time. */
+  /** The frames of a stream that arrived since the last call. */
   async answers(streamId: string): Promise<(RelayBody | undefined)[]> {
     await settled();
     const own = this.frames.filter((frame) => frame.streamId === streamId);
@@ -55,7 +55,7 @@ class BareHarness {
     return own.map(({ body }) => body);
   }
 
-  async open(streamId: string): Promise<Session> {
+  async open(streamId: string): Promise<RecordCiphers> {
     this.shake(streamId);
     await until(() => this.frames.some(({ body }) => body.type === 'handshake'));
     const [answer] = await this.answers(streamId);
@@ -63,7 +63,7 @@ class BareHarness {
     return this.#handshakes.get(streamId)!.readMessage2(answer.payload);
   }
 
-  async echo(streamId: string, { sealer, opener }: Session, text: string): Promise<string> {
+  async echo(streamId: string, { sealer, opener }: RecordCiphers, text: string): Promise<string> {
     const message = Buffer.from(text);
     const plaintext = Buffer.concat([Buffer.from([0, 0, 0, message.length]), message]);
     const { seq } = sealer;
@@ -84,7 +84,7 @@ const data = (seq: number, payload = Buffer.from('a record that is not encrypted
 });
 
 describe('an environment', () => {
-  it('lets a harness in that the registry vouches for, and knows its key', async () => {
+  it('admits a harness that the registry vouches for, and knows its key', async () => {
     const asked: unknown[] = [];
     const harness = new BareHarness({
       validate: async (key, authorization, streamId) => {
@@ -93,14 +93,14 @@ describe('an environment', () => {
       },
     });
 
-    const session = await harness.open('a');
+    const ciphers = await harness.open('a');
 
     const own = publicKeyObject(harnessKeys);
     expect(asked).toEqual([[keyFingerprint(own), 'let me in', 'a']]);
     expect(harness.rig.accepted.map(({ facts }) => facts)).toEqual([
       { streamId: 'a', harnessKey: own, reliable: false },
     ]);
-    expect(await harness.echo('a', session, 'hello')).toBe('hello');
+    expect(await harness.echo('a', ciphers, 'hello')).toBe('hello');
   });
 
   it.each([
@@ -155,12 +155,12 @@ describe('an environment', () => {
 
   it('keeps a stream although a second handshake comes for it', async () => {
     const harness = new BareHarness();
-    const session = await harness.open('a');
+    const ciphers = await harness.open('a');
 
     harness.shake('a');
 
     expect(await harness.answers('a')).toEqual([RESET]);
-    expect(await harness.echo('a', session, 'still here')).toBe('still here');
+    expect(await harness.echo('a', ciphers, 'still here')).toBe('still here');
   });
 
   it('drops a handshake that is begun again before the registry has answered', async () => {
@@ -198,7 +198,7 @@ describe('an environment', () => {
     expect(await harness.answers('a')).toEqual([RESET, RESET]);
   });
 
-  it('keeps only so many resets for a rendezvous that does not read', async () => {
+  it('queues a bounded number of resets for a rendezvous that does not read', async () => {
     const [near, far] = transportPair();
     const { streams } = new RelayRig();
     streams.attach(far);
@@ -215,9 +215,9 @@ describe('an environment', () => {
     near.close();
   });
 
-  it('ignores bytes that are no frame, and frames without a meaning for it', async () => {
+  it('ignores bytes that are not a frame, and frames that mean nothing to it', async () => {
     const harness = new BareHarness();
-    const session = await harness.open('a');
+    const ciphers = await harness.open('a');
 
     harness.sendBytes(Buffer.from('garbage'));
     harness.sendBytes(encodeFrame({ streamId: 'a', body: { ...data(0), segmentCount: 2 } as RelayBody }));
@@ -225,7 +225,7 @@ describe('an environment', () => {
       harness.send('a', body);
     }
 
-    expect(await harness.echo('a', session, 'still here')).toBe('still here');
+    expect(await harness.echo('a', ciphers, 'still here')).toBe('still here');
   });
 
   it('ends a stream whose record is wrong, and no other', async () => {
@@ -295,7 +295,7 @@ describe('an environment', () => {
     expect([await harness.answers('stream-31'), await harness.answers('stream-32')]).toEqual([[], [RESET]]);
   });
 
-  it('looks at no handshake for ten seconds after eight have failed, whatever succeeded in between', async () => {
+  it('examines no handshake for ten seconds after eight have failed, even if others succeeded in between', async () => {
     let asked = 0;
     const harness = new BareHarness({
       validate: async (_key, authorization) => {
@@ -303,7 +303,7 @@ describe('an environment', () => {
         return authorization === 'let me in';
       },
     });
-    const session = await harness.open('good');
+    const ciphers = await harness.open('good');
     for (let at = 0; at < 8; at++) {
       harness.shake(`bad-${at}`, 'wrong');
       expect(await harness.answers(`bad-${at}`)).toEqual([RESET]);
@@ -313,7 +313,7 @@ describe('an environment', () => {
 
     harness.shake('refused');
     expect([await harness.answers('refused'), asked]).toEqual([[RESET], 10]);
-    expect(await harness.echo('good', session, 'goes on')).toBe('goes on');
+    expect(await harness.echo('good', ciphers, 'goes on')).toBe('goes on');
     await harness.rig.clock.advance(10_000);
 
     await harness.open('welcome again');
@@ -389,7 +389,7 @@ describe('an environment', () => {
     expect(await harness.answers('a')).toEqual([RESET]);
   });
 
-  it('refuses a harness that means another registration', async () => {
+  it('refuses a harness with the id of another registration', async () => {
     const rig = new RelayRig();
 
     await expect(rig.openHarness({ ...harnessOptions, registrationId: 'old', clock: rig.clock })).rejects.toThrow(

@@ -1,30 +1,30 @@
 import type { KV } from '@nats-io/kv';
 import { isConflict, isMissing } from '../cluster/kv-errors.ts';
-import { type Ledger, LocalLedger } from './ledger.ts';
+import { LocalUsedIds, type UsedIds } from './used-ids.ts';
 
-export interface KvLedgerOptions {
+export interface KvUsedIdsOptions {
   /** How long a claimed id could be used. */
   readonly keepMs: number;
   now(): number;
 }
 
 /**
- * A ledger that all nodes share. When its bucket was lost, another one is opened; ids that were claimed at this node are remembered
- * here as well.
+ * The used ids of all nodes, in a bucket. When the bucket was lost, another one is opened; the ids that were claimed at this node are
+ * remembered in memory as well.
  */
-export class KvLedger implements Ledger {
+export class KvUsedIds implements UsedIds {
   readonly #openBucket: () => Promise<KV>;
-  readonly #own: LocalLedger;
+  readonly #own: LocalUsedIds;
   #kv: KV;
 
-  private constructor(openBucket: () => Promise<KV>, kv: KV, { keepMs, now }: KvLedgerOptions) {
+  private constructor(openBucket: () => Promise<KV>, kv: KV, { keepMs, now }: KvUsedIdsOptions) {
     this.#openBucket = openBucket;
     this.#kv = kv;
-    this.#own = new LocalLedger(keepMs, now);
+    this.#own = new LocalUsedIds(keepMs, now);
   }
 
-  static async open(openBucket: () => Promise<KV>, options: KvLedgerOptions): Promise<KvLedger> {
-    return new KvLedger(openBucket, await openBucket(), options);
+  static async open(openBucket: () => Promise<KV>, options: KvUsedIdsOptions): Promise<KvUsedIds> {
+    return new KvUsedIds(openBucket, await openBucket(), options);
   }
 
   async claim(id: string): Promise<boolean> {

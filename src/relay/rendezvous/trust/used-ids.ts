@@ -1,11 +1,11 @@
-/** Remembers ids that may be used once, for as long as they could be used. */
-export interface Ledger {
+/** Remembers which single-use ids were used, until these have expired. */
+export interface UsedIds {
   /** True for the first claim of an id. */
   claim(id: string): Promise<boolean>;
 }
 
-/** A ledger in memory. */
-export class LocalLedger implements Ledger {
+/** The used ids of this node, in memory. */
+export class LocalUsedIds implements UsedIds {
   readonly #keepMs: number;
   readonly #now: () => number;
   /** Oldest first. */

@@ -5,7 +5,7 @@ import type { FrameTransport } from '../wire/frame-transport.ts';
 import { RelayError } from '../wire/relay-error.ts';
 import { type AdmissionAction, type AdmissionEvent, type AdmissionState, admit } from './admission.ts';
 import { EnvironmentConnection } from './environment-connection.ts';
-import { ResponderHandshake, type Session } from './handshake.ts';
+import { type RecordCiphers, ResponderHandshake } from './handshake.ts';
 import { HandshakeBudget } from './handshake-budget.ts';
 import type { PublicKeyObject, RelayKeys } from './keys.ts';
 import { limits as defaults } from './limits.ts';
@@ -20,7 +20,7 @@ export interface EnvironmentLimits {
   readonly validationMs: number;
 }
 
-/** A harness that was let in. */
+/** A stream of a harness that was admitted. */
 export interface StreamFacts {
   readonly streamId: string;
   readonly harnessKey: PublicKeyObject;
@@ -28,11 +28,11 @@ export interface StreamFacts {
   readonly reliable: boolean;
 }
 
-export interface EnvironmentStreamsOptions {
+export interface EncryptedEnvironmentOptions {
   readonly keys: RelayKeys;
   readonly environmentId: string;
   readonly registrationId: string;
-  /** Asks the registry whether the harness may come in; a rejection means no. */
+  /** Asks the registry whether the harness may connect; a rejection means no. */
   validate(key: PublicKeyObject, authorization: string, streamId: string, signal: AbortSignal): Promise<boolean>;
   accept(link: Link, facts: StreamFacts): void;
   readonly limits?: Partial<EnvironmentLimits>;
@@ -54,15 +54,15 @@ interface Validation {
 }
 
 /** The encrypted streams of all harnesses of an environment; `admission.ts` has the states on the way to one. */
-export class EnvironmentStreams implements AsyncDisposable {
-  readonly #options: EnvironmentStreamsOptions;
+export class EncryptedEnvironmentStreams implements AsyncDisposable {
+  readonly #options: EncryptedEnvironmentOptions;
   readonly #limits: EnvironmentLimits;
   readonly #clock: Clock;
   readonly #connection: EnvironmentConnection;
   readonly #budget: HandshakeBudget;
   readonly #entries = new Map<string, Entry>();
 
-  constructor(options: EnvironmentStreamsOptions) {
+  constructor(options: EncryptedEnvironmentOptions) {
     this.#options = options;
     this.#limits = { ...defaults, ...options.limits };
     this.#clock = options.clock ?? systemClock;
@@ -82,7 +82,7 @@ export class EnvironmentStreams implements AsyncDisposable {
     this.#connection.attach(transport, () => this.detach('the connection was lost'));
   }
 
-  /** Lets go of the connection, and of the handshakes on it. */
+  /** Drops the connection and the handshakes on it. */
   detach(reason: string): void {
     for (const { validation } of this.#entries.values()) validation?.stop.abort();
     this.#entries.clear();
@@ -115,7 +115,7 @@ export class EnvironmentStreams implements AsyncDisposable {
     return body;
   }
 
-  /** Asked before anything is decrypted. */
+  /** Whether a handshake may begin. Checked before anything is decrypted. */
   #mayBegin(): boolean {
     const { activeStreams, pendingHandshakes } = this.#limits;
     if (this.#connection.size >= activeStreams || this.#budget.isUsedUp) return false;
@@ -135,7 +135,7 @@ export class EnvironmentStreams implements AsyncDisposable {
     return action;
   }
 
-  /** Remembers so many offers, and no others. */
+  /** Remembers an offer, and forgets the oldest one above the limit. */
   #remember(streamId: string, state: AdmissionState): void {
     if (streamId.length > defaults.shownStreamId) return;
     this.#entries.set(streamId, { state });
@@ -178,7 +178,7 @@ export class EnvironmentStreams implements AsyncDisposable {
 
   #activate(streamId: string, { handshake, harnessKey }: Validation, state: AdmissionState): void {
     const reliable = state.phase === 'validating' && state.isOffered;
-    let answer: { readonly message: Uint8Array; readonly session: Session };
+    let answer: { readonly message: Uint8Array; readonly ciphers: RecordCiphers };
     try {
       answer = handshake.writeMessage2();
     } catch (error) {
@@ -187,7 +187,7 @@ export class EnvironmentStreams implements AsyncDisposable {
     }
     void this.#connection.send(streamId, { type: 'handshake', payload: answer.message });
     if (reliable) void this.#connection.send(streamId, { type: 'heartbeat' });
-    const records = new SealedRecords(answer.session, reliable ? defaults.largeRecordBytes : defaults.recordBytes);
+    const records = new SealedRecords(answer.ciphers, reliable ? defaults.largeRecordBytes : defaults.recordBytes);
     const stream = this.#connection.open(streamId, records, reliable);
     if (stream) this.#options.accept(stream, { streamId, harnessKey, reliable });
   }
@@ -209,6 +209,6 @@ function readAuthorization(payload: Uint8Array): string {
   try {
     return decodeUtf8(payload);
   } catch {
-    throw new RelayError('authorization is not UTF-8'); // the decoder names nothing
+    throw new RelayError('authorization is not UTF-8'); // the decoder's error has no details
   }
 }
