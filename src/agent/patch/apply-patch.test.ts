@@ -219,13 +219,13 @@ describe('applying a patch', () => {
   });
 
   it('loses no change when patches of one file come at once', async () => {
-    const turns = new Turnstile();
+    const turnstile = new Turnstile();
     const patch = (from: string, to: string) =>
       `*** Begin Patch\n*** Update File: a.txt\n@@\n-${from}\n+${to}\n*** End Patch`;
 
     await Promise.all([
-      applyPatch(patch('one', '1'), files, folder, { turns }),
-      applyPatch(patch('two', '2'), files, folder, { turns }),
+      applyPatch(patch('one', '1'), files, folder, { turnstile }),
+      applyPatch(patch('two', '2'), files, folder, { turnstile }),
     ]);
 
     expect(read('a.txt')).toBe('1\n2\n');

@@ -8,6 +8,7 @@ export {
   remoteBackend,
 } from './backends/exec-backend.ts';
 export { type LocalBackendOptions, localBackend } from './backends/local-backend.ts';
+export type { NetworkAnswer, NetworkQuestion, NetworkRequestListener } from './backends/network-questions.ts';
 export type { CallContext } from './call-context.ts';
 export type { PermittedOutcome } from './changes/file-changes.ts';
 export { Environments } from './plan/environments.ts';
@@ -25,5 +26,4 @@ export {
 } from './report/exec-event.ts';
 export type { StructuredResult } from './report/response.ts';
 export type { ToolResult } from './report/tool-result.ts';
-export type { NetworkAnswer, NetworkQuestion, NetworkRequestListener } from './run/network-questions.ts';
 export { type ChangeArguments, type SessionSummary, UnifiedExec, type UnifiedExecOptions } from './tools.ts';

@@ -1,4 +1,4 @@
-/** The numbers a model notices when they change; those of the wire are in `protocol`. */
+/** Bounds of the two tools. Models notice most of them; those of the wire are in `protocol`. */
 export const limits = {
   shortestYieldMs: 250,
   longestYieldMs: 30_000,
@@ -6,32 +6,34 @@ export const limits = {
   inputYieldMs: 250,
   shortestPollMs: 5000,
   longestPollMs: 300_000,
-  /** PowerShell alone may take seconds to come up. */
+  /** PowerShell alone may take seconds to start. */
   windowsStartYieldMs: 10_000,
-  /** A terminal echoes and reacts within this time, so that the window starts with the reaction. */
+  /** After input, programs get this time to react before the window opens. */
   afterInputMs: 100,
-  /** What ends this soon after its start is never a session. */
+  /** A command that ends this soon after its start never becomes a session. */
   earlyExitMs: 150,
-  /** How long streams may stay open behind an exit. */
+  /** How long a call collects output after the exit, while children keep the streams open. */
   closeGraceMs: 50,
-  /** The same for the end event, which delays no call. */
+  /** The same for the end event, for which no call waits. */
   trailingOutputMs: 100,
-  /** How long a refusal of the network may come after the exit it caused. */
+  /** How long after an exit the network refusal that caused it may arrive. */
   networkGraceMs: 100,
-  /** How long the end of everything waits for the ends of its commands. */
+  /** How long disposal waits for the end events of its commands. */
   lastEventsMs: 2000,
+  /** The user has to read the question about a host and answer it. */
+  networkQuestionMs: 10 * 60 * 1000,
   outputBytes: 1024 * 1024,
   modelOutputTokens: 10_000,
   bytesPerToken: 4,
   deltaBytes: 8192,
   deltasPerCall: 10_000,
   sessions: 64,
-  /** The most recently used ones are never evicted. */
+  /** The most recently used sessions are never evicted. */
   protectedSessions: 8,
-  /** What a subscriber may leave unread before it misses output. */
+  /** Unread events and bytes of a subscriber above which output events are dropped. */
   eventsQueued: 4096,
   eventBytesQueued: 16 * 1024 * 1024,
-  /** What it may leave unread before it misses everything. */
+  /** The same above which all events are dropped. */
   eventsQueuedAtMost: 16_384,
   eventBytesQueuedAtMost: 64 * 1024 * 1024,
 } as const;

@@ -16,40 +16,40 @@ import type { ChangeCall } from './changes/change-permission.ts';
 import { applyPermittedPatch, type PermittedOutcome, writePermittedFile } from './changes/file-changes.ts';
 import { limits } from './limits.ts';
 import { defaultEnvPolicy } from './plan/command-environment.ts';
-import { selectEnvironment, selectPlace } from './plan/command-plan.ts';
+import { selectEnvironment, selectEnvironmentId } from './plan/command-plan.ts';
 import type { Environments } from './plan/environments.ts';
 import type { EnvironmentSettings } from './plan/permissions.ts';
 import { EventStream } from './report/event-stream.ts';
 import type { ExecEvent } from './report/exec-event.ts';
 import { withinModel } from './report/response.ts';
 import { ToolError, type ToolResult } from './report/tool-result.ts';
-import { Endings } from './run/endings.ts';
+import { CommandSessions } from './run/command-sessions.ts';
+import { EndEvents } from './run/end-events.ts';
 import { execCommand } from './run/exec-command.ts';
-import { Sessions } from './run/sessions.ts';
 import { requireSession, writeStdin } from './run/write-stdin.ts';
 
 export interface UnifiedExecOptions {
-  /** Where commands can run. They belong to the caller and are not disposed of. */
+  /** Where commands can run. The caller disposes of them. */
   readonly environments: Environments;
-  /** How commands run there, by environment id. */
+  /** How commands run in each environment, by its id. */
   readonly settings?: Readonly<Record<string, EnvironmentSettings>>;
   /** Decides which commands may run. Without one, no command leaves its sandbox and the user is not asked. */
   readonly orchestrator?: Orchestrator;
-  /** How many tokens of output the model takes. */
+  /** How many tokens of output the model takes at once. */
   readonly modelOutputTokens?: number;
   readonly allowLoginShell?: boolean;
-  /** Whether calls may ask for more than their sandbox gives without leaving it. */
+  /** Whether calls may ask for additional permissions within their sandbox. */
   readonly additionalPermissions?: boolean;
-  /** The longest that a call without input may wait. */
+  /** How long a `write_stdin` without input may wait at most. */
   readonly backgroundTerminalMaxTimeoutMs?: number;
   readonly envPolicy?: EnvPolicy;
   readonly threadId?: string;
   readonly sessionId?: string;
-  /** The version commands are told; that of this package unless given. */
+  /** `CODEX_VERSION` of commands; the version of this package unless given. */
   readonly version?: string;
 }
 
-/** A command that runs on between calls. */
+/** A command that outlived the call that started it. */
 export interface SessionSummary {
   readonly sessionId: number;
   readonly environmentId: string;
@@ -59,13 +59,13 @@ export interface SessionSummary {
   readonly hasExited: boolean;
 }
 
-/** Where files are to be changed, and what to tell the user about it. */
+/** Where to change files, and what to tell the user. */
 export interface ChangeArguments {
   readonly environment_id?: string | undefined;
   readonly justification?: string | undefined;
 }
 
-/** The two tools by which a model runs commands, and the commands that outlive their calls. */
+/** The tools `exec_command` and `write_stdin`, and the sessions of commands that outlive their calls. */
 export class UnifiedExec implements AsyncDisposable {
   readonly #toolContext: ToolContext;
 
@@ -82,14 +82,14 @@ export class UnifiedExec implements AsyncDisposable {
       threadId: options.threadId,
       sessionId: options.sessionId,
       version: options.version,
-      sessions: new Sessions(),
-      patches: new Turnstile(),
+      sessions: new CommandSessions(),
+      patchTurnstile: new Turnstile(),
       events: new EventStream(),
-      endings: new Endings(),
+      endEvents: new EndEvents(),
     };
   }
 
-  /** The tools for the model, as far as they are of use here. */
+  /** The tools as a model is told about them, with the parameters that the options permit. */
   tools(): ToolDefinition[] {
     const { allowLoginShell, additionalPermissions, environments, longestPollMs } = this.#toolContext;
     const severalEnvironments = environments.ids.length > 1;
@@ -98,15 +98,15 @@ export class UnifiedExec implements AsyncDisposable {
   }
 
   /**
-   * Carries out a call as the model wrote it, or as a library has parsed it. It rejects only when the signal aborts or the
-   * user cancels; everything else is a text for the model.
+   * Carries out a call with the arguments as the model wrote them, or parsed. It rejects only when the signal aborts or the user
+   * cancels; any other failure is a text for the model.
    */
   call(name: string, args: string | object, context: CallContext = {}): Promise<ToolResult> {
     const argumentsText = typeof args === 'string' ? args : JSON.stringify(args);
-    return this.#answered(async () => {
+    return this.#resultOf(async () => {
       if (name === 'exec_command') {
         const environment_id = parseEnvironmentId(argumentsText);
-        selectEnvironment(environment_id, this.#toolContext.environments);
+        selectEnvironmentId(environment_id, this.#toolContext.environments);
         return execCommand(this.#toolContext, { ...parseExecCommand(argumentsText), environment_id }, context);
       }
       if (name === 'write_stdin') {
@@ -118,26 +118,26 @@ export class UnifiedExec implements AsyncDisposable {
   }
 
   execCommand(args: ExecCommandArguments, context: CallContext = {}): Promise<ToolResult> {
-    return this.#answered(() => execCommand(this.#toolContext, args, context));
+    return this.#resultOf(() => execCommand(this.#toolContext, args, context));
   }
 
   writeStdin(args: WriteStdinArguments, context: CallContext = {}): Promise<ToolResult> {
-    return this.#answered(() => writeStdin(this.#toolContext, args, context));
+    return this.#resultOf(() => writeStdin(this.#toolContext, args, context));
   }
 
-  /** Applies a patch on the same terms as one that comes as a command. */
+  /** Applies a patch, with the same approval as a command that contains one. */
   async applyPatch(patch: string, args: ChangeArguments = {}, context: CallContext = {}): Promise<PermittedOutcome> {
     const call = await this.#changeCall('apply_patch', args);
     const command = { text: patch, directory: undefined, isExplicit: true };
     return applyPermittedPatch(command, call, this.#toolContext, context);
   }
 
-  /** Writes a whole file on those terms. Rejects with an `ExecError`, `Rejected` or `Cancelled` if it could not. */
+  /** Writes a whole file, with the same approval. Rejects with an `ExecError`, `Rejected` or `Cancelled`. */
   async writeFile(path: string, content: string, args: ChangeArguments = {}, context: CallContext = {}): Promise<void> {
     await writePermittedFile(path, content, await this.#changeCall('write_file', args), this.#toolContext, context);
   }
 
-  /** What happens from now on. A subscriber that falls far behind misses output events and is told how many. */
+  /** The events from now on. A subscriber that falls far behind misses output events, and is told how many. */
   events(signal?: AbortSignal): AsyncIterable<ExecEvent> {
     return this.#toolContext.events.subscribe(signal);
   }
@@ -173,22 +173,23 @@ export class UnifiedExec implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#toolContext.sessions.shut();
     await this.clean();
-    await this.#toolContext.endings.settle(limits.lastEventsMs);
+    await this.#toolContext.endEvents.settle(limits.lastEventsMs);
     this.#toolContext.events.end();
   }
 
   async #changeCall(tool: ChangeCall['tool'], { environment_id, justification }: ChangeArguments): Promise<ChangeCall> {
-    const place = await selectPlace(environment_id, this.#toolContext);
-    return { ...place, cwd: place.settings.cwd, tool, justification };
+    const environment = await selectEnvironment(environment_id, this.#toolContext);
+    return { ...environment, cwd: environment.settings.cwd, tool, justification };
   }
 
-  async #answered(work: () => Promise<ToolResult>): Promise<ToolResult> {
-    const result = await answered(work);
+  async #resultOf(work: () => Promise<ToolResult>): Promise<ToolResult> {
+    const result = await resultOf(work);
     return { ...result, text: withinModel(result.text, this.#toolContext.modelOutputTokens) };
   }
 }
 
-async function answered(work: () => Promise<ToolResult>): Promise<ToolResult> {
+/** Turns mistakes of the call into texts for the model. */
+async function resultOf(work: () => Promise<ToolResult>): Promise<ToolResult> {
   try {
     return await work();
   } catch (error) {

@@ -96,3 +96,9 @@ function evaluation(matchedRules: readonly Match[]): Evaluation {
   const decision = strictest(decisions);
   return decision === undefined ? { matchedRules } : { matchedRules, decision };
 }
+
+/**
+ * Whether a path lies in a program directory of the system. A rule for a bare name such as `git` lets only these programs leave
+ * the sandbox: `./git` may come from a command or a repository.
+ */
+export const isSystemProgram = (path: string): boolean => /^(?:\/usr(?:\/local)?)?\/s?bin\/[^/]+$/.test(path);

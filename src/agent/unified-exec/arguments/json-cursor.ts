@@ -1,13 +1,13 @@
 import { encodeUtf8 } from '../../../base/index.ts';
 
-/** Arguments that cannot be read. The texts are those of the parser that models have been trained with. */
+/** Malformed arguments. The messages are those of the reference's parser, which models know. */
 export class ArgumentsError extends Error {
   override readonly name = 'ArgumentsError';
 }
 
 /**
- * Walks through JSON text byte by byte and complains with line and column. There are two kinds of position: after what
- * was taken, and on the byte that was only looked at.
+ * Parses JSON text byte by byte; errors name line and column as the reference does: the position after the last byte taken
+ * (`error`), or of the next byte, which was only peeked at (`nextError`).
  */
 export class JsonCursor {
   readonly #bytes: Uint8Array;
@@ -18,28 +18,28 @@ export class JsonCursor {
     this.#at = at;
   }
 
-  /** Another cursor at the same place. */
+  /** A second cursor at the same position. */
   copy(): JsonCursor {
     return new JsonCursor(this.#bytes, this.#at);
   }
 
-  /** A complaint about what has been taken. */
+  /** An error about the bytes that have been taken. */
   error(message: string): ArgumentsError {
     return this.#errorAt(message, this.#at);
   }
 
-  /** A complaint about what comes next. */
+  /** An error about the next byte. */
   nextError(message: string): ArgumentsError {
     return this.#errorAt(message, Math.min(this.#bytes.length, this.#at + 1));
   }
 
-  /** The next character that is no blank; undefined at the end. */
+  /** The next character that is not a blank; undefined at the end. */
   peek(): string | undefined {
     while (BLANKS.has(this.#bytes[this.#at]!)) this.#at++;
     return this.#charAt(this.#at);
   }
 
-  /** The next character, or a complaint about the end. */
+  /** The next character that is not a blank; throws at the end. */
   peekValue(): string {
     const next = this.peek();
     if (next === undefined) throw this.nextError('EOF while parsing a value');
@@ -50,6 +50,7 @@ export class JsonCursor {
     this.#at++;
   }
 
+  /** Takes a literal, whose first character has been peeked at. */
   word(word: 'null' | 'true' | 'false'): void {
     this.take();
     for (const expected of word.slice(1)) {
@@ -60,7 +61,7 @@ export class JsonCursor {
     }
   }
 
-  /** The digits and signs of a number. */
+  /** Takes a number; returns its text. */
   number(): string {
     const start = this.#at;
     if (this.#charAt(this.#at) === '-') this.take();
@@ -81,7 +82,7 @@ export class JsonCursor {
     return this.#text(start);
   }
 
-  /** A string, from its opening quote on. Lenient: the text is skipped, so its surrogates need not match. */
+  /** Takes a string, from its opening quote on. Lenient: it is skipped, so its surrogates need not match. */
   string(lenient = false): string {
     const start = this.#at;
     this.take();
@@ -96,7 +97,7 @@ export class JsonCursor {
     return lenient ? '' : (JSON.parse(this.#text(start)) as string);
   }
 
-  /** Goes past a value of any shape, with a memory of its own for what is open instead of the call stack. */
+  /** Skips a value of any shape. Open brackets are kept in a list, as nesting may be deeper than the call stack. */
   skip(): void {
     const open: ('[' | '{')[] = [];
     for (;;) {
@@ -109,12 +110,12 @@ export class JsonCursor {
     }
   }
 
-  /** Nothing but blanks may follow. */
+  /** Throws unless only blanks follow. */
   end(): void {
     if (this.peek() !== undefined) throw this.nextError('trailing characters');
   }
 
-  /** False when everything that was open has been closed. */
+  /** Skips separators, keys and closing brackets up to the next value; false when no bracket is open. */
   #skipToNextValue(open: ('[' | '{')[], afterValue: boolean): boolean {
     let acceptsComma = afterValue;
     for (;;) {
@@ -197,7 +198,7 @@ export class JsonCursor {
     this.#digits();
   }
 
-  /** A point is followed by a look at the next byte, an exponent takes it. */
+  /** A missing digit: the reference's position is before the byte after a point, and behind the byte after an exponent. */
   #badDigit(takes: boolean): ArgumentsError {
     if (this.#charAt(this.#at) === undefined) return this.nextError('EOF while parsing a value');
     if (!takes) return this.nextError('invalid number');

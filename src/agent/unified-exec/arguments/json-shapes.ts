@@ -1,7 +1,7 @@
 import { floatText, quoted } from '../../../base/index.ts';
 import { isDigit, type JsonCursor } from './json-cursor.ts';
 
-/** Reads a value of one shape, or complains. */
+/** Parses a value of one shape, or throws an `ArgumentsError`. */
 export type Shape<T> = (cursor: JsonCursor) => T;
 
 export const string: Shape<string> = (cursor) => {
@@ -16,7 +16,7 @@ export const boolean: Shape<boolean> = (cursor) => {
   return next === 't';
 };
 
-/** A whole number within limits; `name` is what complaints call it. */
+/** An integer; `name` is the type in error messages, which sets its limits. */
 export function integer(name: 'u64' | 'usize' | 'i32'): Shape<number> {
   const [least, most] = name === 'i32' ? [-(2n ** 31n), 2n ** 31n - 1n] : [0n, U64_MAX];
   return (cursor) => {
@@ -64,12 +64,12 @@ export function oneOf<T extends string>(...variants: readonly T[]): Shape<T> {
   };
 }
 
-/** What a shape of fields reads; a field that is left out is undefined. */
+/** The value of an object with these fields; a field that is left out is undefined. */
 export type Fields<F extends Readonly<Record<string, Shape<unknown>>>> = {
   [Name in keyof F]?: F[Name] extends Shape<infer T> ? T : never;
 };
 
-/** An object. Members without a shape go to `other`; `name` and the required fields are for complaints. */
+/** An object. Members without a shape are parsed by `other`; `name` is the type in error messages. */
 export function struct<F extends Readonly<Record<string, Shape<unknown>>>>(
   name: string,
   fields: F,
@@ -107,7 +107,7 @@ function readMember(
   else other(cursor);
 }
 
-/** A list stands for an object whose members are given in order. */
+/** The reference also takes a list, whose elements are the fields in order. */
 function fromList<F extends Readonly<Record<string, Shape<unknown>>>>(
   cursor: JsonCursor,
   name: string,
@@ -155,7 +155,7 @@ function hasElement(cursor: JsonCursor, first: boolean): boolean {
   return true;
 }
 
-/** Takes what is there instead of the expected thing, as far as its name needs it, and names both. */
+/** Takes the value that has the wrong type, as far as its description needs it. */
 function wrongType(cursor: JsonCursor, expected: string): Error {
   const found = description(cursor);
   return cursor.error(`invalid type: ${found}, expected ${expected}`);
@@ -180,7 +180,7 @@ function description(cursor: JsonCursor): string {
   return `boolean \`${word}\``;
 }
 
-/** Undefined unless the number is an integer of 64 bits. A negative zero is one where the reader ignores its sign. */
+/** The value of an integer of 64 bits; undefined for other numbers, and for `-0` unless its sign is ignored. */
 function integerValue(digits: string, ignoresSignOfZero = false): bigint | undefined {
   if (!/^-?\d+$/.test(digits) || (digits === '-0' && !ignoresSignOfZero)) return undefined;
   const value = BigInt(digits);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ArgumentsError } from './json-cursor.ts';
 import { parseEnvironmentId, parseExecCommand, parseSessionId, parseWriteStdin } from './tool-arguments.ts';
 
-/** What Codex 0.166.0 told a model that sent these arguments. */
+/** The error messages of Codex 0.166.0 for these arguments. */
 const complaints = JSON.parse(readFileSync(new URL('argument-complaints.json', import.meta.url), 'utf8')) as {
   exec_command: Record<string, string>;
   write_stdin: Record<string, string>;

@@ -1,9 +1,10 @@
+import type { AdditionalPermissions } from '../../approval/index.ts';
 import { ArgumentsError, JsonCursor } from './json-cursor.ts';
 import { boolean, type Fields, integer, list, nullable, oneOf, type Shape, string, struct } from './json-shapes.ts';
 
 const networkPermissions = struct('NetworkPermissions', { enabled: nullable(boolean) });
 
-/** Either of two spellings in the reference, which therefore cannot say what is wrong and says so after the object. */
+/** The reference accepts two spellings, and so cannot tell what is wrong: its error names the end of the object. */
 const fileSystemPermissions: Shape<{ read?: string[]; write?: string[] } | typeof unmatched> = (cursor) => {
   const start = cursor.copy();
   cursor.skip();
@@ -26,7 +27,7 @@ function strictPaths(cursor: JsonCursor): { read?: string[]; write?: string[] } 
   return { ...(read && { read }), ...(write && { write }) };
 }
 
-const additionalPermissions: Shape<AdditionalPermissionsArgument> = (cursor) => {
+const additionalPermissions: Shape<AdditionalPermissions> = (cursor) => {
   const { network, file_system } = struct('AdditionalPermissionProfile', {
     network: nullable(networkPermissions),
     file_system: nullable(fileSystemPermissions),
@@ -40,11 +41,6 @@ const additionalPermissions: Shape<AdditionalPermissionsArgument> = (cursor) => 
     ...(file_system && { file_system }),
   };
 };
-
-export interface AdditionalPermissionsArgument {
-  readonly network?: { readonly enabled?: boolean };
-  readonly file_system?: { readonly read?: readonly string[]; readonly write?: readonly string[] };
-}
 
 const execCommandFields = {
   cmd: string,
@@ -75,7 +71,7 @@ export type ExecCommandArguments = Readonly<
 /** The arguments of `write_stdin`. */
 export type WriteStdinArguments = Readonly<Fields<typeof writeStdinFields> & { session_id: number }>;
 
-/** The place is looked up before anything else is looked at, so a wrong one is reported first. */
+/** Parses the environment id alone: an unknown environment is reported before any other mistake. */
 export function parseEnvironmentId(text: string): string | undefined {
   return parse(text, struct('ToolEnvironmentArgs', { environment_id: nullable(string) })).environment_id;
 }
@@ -84,7 +80,7 @@ export function parseExecCommand(text: string): ExecCommandArguments {
   return parse(text, struct('ExecCommandArgs', execCommandFields, ['cmd'])) as ExecCommandArguments;
 }
 
-/** So is the session. */
+/** Parses the session id alone: an unknown session is reported before any other mistake. */
 export function parseSessionId(text: string): number {
   return parse(text, struct('TerminalSessionArgs', { session_id: integer('i32') }, ['session_id'])).session_id!;
 }

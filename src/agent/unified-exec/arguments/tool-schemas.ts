@@ -21,7 +21,7 @@ export interface ObjectSchema {
 export interface ToolFeatures {
   readonly allowLoginShell: boolean;
   readonly additionalPermissions: boolean;
-  /** More than one place to choose from. */
+  /** There is more than one environment to choose from. */
   readonly severalEnvironments: boolean;
   readonly longestPollMs: number;
 }
@@ -32,46 +32,50 @@ export function execCommandTool(features: ToolFeatures): ToolDefinition {
     ...(additionalPermissions && { additional_permissions: additionalPermissionsSchema }),
     cmd: text('The script to run in a shell.'),
     ...(severalEnvironments && {
-      environment_id: text('Where to run, one of the attached environments; the first one unless given.'),
+      environment_id: text('The environment to run in. Default: the first one.'),
     }),
-    justification: text('With `require_escalated`: the question to put to the user.'),
-    ...(allowLoginShell && { login: flag('Whether the shell reads its login files first; true unless given.') }),
+    justification: text('With `require_escalated`: the question to ask the user.'),
+    ...(allowLoginShell && { login: flag('True (the default) to run a login shell.') }),
     max_output_tokens: outputTokens,
     prefix_rule: list(
-      'With `require_escalated`: the first words of commands to approve from now on, like ["git", "pull"].',
+      'With `require_escalated`: the first words of commands to allow from now on, such as ["git", "pull"].',
     ),
     sandbox_permissions: {
       type: 'string',
       description: additionalPermissions
-        ? '`use_default` unless given; `with_additional_permissions` asks for what `additional_permissions` names, `require_escalated` to run without sandbox.'
-        : '`use_default` unless given; `require_escalated` asks to run without sandbox.',
+        ? 'Default `use_default`. `with_additional_permissions` asks for `additional_permissions`, `require_escalated` asks to run without sandbox.'
+        : 'Default `use_default`. `require_escalated` asks to run without sandbox.',
       enum: ['use_default', ...(additionalPermissions ? ['with_additional_permissions'] : []), 'require_escalated'],
     },
-    shell: text("The shell to use; the user's own unless given."),
-    tty: flag('True for a terminal, which takes input later; pipes without input unless given.'),
-    workdir: text('The directory to run in, absolute or relative to that of the conversation, which is the default.'),
+    shell: text("The shell to use. Default: the user's own."),
+    tty: flag('True to run in a terminal, which `write_stdin` can type into. Default: pipes, without input.'),
+    workdir: text('The directory to run in, absolute or relative to the working directory, which is the default.'),
     yield_time_ms: number(
-      `How long to wait for the end before answering with what there is: ${limits.shortestYieldMs} to ${limits.longestYieldMs} ms, ${limits.startYieldMs} unless given.`,
+      `How long to wait for the command before answering with its output so far: ${limits.shortestYieldMs} to ${limits.longestYieldMs} ms, default ${limits.startYieldMs}.`,
     ),
   };
-  return tool('exec_command', 'Runs a command. Answers with its output, and with a session id if it still runs.', {
-    type: 'object',
-    properties,
-    required: ['cmd'],
-    additionalProperties: false,
-  });
+  return tool(
+    'exec_command',
+    'Runs a command. Answers with its output, and with a session id if the command still runs.',
+    {
+      type: 'object',
+      properties,
+      required: ['cmd'],
+      additionalProperties: false,
+    },
+  );
 }
 
 export function writeStdinTool({ longestPollMs }: ToolFeatures): ToolDefinition {
   const properties = {
-    chars: text('What to type, in a session with a terminal; nothing to only look what is new.'),
+    chars: text('The input to type, in a session with a terminal. Leave it empty to only get new output.'),
     max_output_tokens: outputTokens,
     session_id: number('The session, from an earlier answer.'),
     yield_time_ms: number(
-      `How long to wait for the end before answering: after typing up to ${limits.longestYieldMs} ms, ${limits.inputYieldMs} unless given; otherwise ${limits.shortestPollMs} to ${longestPollMs} ms.`,
+      `How long to wait for the command before answering: with input up to ${limits.longestYieldMs} ms, default ${limits.inputYieldMs}; without input ${limits.shortestPollMs} to ${longestPollMs} ms.`,
     ),
   };
-  return tool('write_stdin', 'Types into a running session, or looks at it, and answers with its new output.', {
+  return tool('write_stdin', 'Types into a running session, or only waits, and answers with its new output.', {
     type: 'object',
     properties,
     required: ['session_id'],
@@ -83,24 +87,24 @@ export function writeStdinTool({ longestPollMs }: ToolFeatures): ToolDefinition 
 export const resultSchema: ObjectSchema = {
   type: 'object',
   properties: {
-    chunk_id: text('Names this piece of output.'),
+    chunk_id: text('The id of this piece of output.'),
     wall_time_seconds: number('How long the call waited.'),
-    exit_code: number('Given when the command has ended.'),
-    session_id: number('Given while the command runs.'),
+    exit_code: number('Present when the command has ended.'),
+    session_id: number('Present while the command runs.'),
     original_token_count: number('The size of the output before it was cut to the budget.'),
-    output: text('What the command printed since the last call, cut to the budget.'),
+    output: text('The output since the last call, cut to the budget.'),
   },
   required: ['wall_time_seconds', 'output'],
   additionalProperties: false,
 };
 
 const outputTokens = number(
-  `How many tokens of output to answer with at most; ${limits.modelOutputTokens} unless given, and never more than the model takes.`,
+  `How many tokens of output to answer with at most, default ${limits.modelOutputTokens}; never more than the model takes.`,
 );
 
 const additionalPermissionsSchema: ObjectSchema = {
   type: 'object',
-  description: 'With `with_additional_permissions`: what the sandbox shall let through for this command.',
+  description: 'With `with_additional_permissions`: what the sandbox is to permit this command.',
   properties: {
     file_system: {
       type: 'object',
@@ -111,7 +115,7 @@ const additionalPermissionsSchema: ObjectSchema = {
     network: {
       type: 'object',
       description: 'The network.',
-      properties: { enabled: flag('True to reach it.') },
+      properties: { enabled: flag('True to permit connections.') },
       additionalProperties: false,
     },
   },

@@ -7,9 +7,9 @@ import {
   type StartOptions,
 } from '../../../client/index.ts';
 import type { EnvironmentInfo, ExecutorFileSystem } from '../../../protocol/index.ts';
-import { NetworkQuestions, type NetworkRequestListener } from '../run/network-questions.ts';
+import { NetworkQuestionRouter, type NetworkRequestListener } from './network-questions.ts';
 
-/** A running command, wherever it runs. */
+/** A running command, on this machine or another one. */
 export type ExecProcess = RemoteProcess;
 
 export interface BackendStartOptions extends StartOptions {
@@ -17,36 +17,51 @@ export interface BackendStartOptions extends StartOptions {
   readonly onNetworkRequest?: NetworkRequestListener;
 }
 
-/** A place where commands run: this machine or another one. */
+/** Runs commands, on this machine or another one. */
 export interface ExecBackend extends AsyncDisposable {
-  /** This machine: any installed shell will do, and a command is over when it exits, whatever its children do. */
+  /** On this machine any installed shell can be used, and a command is over when it exits, whatever its children do. */
   readonly isLocal: boolean;
-  /** The variables of this program, where commands run on this machine. */
+  /** The variables of this program; undefined for another machine. */
   readonly variables?: Readonly<Record<string, string | undefined>>;
-  /** Facts about the place; connects if necessary. */
+  /** Facts about the machine; connects if necessary. */
   info(signal?: AbortSignal): Promise<EnvironmentInfo | undefined>;
   start(options: BackendStartOptions, signal?: AbortSignal): Promise<ExecProcess>;
   fileSystem(): Promise<ExecutorFileSystem>;
 }
 
 /**
- * Runs commands on a server. It connects at first use; when a session is lost for good its processes fail, and the
- * next command opens a new one.
+ * Runs commands on a server. It connects at first use; when the session is lost for good its processes fail, and the next
+ * command opens a new one.
  */
 export function remoteBackend(connector: Connector, options: ExecServerClientConnectOptions = {}): ExecBackend {
-  return new ClientBackend(connector, options);
+  return new ClientBackend({ connector, options, isLocal: false });
 }
 
-class ClientBackend implements ExecBackend {
-  readonly isLocal = false;
+interface ClientBackendOptions {
+  readonly connector: Connector;
+  readonly options?: ExecServerClientConnectOptions;
+  readonly isLocal: boolean;
+  readonly variables?: Readonly<Record<string, string | undefined>>;
+  /** Disposed of with the backend, after its client: the server on the other end. */
+  readonly server?: AsyncDisposable;
+}
+
+/** Runs commands through a client that connects at first use. */
+export class ClientBackend implements ExecBackend {
+  readonly isLocal: boolean;
+  readonly variables?: Readonly<Record<string, string | undefined>>;
   readonly #connector: Connector;
   readonly #options: ExecServerClientConnectOptions;
-  readonly #questions: NetworkQuestions;
+  readonly #questions: NetworkQuestionRouter;
+  readonly #server: AsyncDisposable | undefined;
   #client: Promise<ExecServerClient> | undefined;
 
-  constructor(connector: Connector, options: ExecServerClientConnectOptions) {
+  constructor({ connector, options = {}, isLocal, variables, server }: ClientBackendOptions) {
+    this.isLocal = isLocal;
+    if (variables) this.variables = variables;
+    this.#server = server;
     this.#connector = connector;
-    this.#questions = new NetworkQuestions(options.onRequest);
+    this.#questions = new NetworkQuestionRouter(options.onRequest);
     this.#options = { ...options, onRequest: this.#questions.answer };
   }
 
@@ -67,8 +82,9 @@ class ClientBackend implements ExecBackend {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const client = await this.#client?.catch(() => undefined); // it never came to be, so there is nothing to close
+    const client = await this.#client?.catch(() => undefined); // without a connection there is nothing to close
     await client?.close();
+    await this.#server?.[Symbol.asyncDispose]();
   }
 
   #connected(): Promise<ExecServerClient> {

@@ -4,20 +4,20 @@ import { type ExecutorFileSystem, PathUri, type PermissionEntry } from '../../..
 import { blockedRefusal, type ChangeRequest, changedPaths, type Orchestrator, Rejected } from '../../approval/index.ts';
 import type { PlannedChange, WriteAccess } from '../../patch/index.ts';
 import type { CallContext } from '../call-context.ts';
-import type { Place } from '../plan/command-plan.ts';
+import type { SelectedEnvironment } from '../plan/command-plan.ts';
 import { type EnvironmentSettings, sandboxFor, withAdditional } from '../plan/permissions.ts';
 
 /** A call that changes files. */
-export interface ChangeCall extends Place {
-  /** What rules and questions call it. */
+export interface ChangeCall extends SelectedEnvironment {
+  /** The name of the tool in rules and questions. */
   readonly tool: 'apply_patch' | 'write_file';
   readonly cwd: string;
   readonly justification?: string | undefined;
 }
 
 /**
- * How to write files once everybody who has a say has agreed: in the usual sandbox, or where that is not enough with what
- * the user has permitted on top. Throws `Rejected` or `Cancelled`.
+ * Asks policy and user about changes, and tells how to write the files: in the usual sandbox, or for paths beyond it with the
+ * access that the user has permitted. Throws `Rejected` or `Cancelled`.
  */
 export async function permitChanges(
   changes: readonly PlannedChange[],
@@ -45,14 +45,14 @@ export async function permitChanges(
   if (outside.length === 0) return () => usual;
   const permitted = await accessTo(outside, call);
   const beyond = new Set(outside);
-  // What was agreed to for one file is no way for another to get there by a link.
+  // The wider access holds for the permitted paths alone: another path may be a link that leads there.
   return (path) => (beyond.has(path) ? permitted(path) : usual);
 }
 
 /**
- * The directories of the files are added to the sandbox. It keeps some names in a directory as they are all the same, and
- * cannot be told to let one be made: such files are written without it, exactly where they are said to be. Where nothing was
- * writable they stay refused, as the reference refuses them.
+ * Access to files beyond the sandbox: their directories are made writable. Some names, as `.git`, stay protected in a writable
+ * directory, and the sandbox cannot let one be created; such files are written without a sandbox, and not through links. In a
+ * read-only sandbox they stay refused, as the reference refuses them.
  */
 async function accessTo(paths: readonly string[], { backend, settings, cwd }: ChangeCall): Promise<WriteAccess> {
   const files = await backend.fileSystem();
@@ -63,22 +63,22 @@ async function accessTo(paths: readonly string[], { backend, settings, cwd }: Ch
   return (path) => (mayWrite(granted, path) ? widened : { followSymlinks: false });
 }
 
-/** What is to be made in a sandbox has to be made in something that is there. */
+/** The nearest existing directory: a sandbox can make only existing paths writable. */
 async function nearestDirectory(path: string, files: ExecutorFileSystem): Promise<string> {
   if (path === '/') return path;
   const isThere = await files.getMetadata(PathUri.fromNative(path)).then(
     () => true,
-    () => false,
+    () => false, // missing or not accessible: an entry above it is
   );
   return isThere ? path : nearestDirectory(posix.dirname(path), files);
 }
 
-/** Whether commands on this machine could write at a path, or where links lead from it. */
+/** Whether commands on this machine could write at a path, or at the path that its links lead to. */
 export function couldWrite(settings: EnvironmentSettings, path: string, tmpdir: string | undefined): boolean {
   return mayWrite(settings, path, tmpdir) || mayWrite(settings, realPath(path), tmpdir, realPath);
 }
 
-/** The path without links, as far as there is something. */
+/** The path without links, as far as it exists. */
 function realPath(path: string): string {
   try {
     return realpathSync.native(path);
@@ -89,18 +89,18 @@ function realPath(path: string): string {
   }
 }
 
-/** What the profile says about a path by its name. The sandbox decides in the end, whatever links there are. */
+/** Whether the profile lets a path be written, by its name. The sandbox itself decides about links. */
 export function mayWrite(
   settings: EnvironmentSettings,
   path: string,
   tmpdir?: string,
-  place = (root: string): string => root,
+  resolve = (root: string): string => root,
 ): boolean {
   const entries = restrictions(settings);
   if (!entries) return true;
   let nearest = { root: '', access: 'deny' };
   for (const { path: at, access } of entries) {
-    for (const root of rootsOf(at, settings, tmpdir).map(place)) {
+    for (const root of rootsOf(at, settings, tmpdir).map(resolve)) {
       if (isBelow(path, root) && root.length >= nearest.root.length) nearest = { root, access };
     }
   }
@@ -108,7 +108,7 @@ export function mayWrite(
   return nearest.access === 'write' && !PROTECTED_NAMES.includes(name);
 }
 
-/** Not writable in a writable directory unless granted by name. */
+/** Names that are not writable in a writable directory unless granted by path. */
 const PROTECTED_NAMES = ['.git', '.agents', '.codex', '.aws'];
 
 function restrictions({ permissions }: EnvironmentSettings): readonly PermissionEntry[] | undefined {
@@ -116,7 +116,7 @@ function restrictions({ permissions }: EnvironmentSettings): readonly Permission
   return files?.type === 'restricted' ? files.entries : undefined;
 }
 
-/** Where a path of a profile leads. */
+/** The directories that a path of a profile stands for. */
 function rootsOf(
   path: PermissionEntry['path'],
   { cwd, workspaceRoots }: EnvironmentSettings,

@@ -13,24 +13,23 @@ import type { CallContext, ToolContext } from '../call-context.ts';
 import { sandboxFor } from '../plan/permissions.ts';
 import { type ChangeCall, permitChanges } from './change-permission.ts';
 
-/** What all calls that change files share. */
-type Terms = Pick<ToolContext, 'orchestrator' | 'patches'>;
+type ChangeContext = Pick<ToolContext, 'orchestrator' | 'patchTurnstile'>;
 
 export interface PermittedOutcome extends PatchOutcome {
-  /** Who refused it, if anybody did. */
+  /** Present when the changes were refused: by the user, or by policy. */
   readonly rejection?: RejectionKind;
 }
 
-/** Applies a patch, whichever way it came: it is verified first, then policy and user are heard, then all of it is written. */
+/** Applies a patch: verifies it, asks policy and user, then writes all of it. */
 export async function applyPermittedPatch(
   command: PatchCommand,
   call: ChangeCall,
-  terms: Terms,
+  toolContext: ChangeContext,
   context: CallContext,
 ): Promise<PermittedOutcome> {
   try {
     const files = await call.backend.fileSystem();
-    return await applyPatchCommand(command, files, call.cwd, optionsOf(call, terms, context));
+    return await applyPatchCommand(command, files, call.cwd, optionsOf(call, toolContext, context));
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
     const why = error.kind === 'user' ? ' by user' : `: ${error.message}`;
@@ -38,32 +37,32 @@ export async function applyPermittedPatch(
   }
 }
 
-/** Writes a whole file on the terms of a patch. Throws an `ExecError`, `Rejected` or `Cancelled`. */
+/** Writes a whole file, with the same approval as a patch. Throws an `ExecError`, `Rejected` or `Cancelled`. */
 export async function writePermittedFile(
   path: string,
   content: string,
   call: ChangeCall,
-  terms: Terms,
+  toolContext: ChangeContext,
   context: CallContext,
 ): Promise<void> {
   try {
     const files = await call.backend.fileSystem();
-    await changeFiles([{ kind: 'add', path, content }], files, call.cwd, optionsOf(call, terms, context));
+    await changeFiles([{ kind: 'add', path, content }], files, call.cwd, optionsOf(call, toolContext, context));
   } catch (error) {
     if (error instanceof CommitError && error.rollBackFailure) {
       const { cause, rollBackFailure } = error;
-      const rest = `what was there could not be put back: ${rollBackFailure.message}`;
+      const rest = `the earlier content could not be restored: ${rollBackFailure.message}`;
       throw new ExecError(cause.kind, `${cause.message}; ${rest}`);
     }
     throw error instanceof CommitError || error instanceof PatchError ? (error.cause ?? error) : error;
   }
 }
 
-function optionsOf(call: ChangeCall, { orchestrator, patches: turns }: Terms, context: CallContext): ChangeOptions {
+function optionsOf(call: ChangeCall, toolContext: ChangeContext, context: CallContext): ChangeOptions {
   return {
     sandbox: sandboxFor(call.settings, call.cwd),
     signal: context.signal,
-    permit: (changes) => permitChanges(changes, call, orchestrator, context),
-    turns,
+    permit: (changes) => permitChanges(changes, call, toolContext.orchestrator, context),
+    turnstile: toolContext.patchTurnstile,
   };
 }

@@ -6,7 +6,7 @@ import type { ToolResult } from '../report/tool-result.ts';
 import { cutMiddle, lineCount } from '../report/truncation.ts';
 import { applyPermittedPatch } from './file-changes.ts';
 
-/** Applies the patch of a command that is nothing but one; undefined for every other command. */
+/** Applies the patch of a command that consists of one; undefined for other commands. */
 export async function interceptPatch(
   plan: CommandPlan,
   toolContext: ToolContext,
@@ -15,7 +15,7 @@ export async function interceptPatch(
   const command = parsePatchCommand(plan.argv);
   if (!command || !isPatch(command)) return undefined;
   const { modelOutputTokens: modelTokens } = toolContext;
-  const call = { ...plan, tool: 'apply_patch', justification: plan.wishes.justification } as const;
+  const call = { ...plan, tool: 'apply_patch', justification: plan.sandboxRequest.justification } as const;
   const outcome = await applyPermittedPatch(command, call, toolContext, context);
   const { success } = outcome;
   if (!success) return { text: outcome.text, success };
@@ -28,7 +28,7 @@ export async function interceptPatch(
   };
 }
 
-/** The list of files has the budget of a whole answer for itself; what is above it counts the lines that do not fit. */
+/** Cuts the list of files to the budget of an answer. Where lines are missing, a heading tells their total number. */
 function shortened(text: string, modelTokens: number): string {
   const [heading, ...rest] = text.split('Output:\n');
   const list = rest.join('Output:\n');
@@ -37,7 +37,7 @@ function shortened(text: string, modelTokens: number): string {
   return `${heading}${lineCount(cut) === lines ? '' : `Total output lines: ${lines}\n`}Output:\n${cut}`;
 }
 
-/** Words behind `apply_patch` that were never meant to be a patch are the shell's business. */
+/** Whether the argument of `apply_patch` is meant as a patch; any other command goes to the shell. */
 function isPatch({ text }: PatchCommand): boolean {
   if (text.includes('*** Begin Patch')) return true;
   try {

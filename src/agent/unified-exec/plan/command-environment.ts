@@ -1,8 +1,8 @@
 import { version } from '../../../base/index.ts';
 import type { EnvPolicy } from '../../../protocol/index.ts';
 
-/** The conversation that a command runs for. */
-export interface Identity {
+/** The ids of the conversation and the call that a command runs for. */
+export interface ConversationIds {
   readonly threadId?: string | undefined;
   readonly sessionId?: string | undefined;
   readonly callId: string;
@@ -10,7 +10,7 @@ export interface Identity {
   readonly version?: string | undefined;
 }
 
-/** Everything of the machine's own environment, except what commands are told afresh. */
+/** The variables of the machine, except those that are set anew for each command. */
 export const defaultEnvPolicy: EnvPolicy = {
   inherit: 'all',
   ignoreDefaultExcludes: true,
@@ -24,7 +24,7 @@ export const defaultEnvPolicy: EnvPolicy = {
   includeOnly: [],
 };
 
-/** Programs that see these print neither colours nor pages, and in one encoding. */
+/** With these, programs print no colours, start no pager and use UTF-8. */
 const plainOutput = {
   NO_COLOR: '1',
   TERM: 'dumb',
@@ -38,15 +38,15 @@ const plainOutput = {
   CODEX_CI: '1',
 } as const;
 
-/** What is laid over the environment of the machine that runs the command. */
-export function environmentOverlay(identity: Identity, networkOff: boolean): Record<string, string> {
-  const { threadId, sessionId = threadId, callId } = identity;
+/** The variables that are set on top of the machine's own. */
+export function environmentOverlay(ids: ConversationIds, networkOff: boolean): Record<string, string> {
+  const { threadId, sessionId = threadId, callId } = ids;
   return {
     ...plainOutput,
     ...(threadId !== undefined && { CODEX_THREAD_ID: threadId }),
     ...(sessionId !== undefined && { CODEX_SESSION_ID: sessionId }),
     CODEX_TOOL_CALL_ID: callId,
-    CODEX_VERSION: identity.version ?? version,
+    CODEX_VERSION: ids.version ?? version,
     ...(networkOff && { CODEX_SANDBOX_NETWORK_DISABLED: '1' }),
   };
 }

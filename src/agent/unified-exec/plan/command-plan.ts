@@ -6,11 +6,11 @@ import type { ExecBackend } from '../backends/exec-backend.ts';
 import { ToolError } from '../report/tool-result.ts';
 import type { Environments } from './environments.ts';
 import type { EnvironmentSettings } from './permissions.ts';
-import { type SandboxWishes, wishesOf } from './sandbox-wishes.ts';
+import { type SandboxRequest, sandboxRequestOf } from './sandbox-request.ts';
 import { localShell, remoteShell, type Shell, shellArgv } from './shell-command.ts';
 import { trustedDirectories } from './trusted-path.ts';
 
-/** What a host lets models do. */
+/** The settings that plans of commands depend on. */
 export interface PlanOptions {
   readonly environments: Environments;
   readonly settings: Readonly<Record<string, EnvironmentSettings>>;
@@ -19,8 +19,8 @@ export interface PlanOptions {
   readonly orchestrator: Orchestrator | undefined;
 }
 
-/** The environment of a call, and the terms there. */
-export interface Place {
+/** The environment of a call, and its settings. */
+export interface SelectedEnvironment {
   readonly environmentId: string;
   readonly backend: ExecBackend;
   readonly info: EnvironmentInfo | undefined;
@@ -28,51 +28,50 @@ export interface Place {
   readonly settings: EnvironmentSettings & { readonly cwd: string };
 }
 
-/** A call of `exec_command`, worked out: what to run, where, and under which rules. */
-export interface CommandPlan extends Place {
+/** The plan of an `exec_command` call: argv, directory, environment and permissions. */
+export interface CommandPlan extends SelectedEnvironment {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly tty: boolean;
-  /** What the user is asked about. */
-  readonly wishes: SandboxWishes;
+  /** What the call asks of the sandbox, about which the user may be asked. */
+  readonly sandboxRequest: SandboxRequest;
 }
 
 export async function planCommand(args: ExecCommandArguments, options: PlanOptions): Promise<CommandPlan> {
-  const place = await selectPlace(args.environment_id, options);
-  const { info, settings } = place;
-  refuseStrangeWishes(args, info);
+  const environment = await selectEnvironment(args.environment_id, options);
+  const { info, settings } = environment;
+  checkArguments(args, info);
   const paths = info?.platformOs === 'windows' ? win32 : posix;
   const cwd = args.workdir ? paths.resolve(settings.cwd, args.workdir) : settings.cwd;
-  const shell = chooseShell(place, args.shell);
-  const wishes = wishesOf(args, settings, { ...options, variables: place.backend.variables }, (path) =>
-    paths.resolve(cwd, path),
-  );
+  const shell = chooseShell(environment, args.shell);
+  const requestOptions = { ...options, variables: environment.backend.variables };
+  const sandboxRequest = sandboxRequestOf(args, settings, requestOptions, (path) => paths.resolve(cwd, path));
   return {
-    ...place,
+    ...environment,
     argv: shellArgv(shell, args.cmd, wantsLogin(args.login, options.allowLoginShell)),
     cwd,
     tty: args.tty ?? false,
-    wishes,
+    sandboxRequest,
   };
 }
 
-/** The place meant by a call; connects if necessary. */
-export async function selectPlace(
+/** Selects the environment of a call; connects if necessary. */
+export async function selectEnvironment(
   asked: string | undefined,
   options: Pick<PlanOptions, 'environments' | 'settings'>,
-): Promise<Place> {
-  const environmentId = selectEnvironment(asked, options.environments);
+): Promise<SelectedEnvironment> {
+  const environmentId = selectEnvironmentId(asked, options.environments);
   const backend = options.environments.select(environmentId);
   const info = await backend.info().catch(() => {
-    throw new ToolError(NO_ENVIRONMENT); // the next call tries to connect again
+    throw new ToolError(NO_ENVIRONMENT); // the next call connects again
   });
   const settings = options.settings[environmentId] ?? {};
   const cwd = settings.cwd ?? String(info?.cwd?.toNative() ?? '/');
   return { environmentId, backend, info, settings: { ...settings, cwd } };
 }
 
-/** The id meant by a call. */
-export function selectEnvironment(asked: string | undefined, environments: Environments): string {
+/** The id of the environment that a call asks for, or of the first one. */
+export function selectEnvironmentId(asked: string | undefined, environments: Environments): string {
   const [first] = environments.ids;
   if (first === undefined) throw new ToolError(NO_ENVIRONMENT);
   if (asked !== undefined && !environments.ids.includes(asked)) {
@@ -81,9 +80,12 @@ export function selectEnvironment(asked: string | undefined, environments: Envir
   return asked ?? first;
 }
 
-function chooseShell({ backend, info, environmentId, settings }: Place, asked: string | undefined): Shell {
+function chooseShell(
+  { backend, info, environmentId, settings }: SelectedEnvironment,
+  asked: string | undefined,
+): Shell {
   const own = info?.shell ?? { name: 'sh', path: '/bin/sh' };
-  // A shell that commands have put there would run what rules let out of the sandbox.
+  // A shell that commands can replace would run commands that rules let out of the sandbox.
   const { variables = {} } = backend;
   if (backend.isLocal) return localShell(own, asked, () => trustedDirectories(variables, settings));
   const shell = remoteShell(own, asked);
@@ -91,8 +93,8 @@ function chooseShell({ backend, info, environmentId, settings }: Place, asked: s
   return shell;
 }
 
-/** Nonsense that has nothing to do with what the machine has or the policy allows. */
-function refuseStrangeWishes(
+/** Refuses arguments that are wrong on every machine and under every policy. */
+function checkArguments(
   { workdir, justification, sandbox_permissions }: ExecCommandArguments,
   info: EnvironmentInfo | undefined,
 ): void {

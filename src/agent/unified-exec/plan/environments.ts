@@ -1,7 +1,7 @@
 import { ExecError } from '../../../protocol/index.ts';
 import type { ExecBackend } from '../backends/exec-backend.ts';
 
-/** The places a caller can choose from, by id; the first one is meant when none is named. */
+/** The environments that calls can choose from, by id; the first one is the default. */
 export class Environments implements AsyncDisposable {
   readonly #backends: ReadonlyMap<string, ExecBackend>;
 

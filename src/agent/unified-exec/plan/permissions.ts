@@ -4,11 +4,11 @@ import { pathUri } from './native-path.ts';
 
 /** How commands run in one environment. */
 export interface EnvironmentSettings {
-  /** Where commands run unless they say otherwise; the server's own directory unless given. */
+  /** The directory of commands without `workdir`; by default the server's own. */
   readonly cwd?: string;
-  /** What the word project means to the permissions; the directory above unless given. */
+  /** The project directories of the permissions; by default `cwd`. */
   readonly workspaceRoots?: readonly string[];
-  /** What commands may touch; everything unless given. */
+  /** What commands may read, write and connect to; everything unless given. */
   readonly permissions?: PermissionProfile;
   /** Commands reach the network through a proxy with these rules only. */
   readonly network?: NetworkProxyRules;
@@ -34,14 +34,14 @@ export function confinementOf({
   };
 }
 
-/** Any entry that takes something back from a grant of everything makes a sandbox necessary. */
+/** Whether all files are writable, without an entry that restricts some. */
 const allowsEverything = (entries: readonly PermissionEntry[]): boolean =>
   entries.some(isRootWrite) && entries.every(({ access }) => access === 'write');
 
 const isRootWrite = ({ path, access }: PermissionEntry): boolean =>
   access === 'write' && path.type === 'special' && path.value.kind === 'root';
 
-/** The settings with what one call was granted on top. Paths are absolute. */
+/** The settings with the additional permissions of one call. Paths are absolute. */
 export function withAdditional(
   settings: EnvironmentSettings,
   granted: AdditionalPermissions | undefined,
@@ -69,7 +69,7 @@ export function isNetworkOff({ permissions }: EnvironmentSettings): boolean {
   return permissions !== undefined && permissions.type !== 'disabled' && permissions.network === 'restricted';
 }
 
-/** What goes to the server; undefined when nothing is restricted. */
+/** The sandbox for the server; undefined when nothing is restricted. */
 export function sandboxFor(settings: EnvironmentSettings, cwd: string): Sandbox | undefined {
   const { network, workspaceRoots } = settings;
   const permissions = network ? withNetworkOnly(settings) : (settings.permissions ?? unrestricted);
@@ -87,7 +87,7 @@ export function sandboxFor(settings: EnvironmentSettings, cwd: string): Sandbox 
   };
 }
 
-/** A proxy holds only what cannot pass it by, so a command that may touch everything gets a sandbox for its network. */
+/** A command must not get around its network proxy, so also one without restrictions of files gets a sandbox. */
 function withNetworkOnly({ permissions }: EnvironmentSettings): PermissionProfile {
   if (permissions && permissions.type !== 'disabled') return permissions;
   return { type: 'managed', file_system: { type: 'unrestricted' }, network: 'enabled' };

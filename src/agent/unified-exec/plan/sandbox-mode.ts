@@ -21,7 +21,7 @@ const entries: Readonly<Record<Exclude<SandboxMode, 'danger-full-access'>, Permi
   ],
 };
 
-/** The profile behind one of the familiar names. */
+/** The permission profile of a sandbox mode. */
 export function permissionsOf(mode: SandboxMode): PermissionProfile {
   if (mode === 'danger-full-access') return { type: 'disabled' };
   return {

@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { join, win32 } from 'node:path';
 
-/** A shell of a machine, as it describes itself. */
+/** A shell, as its machine describes it. */
 export interface Shell {
   readonly name: string;
   readonly path: string;
@@ -29,7 +29,7 @@ export function shellArgv(shell: Shell, script: string, login: boolean): string[
   return [shell.path, login ? '-lc' : '-c', script];
 }
 
-/** On another machine only the shell that it reports can be relied on; undefined when that is not what was asked for. */
+/** The shell on another machine is the one that it reports; undefined when the call asks for another kind. */
 export function remoteShell(own: Shell, asked: string | undefined): Shell | undefined {
   if (asked === undefined) return own;
   const kind = shellKind(asked);
@@ -37,8 +37,8 @@ export function remoteShell(own: Shell, asked: string | undefined): Shell | unde
 }
 
 /**
- * On this machine: the user's own where the kind is the same, another one that is installed in one of these directories, or
- * the one that always is.
+ * The shell on this machine: the user's own if it is of the kind that the call asks for, otherwise one of that kind from these
+ * directories, otherwise `/bin/sh`.
  */
 export function localShell(own: Shell, asked: string | undefined, directories: () => readonly string[]): Shell {
   if (asked === undefined) return own;
@@ -57,6 +57,6 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    return false; // not there, or not for us
+    return false; // missing, or not executable for this user
   }
 }

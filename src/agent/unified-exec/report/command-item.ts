@@ -6,10 +6,10 @@ import type { ExecCommandBegin, ExecCommandEnd, ExecEvent } from './exec-event.t
 import { outputText } from './output-text.ts';
 import { fitOutput } from './truncation.ts';
 
-/** What does not change about a command. */
+/** The members that all events of a command have. */
 export type CommandFacts = Pick<ExecCommandBegin, 'call_id' | 'turn_id' | 'command' | 'cwd' | 'parsed_cmd'>;
 
-/** One command as its events tell of it: one begin, what happens, one end, in this order. */
+/** Emits the events of one command in order: one begin event, output and interactions, one end event. */
 export class CommandItem {
   readonly #facts: CommandFacts;
   readonly #emit: (event: ExecEvent) => void;
@@ -25,27 +25,27 @@ export class CommandItem {
     this.#emit = emit;
   }
 
-  /** A question is put before the command, or its second attempt, may run. */
-  asked(): void {
+  /** Announces the command when the user is asked about it, unless it is announced. */
+  announceQuestion(): void {
     this.#announce({ source: 'agent' });
   }
 
-  /** The command runs; what it has printed so far comes first. */
-  runs(sessionId: number, process: CommandProcess): void {
+  /** Announces that the command runs, and emits its output from the start. */
+  announceRun(sessionId: number, process: CommandProcess): void {
     this.#processId = String(sessionId);
     this.#runningSince = performance.now();
     this.#announce({ source: 'unified_exec_startup', process_id: this.#processId });
     process.follow((bytes) => this.#print(bytes));
   }
 
-  /** Does nothing before the command runs. */
-  interaction(stdin: string): void {
+  /** Emits an interaction; does nothing before the command runs. */
+  announceInteraction(stdin: string): void {
     if (this.#processId === undefined || this.#ended) return;
     this.#emit({ type: 'TerminalInteraction', call_id: this.#facts.call_id, process_id: this.#processId, stdin });
   }
 
-  /** The command is over and nothing more will come of it. */
-  over({ facts, transcript }: CommandProcess): void {
+  /** Emits the end event of a command that has run. */
+  end({ facts, transcript }: CommandProcess): void {
     const { exitCode = -1, failureMessage } = facts;
     const output = outputText(transcript);
     const formatted = fitOutput(output, limits.modelOutputTokens);
@@ -58,13 +58,13 @@ export class CommandItem {
     this.#end({ stdout: output.text, stderr: failureMessage, exit_code: -1, status: 'failed' }, aggregated, formatted);
   }
 
-  /** What ran is given up, for another attempt that may or may not come to run. */
-  stops(): void {
+  /** Forgets a run that is given up: the next attempt may or may not run. */
+  forgetRun(): void {
     this.#processId = undefined;
   }
 
-  /** No command ran: ends the item with the reason. */
-  neverRan(status: 'declined' | 'failed', reason: string): void {
+  /** Emits the end event of a command that never ran. */
+  endUnrun(status: 'declined' | 'failed', reason: string): void {
     if (this.#processId === undefined) this.#end({ stdout: '', stderr: reason, exit_code: -1, status }, reason, reason);
   }
 

@@ -17,7 +17,7 @@ export class DeltaCutter {
     }
   }
 
-  /** What will never be completed. */
+  /** Yields the bytes of a last, incomplete character. */
   *rest(): Generator<Uint8Array> {
     if (this.#carried.length > 0) yield this.#carried;
     this.#carried = new Uint8Array(0);

@@ -27,14 +27,14 @@ export class EventStream {
     });
   }
 
-  /** Nothing more will happen. */
+  /** Ends the iteration of every subscriber. */
   end(): void {
     this.#ended = true;
     for (const subscriber of this.#subscribers) subscriber.end();
   }
 }
 
-/** A bounded queue: where it is full, output events are left out and counted; where it is overfull, so are all others. */
+/** A bounded queue. Above its first limit output events are dropped and counted, above the second all events. */
 class Subscriber {
   readonly #changes = new Changes();
   #queue: ExecEvent[] = [];

@@ -1,9 +1,9 @@
 import type { CommandAction } from '../../approval/index.ts';
 
-/** Whose doing a command is. */
+/** Who started a command. */
 export type ExecSource = 'agent' | 'user_shell' | 'unified_exec_startup' | 'unified_exec_interaction';
 
-/** A command has begun, or a question about it. */
+/** A command has started, or the user is asked about it. */
 export interface ExecCommandBegin {
   readonly type: 'ExecCommandBegin';
   readonly call_id: string;
@@ -48,7 +48,7 @@ export interface ExecCommandEnd extends Omit<ExecCommandBegin, 'type'> {
   readonly status: 'completed' | 'failed' | 'declined';
 }
 
-/** This subscriber was too slow: so many events are missing here, as a rule output, which the end event has too. */
+/** Events that this subscriber was too slow for: mostly output, which the end event repeats. */
 export interface EventsMissed {
   readonly type: 'EventsMissed';
   readonly count: number;

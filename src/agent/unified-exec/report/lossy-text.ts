@@ -1,6 +1,6 @@
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** UTF-8 as far as it is UTF-8; each sequence that is none becomes U+FFFD. */
+/** Decodes UTF-8; each invalid sequence becomes U+FFFD. */
 export const lossyText = (bytes: Uint8Array): string => decoder.decode(bytes);
 
 /** How many bytes at the end are the beginning of a character whose rest may still come. */

@@ -1,17 +1,17 @@
 import { concatBytes, type HeadTail } from '../../../base/index.ts';
 import { lossyText } from './lossy-text.ts';
 
-/** Output of a command as text, with a note in place of the bytes that were not kept. */
+/** The kept output of a command as text, with a note in place of omitted bytes. */
 export interface OutputText {
   readonly text: string;
   readonly totalBytes: number;
   readonly omittedBytes: number;
 }
 
-/** A note of missing bytes, as the reference words it. */
+/** The note for omitted bytes, as the reference words it. */
 export const omissionText = (bytes: number): string => `... ${bytes} bytes omitted ...`;
 
-/** The kept output, with a note in place of the omitted bytes. */
+/** The kept output of a command, with a note in place of omitted bytes. */
 export function markedBytes({ head, tail, omittedBytes }: HeadTail): Uint8Array {
   const mark = omittedBytes > 0 ? [Buffer.from(`\n${omissionText(omittedBytes)}\n`)] : [];
   return concatBytes([head, ...mark, tail]);

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import type { HeadTail } from '../../../base/index.ts';
 import { limits } from '../limits.ts';
-import type { OutputText } from './output-text.ts';
+import { type OutputText, outputText } from './output-text.ts';
+import type { ToolResult } from './tool-result.ts';
 import { cutMiddle, fitOutput, tokensOf } from './truncation.ts';
 
-/** The result of one call. */
+/** The facts that the answer to a call tells. */
 export interface CallReport {
   readonly chunkId?: string;
   readonly wallTimeMs: number;
@@ -24,6 +26,29 @@ export type StructuredResult = {
   readonly output: string;
 };
 
+/** Makes the result of a call from the output that it has collected. */
+export function callResult(
+  facts: Pick<CallReport, 'wallTimeMs'> & { exitCode?: number | undefined; sessionId?: number | undefined },
+  collected: HeadTail,
+  askedTokens: number | undefined,
+  modelTokens: number,
+): ToolResult {
+  const { wallTimeMs, exitCode, sessionId } = facts;
+  const report: CallReport = {
+    chunkId: newChunkId(),
+    wallTimeMs,
+    ...(exitCode !== undefined && { exitCode }),
+    ...(sessionId !== undefined && { sessionId }),
+    output: outputText(collected),
+  };
+  const tokens = outputBudget(askedTokens, modelTokens);
+  return {
+    text: responseText(report, tokens, modelTokens),
+    success: true,
+    structured: structuredResult(report, tokens),
+  };
+}
+
 export const newChunkId = (): string => randomBytes(3).toString('hex');
 
 /** The text for the model. Header and output together stay within 1.2 times the tokens of the model: the output is shortened. */
@@ -35,7 +60,7 @@ export function responseText(report: CallReport, outputTokens: number, modelToke
   return excess > 0 ? text(Math.max(0, outputTokens - excess)) : whole;
 }
 
-/** Leaves out the middle of an answer that is longer than the model may get. */
+/** Leaves out the middle of an answer that is longer than the model's limit. */
 export const withinModel = (text: string, modelTokens: number): string => cutMiddle(text, longestAnswer(modelTokens));
 
 const longestAnswer = (modelTokens: number): number => Math.ceil(modelTokens * 1.2);
@@ -52,7 +77,7 @@ export function structuredResult(report: CallReport, outputTokens: number): Stru
   };
 }
 
-/** The tokens of a call's output: as many as it asks for, and never more than the model may get. */
+/** How many tokens of output a call gets: as many as it asks for, up to the model's limit. */
 export function outputBudget(asked: number | undefined, modelTokens: number): number {
   return Math.min(asked ?? limits.modelOutputTokens, modelTokens);
 }

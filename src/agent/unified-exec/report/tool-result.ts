@@ -1,16 +1,16 @@
 import type { StructuredResult } from './response.ts';
 
-/** What a tool call comes to. */
+/** The result of a tool call. */
 export interface ToolResult {
-  /** For the model, as it is. */
+  /** The text for the model. */
   readonly text: string;
   /** False when the call itself failed; a command with an exit code other than 0 is a success. */
   readonly success: boolean;
-  /** The same as values, where there is a command to tell about. */
+  /** The same facts as values; undefined where no command ran. */
   readonly structured?: StructuredResult;
 }
 
-/** A call that fails with a text for the model. */
+/** A failed call; the message is the text for the model. */
 export class ToolError extends Error {
   override readonly name = 'ToolError';
 }

@@ -2,7 +2,7 @@ import { limits } from '../limits.ts';
 import { boundaryAfter, boundaryBefore } from './lossy-text.ts';
 import { type OutputText, omissionText } from './output-text.ts';
 
-/** A text within a number of tokens: all of it, or its two ends and how much is missing between them. */
+/** Fits a text into a number of tokens: its middle is replaced by a note of how much is missing. */
 export function cutMiddle(text: string, tokens: number): string {
   const bytes = Buffer.from(text);
   const budget = tokens * limits.bytesPerToken;
@@ -11,7 +11,7 @@ export function cutMiddle(text: string, tokens: number): string {
 
 export const tokensOf = (bytes: number): number => Math.ceil(bytes / limits.bytesPerToken);
 
-/** Output that fits into a number of tokens: all of it, or its two ends and a note of what is missing. */
+/** Fits output into a number of tokens. Where its middle is left out, a heading tells the original size. */
 export function fitOutput(output: OutputText, tokens: number): string {
   const bytes = Buffer.from(output.text);
   const budget = tokens * limits.bytesPerToken;

@@ -4,8 +4,8 @@ import type { CommandProcess } from './command-process.ts';
 import type { YieldWindow } from './yield-window.ts';
 
 /**
- * Watches a process until its output has ended or the window closes; silence is no reason to stop. Behind an exit that
- * counts as the end, streams that a child keeps open get a short grace.
+ * Collects the output of a process until it ends or the window closes, however long the process is silent. After an exit that
+ * counts as the end, output of children is collected for a short time.
  */
 export async function collectOutput(
   process: CommandProcess,
@@ -21,9 +21,9 @@ export async function collectOutput(
       throw signal.reason;
     }
     if (process.isOver) overSince ??= performance.now();
-    const grace =
+    const graceMs =
       overSince === undefined ? Number.POSITIVE_INFINITY : overSince + limits.closeGraceMs - performance.now();
-    const timeoutMs = Math.min(window.remainingMs, grace);
+    const timeoutMs = Math.min(window.remainingMs, graceMs);
     if (process.isDrained || timeoutMs <= 0) return collected;
     await process.changes.next({ ...(Number.isFinite(timeoutMs) && { timeoutMs }), signal });
   }

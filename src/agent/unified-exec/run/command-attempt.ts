@@ -15,36 +15,35 @@ import { collectOutput } from './collect-output.ts';
 import { CommandProcess } from './command-process.ts';
 import type { CommandSession } from './command-session.ts';
 import { type NetworkJudge, NetworkScope } from './network-scope.ts';
-import { endItem } from './session-end.ts';
 
-export interface AttemptRequest {
+export interface CommandAttemptOptions {
   readonly sessionId: number;
   readonly callId: string;
   readonly sandboxed: boolean;
-  /** Rules let it leave the sandbox. */
+  /** Rules let the command leave the sandbox. */
   readonly byRule: boolean;
-  /** The directory the user was asked about. */
+  /** The identity of the directory that the user was asked about. */
   readonly directory: string | undefined;
   readonly yieldMs: number;
   readonly judge: NetworkJudge;
 }
 
-/** One start of a command, and the first window of watching it. */
+/** One run of a command: its start, and the output of the first window. */
 export class CommandAttempt implements Disposable {
   readonly #toolContext: ToolContext;
   readonly #plan: CommandPlan;
   readonly #item: CommandItem;
-  readonly #request: AttemptRequest;
+  readonly #request: CommandAttemptOptions;
   readonly scope: NetworkScope | undefined;
   collected = new HeadTail(limits.outputBytes);
   wallTimeMs = 0;
   #process: CommandProcess | undefined;
   #session: CommandSession | undefined;
-  #turn: Disposable | undefined;
+  #sessionUse: Disposable | undefined;
   #announced = false;
   #endedEarly = false;
 
-  constructor(toolContext: ToolContext, plan: CommandPlan, item: CommandItem, request: AttemptRequest) {
+  constructor(toolContext: ToolContext, plan: CommandPlan, item: CommandItem, request: CommandAttemptOptions) {
     this.#toolContext = toolContext;
     this.#plan = plan;
     this.#item = item;
@@ -58,14 +57,14 @@ export class CommandAttempt implements Disposable {
     return this.#process;
   }
 
-  /** The sandbox refused something, and running the command again would not repeat anything else it did. */
+  /** Whether the sandbox has refused something before the command did anything that a second attempt would repeat. */
   get isDenied(): boolean {
     const { sandboxDenied } = this.process.facts;
     if (!sandboxDenied || !this.process.isOver || !this.#request.sandboxed) return false;
     return this.#endedEarly || showsOnlyDenial(outputText(this.collected).text);
   }
 
-  /** From the moment the command runs on its own, giving up means to stop watching it. */
+  /** Starts the command and collects its output. Once it outlasts its start, the signal ends only the waiting. */
   async run({ signal }: CallContext): Promise<void> {
     const process = await this.#start(signal);
     await process.untilOver(limits.earlyExitMs);
@@ -78,42 +77,42 @@ export class CommandAttempt implements Disposable {
     if (process.isOver) await this.scope?.settle(limits.networkGraceMs);
   }
 
-  /** Tells that the command runs. A refused one waits for what becomes of it. */
+  /** Announces the run, once. A command that the sandbox has refused is announced after the question about it. */
   announce(): void {
     if (this.#announced) return;
     this.#announced = true;
-    this.#item.runs(this.#request.sessionId, this.process);
+    this.#item.announceRun(this.#request.sessionId, this.process);
   }
 
-  /** Another attempt takes the place of this one. */
+  /** Ends this attempt because another one follows. */
   giveUp(): void {
-    this.#item.stops();
+    this.#item.forgetRun();
     if (this.#session) this.#session.isSuperseded = true;
     this.#toolContext.sessions.close(this.#request.sessionId);
     void this.#process?.terminate();
   }
 
-  /** The command is over: forgets it, and ends its item unless the watcher of the session does. */
+  /** Frees the session of a command that is over, and emits its end event unless `EndEvents` does. */
   conclude(): void {
     this.forget();
-    if (!this.#session) this.#item.over(this.process);
+    if (!this.#session) this.#item.end(this.process);
   }
 
-  /** No call will use this command any more. */
+  /** Frees the session: no call will use the command any more. */
   forget(): void {
     this.#toolContext.sessions.free(this.#request.sessionId, this.#session);
     void this.#process?.terminate();
   }
 
-  /** Lets other calls deal with the session. */
+  /** Lets other calls use the session. */
   [Symbol.dispose](): void {
-    this.#turn?.[Symbol.dispose]();
+    this.#sessionUse?.[Symbol.dispose]();
   }
 
   async #start(signal: AbortSignal | undefined): Promise<CommandProcess> {
-    const { backend, argv, cwd, tty, wishes } = this.#plan;
+    const { backend, argv, cwd, tty, sandboxRequest } = this.#plan;
     const path = this.#trustedPath();
-    const settings = withAdditional(this.#plan.settings, wishes.additionalPermissions);
+    const settings = withAdditional(this.#plan.settings, sandboxRequest.additionalPermissions);
     const { callId, sandboxed, directory } = this.#request;
     const { threadId, sessionId, version, envPolicy = defaultEnvPolicy } = this.#toolContext;
     const sandbox = sandboxed ? sandboxFor(settings, cwd) : undefined;
@@ -123,7 +122,7 @@ export class CommandAttempt implements Disposable {
         metadata: { ...(isUuid(threadId) && { threadId }), toolCallId: callId },
         argv: path === undefined ? argv : withPath(argv, path),
         cwd: pathUri(cwd),
-        // The view of a sandbox has directories that are none of the host's; there the sandbox holds what is inside.
+        // Directories inside a sandbox have other identities; there the sandbox confines the command wherever it starts.
         ...(directory !== undefined && !sandboxed && canPin(this.#plan) && { cwdIdentity: directory }),
         envPolicy,
         env: {
@@ -138,11 +137,11 @@ export class CommandAttempt implements Disposable {
       signal,
     );
     this.#process = new CommandProcess(started, { endsWith: backend.isLocal ? 'exit' : 'close' });
-    this.scope?.covers(this.#process);
+    this.scope?.attach(this.#process);
     return this.#process;
   }
 
-  /** A rule for a name speaks for no program that commands can put where the name is looked up. */
+  /** The PATH for a command that a rule allows by name: without directories that commands can write programs into. */
   #trustedPath(): string | undefined {
     const { backend, settings } = this.#plan;
     const { variables } = backend;
@@ -162,17 +161,17 @@ export class CommandAttempt implements Disposable {
         proxy: settings.network,
         environmentId,
         executionId: crypto.randomUUID(),
-        policyDecisionTimeoutMs: QUESTION_MS,
+        policyDecisionTimeoutMs: limits.networkQuestionMs,
       },
       onNetworkRequest: this.scope.answer,
     };
   }
 
   async #openSession(process: CommandProcess): Promise<void> {
-    const { environmentId, argv, cwd, tty, wishes } = this.#plan;
+    const { environmentId, argv, cwd, tty, sandboxRequest } = this.#plan;
     const { sessionId: id, callId, sandboxed } = this.#request;
     const turnstile = new Turnstile();
-    this.#turn = await turnstile.enter();
+    this.#sessionUse = await turnstile.enter();
     this.#session = {
       id,
       callId,
@@ -184,18 +183,15 @@ export class CommandAttempt implements Disposable {
       cwd,
       tty,
       sandboxed,
-      confinement: wishes.confinement,
+      confinement: sandboxRequest.confinement,
       turnstile,
       isSuperseded: false,
       lastUsed: 0,
     };
     this.#toolContext.sessions.open(this.#session);
-    this.#toolContext.endings.add(endItem(this.#session));
+    this.#toolContext.endEvents.expect(this.#session);
   }
 }
 
 const isUuid = (id: string | undefined): id is string =>
   id !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id);
-
-/** A person has to read a question and answer it. */
-const QUESTION_MS = 10 * 60 * 1000;

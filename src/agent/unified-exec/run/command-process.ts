@@ -7,11 +7,11 @@ import { afterExit, afterFailure, type ProcessFacts, running } from './process-f
 import { YieldWindow } from './yield-window.ts';
 
 /**
- * A command while it is being watched. Its output is taken as fast as it comes, into buffers of fixed size that count
- * what they cannot hold, so neither a flood nor a silent reader costs memory or holds up other commands.
+ * A started command. Its output is read as fast as it comes, into buffers of fixed size that count the bytes they drop, so
+ * neither a flood nor a model that never asks costs memory or delays other commands.
  */
 export class CommandProcess {
-  /** Notified of output, of the end and of every other change of the facts. */
+  /** Notified of output and of every change of the facts. */
   readonly changes = new Changes();
   /** All output of the process. */
   readonly transcript = new HeadTail(limits.outputBytes);
@@ -20,12 +20,13 @@ export class CommandProcess {
   #unread = new HeadTail(limits.outputBytes);
   #facts = running;
   #closed = false;
-  #abandoned = false;
+  /** The server has refused input because the process is gone, whose events may never come. */
+  #isInputRefused = false;
   #onOutput: (bytes: Uint8Array) => void = () => {};
   #window: YieldWindow | undefined;
   #questions = 0;
 
-  /** Calls wait for the exit, or for the end of the output, which children can delay. */
+  /** `endsWith`: calls wait for the exit, or for the end of the output, which children can delay. */
   constructor(process: ExecProcess, options: { readonly endsWith: 'exit' | 'close' }) {
     this.#process = process;
     this.#endsWith = options.endsWith;
@@ -37,12 +38,12 @@ export class CommandProcess {
     return this.#facts;
   }
 
-  /** Whether calls need not wait for it any more. */
+  /** Whether calls need not wait for the command any more. */
   get isOver(): boolean {
-    return this.isDrained || this.#abandoned || (this.#endsWith === 'exit' && this.#facts.hasExited);
+    return this.isDrained || this.#isInputRefused || (this.#endsWith === 'exit' && this.#facts.hasExited);
   }
 
-  /** Whether all its output is here. */
+  /** Whether all output has arrived. */
   get isDrained(): boolean {
     return this.#closed || this.#facts.failureMessage !== undefined;
   }
@@ -54,19 +55,19 @@ export class CommandProcess {
     return unread;
   }
 
-  /** Puts back output that could not be delivered. */
+  /** Puts back output that no call has answered with. */
   putBack(taken: HeadTail): void {
     taken.merge(this.#unread);
     this.#unread = taken;
   }
 
-  /** Passes on all output, the past and the future. */
+  /** Calls `onOutput` with the output so far, and with all that follows. */
   follow(onOutput: (bytes: Uint8Array) => void): void {
     if (this.transcript.totalBytes > 0) onOutput(markedBytes(this.transcript));
     this.#onOutput = onOutput;
   }
 
-  /** Waits until the process is over, but not longer than this. */
+  /** Waits until the command is over, but not longer than this. */
   async untilOver(timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs;
     while (!this.isOver && performance.now() < deadline) {
@@ -74,7 +75,7 @@ export class CommandProcess {
     }
   }
 
-  /** Time for a call to watch; it stands still while `duringQuestion` does its work. */
+  /** Opens the time window of a call; it is suspended while `duringQuestion` waits. */
   openWindow(lengthMs: number): YieldWindow {
     this.#window = new YieldWindow(lengthMs, this.changes);
     if (this.#questions > 0) this.#window.pause();
@@ -90,29 +91,29 @@ export class CommandProcess {
     }
   }
 
-  /** Types into its terminal. */
-  async write(text: string): Promise<'taken' | 'ended' | 'refused'> {
+  /** Types into the terminal. */
+  async write(text: string): Promise<'written' | 'ended' | 'refused'> {
     try {
       await this.#process.write(text);
-      return 'taken';
+      return 'written';
     } catch (error) {
       if (!(error instanceof InputRefusedError)) {
-        this.#lose(error as Error);
-        return 'taken';
+        this.#failUnlessClosed(error as Error);
+        return 'written';
       }
       if (error.status === 'starting') return 'refused';
       this.#facts = afterExit(this.#facts, undefined, false);
-      this.#abandoned = true;
+      this.#isInputRefused = true;
       this.changes.notify();
       return 'ended';
     }
   }
 
   async interrupt(): Promise<void> {
-    await this.#process.signal('interrupt').catch((error: Error) => this.#lose(error));
+    await this.#process.signal('interrupt').catch((error: Error) => this.#failUnlessClosed(error));
   }
 
-  /** Ends the facts with this failure. Later events of the process are ignored. */
+  /** Records a failure, which is final: later events of the process are ignored. */
   fail(message: string): void {
     this.#facts = afterFailure(this.#facts, message);
     this.changes.notify();
@@ -121,11 +122,11 @@ export class CommandProcess {
   /** Terminates the process and all its descendants. */
   async terminate(): Promise<void> {
     if (this.#closed) return;
-    await this.#process.terminate().catch(() => {}); // without a connection the server ends it by itself
+    await this.#process.terminate().catch(() => {}); // without a connection the server ends the process by itself
   }
 
-  /** A server that cannot be reached is no matter once everything is here. */
-  #lose(error: Error): void {
+  /** Records a lost connection, which does not matter once all output has arrived. */
+  #failUnlessClosed(error: Error): void {
     if (!this.#closed) this.fail(error.message);
   }
 
@@ -140,10 +141,10 @@ export class CommandProcess {
     this.changes.notify();
   }
 
-  /** False when output was dropped before it arrived. It is counted, and reading goes on. */
+  /** Reads until the end; false when output was dropped on the way, which is counted, so that reading goes on. */
   async #readToEnd(): Promise<boolean> {
     try {
-      for await (const { bytes } of this.#process.output) this.#take(bytes);
+      for await (const { bytes } of this.#process.output) this.#keep(bytes);
       return true;
     } catch (error) {
       if (!(error instanceof OutputGapError) || error.bytes === undefined) throw error;
@@ -153,7 +154,7 @@ export class CommandProcess {
     }
   }
 
-  #take(bytes: Uint8Array): void {
+  #keep(bytes: Uint8Array): void {
     this.#unread.add(bytes);
     this.transcript.add(bytes);
     this.#onOutput(bytes);
@@ -161,7 +162,7 @@ export class CommandProcess {
   }
 
   async #awaitExit(): Promise<void> {
-    await this.#process.wait({ until: 'exited' }).catch(() => undefined); // the pump reports the failure
+    await this.#process.wait({ until: 'exited' }).catch(() => undefined); // `#pump` records the failure
     this.#noteExit();
     this.changes.notify();
   }

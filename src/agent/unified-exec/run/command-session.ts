@@ -4,7 +4,7 @@ import type { CommandItem } from '../report/command-item.ts';
 import type { CommandProcess } from './command-process.ts';
 import type { NetworkScope } from './network-scope.ts';
 
-/** A command that outlived its start, and everything a later call needs to deal with it. */
+/** A command that outlived its start, with everything that later calls need. */
 export interface CommandSession {
   readonly id: number;
   /** The call that started it. */
@@ -18,9 +18,9 @@ export interface CommandSession {
   readonly tty: boolean;
   readonly sandboxed: boolean;
   readonly confinement: Confinement;
-  /** One interaction at a time. */
+  /** Lets one call use the session at a time. */
   readonly turnstile: Turnstile;
-  /** A second attempt has taken its place. */
+  /** A second attempt has replaced the command. */
   isSuperseded: boolean;
   lastUsed: number;
 }

@@ -3,14 +3,15 @@ import { ConnectionLost } from '../../../client/index.ts';
 import { type EnvironmentInfo, ExecError } from '../../../protocol/index.ts';
 import { type AttemptOptions, actionsOf, Cancelled, type CommandRequest, Rejected } from '../../approval/index.ts';
 import type { ExecCommandArguments } from '../arguments/tool-arguments.ts';
-import { type CallContext, callResult, type ToolContext } from '../call-context.ts';
+import type { NetworkQuestion } from '../backends/network-questions.ts';
+import type { CallContext, ToolContext } from '../call-context.ts';
 import { interceptPatch } from '../changes/patch-interception.ts';
 import { type CommandPlan, planCommand } from '../plan/command-plan.ts';
 import { canPin, directoryIdentity } from '../plan/directory-identity.ts';
 import { CommandItem } from '../report/command-item.ts';
+import { callResult } from '../report/response.ts';
 import { ToolError, type ToolResult } from '../report/tool-result.ts';
 import { CommandAttempt } from './command-attempt.ts';
-import type { NetworkQuestion } from './network-questions.ts';
 import { startYieldMs } from './yield-window.ts';
 
 /** Runs a command until it ends or its window closes. */
@@ -37,7 +38,7 @@ class ExecCommandCall {
 
   constructor(toolContext: ToolContext, plan: CommandPlan, context: CallContext) {
     const { callId = crypto.randomUUID(), turnId } = context;
-    const { environmentId, argv, cwd, tty, wishes, info } = plan;
+    const { environmentId, argv, cwd, tty, sandboxRequest, info } = plan;
     const home = homeOf(info);
     this.#toolContext = toolContext;
     this.#plan = plan;
@@ -51,7 +52,7 @@ class ExecCommandCall {
       cwd,
       tty,
       ...(home !== undefined && { home }),
-      ...wishes,
+      ...sandboxRequest,
     };
     this.#item = new CommandItem(
       {
@@ -68,7 +69,7 @@ class ExecCommandCall {
 
   async run(yieldMs: number, askedTokens: number | undefined): Promise<ToolResult> {
     try {
-      const attempt = await this.#orchestrate((options) => this.#try(options, yieldMs));
+      const attempt = await this.#orchestrate((options) => this.#runAttempt(options, yieldMs));
       return this.#report(attempt, askedTokens);
     } catch (error) {
       throw this.#failure(error);
@@ -88,7 +89,7 @@ class ExecCommandCall {
         return { kind: value.isDenied ? 'denied' : 'done', value };
       },
       {
-        onQuestion: () => this.#item.asked(),
+        onQuestion: () => this.#item.announceQuestion(),
         ...(canPin(this.#plan) && { identify: () => directoryIdentity(this.#plan) }),
         ...(this.#context.signal && { signal: this.#context.signal }),
       },
@@ -96,7 +97,10 @@ class ExecCommandCall {
     return value;
   }
 
-  async #try({ sandboxed, directory, byRule = false }: AttemptOptions, yieldMs: number): Promise<CommandAttempt> {
+  async #runAttempt(
+    { sandboxed, directory, byRule = false }: AttemptOptions,
+    yieldMs: number,
+  ): Promise<CommandAttempt> {
     this.#attempt?.giveUp();
     this.#attempt?.[Symbol.dispose]();
     const attempt = new CommandAttempt(this.#toolContext, this.#plan, this.#item, {
@@ -106,14 +110,14 @@ class ExecCommandCall {
       byRule,
       directory,
       yieldMs,
-      judge: (question, signal) => this.#judge(question, signal),
+      judge: (question, signal) => this.#mayConnect(question, signal),
     });
     this.#attempt = attempt;
     await attempt.run(this.#context);
     return attempt;
   }
 
-  async #judge({ host, port, protocol }: NetworkQuestion, signal: AbortSignal): Promise<boolean> {
+  async #mayConnect({ host, port, protocol }: NetworkQuestion, signal: AbortSignal): Promise<boolean> {
     const { callId, turnId, environmentId, argv, cwd } = this.#request;
     const request = { callId, ...(turnId !== undefined && { turnId }), environmentId, host, port, protocol, argv, cwd };
     return (await this.#toolContext.orchestrator?.approveNetwork(request, { signal })) === 'allow';
@@ -131,13 +135,13 @@ class ExecCommandCall {
     return callResult({ wallTimeMs, ...end }, collected, askedTokens, this.#toolContext.modelOutputTokens);
   }
 
-  /** The error text for the model. The item of the command, if it was begun, ends with it. */
+  /** Makes the error for the model, and ends a command that was announced but never ran. */
   #failure(error: unknown): unknown {
     const isRefusal = error instanceof Rejected || error instanceof Cancelled;
     const failure = toolError(error);
     if (isRefusal) this.#attempt?.forget();
     const reason = isRefusal ? error.message : String((failure as Error).message);
-    this.#item.neverRan(isRefusal ? 'declined' : 'failed', reason);
+    this.#item.endUnrun(isRefusal ? 'declined' : 'failed', reason);
     return failure;
   }
 }
@@ -147,11 +151,11 @@ function homeOf(info: EnvironmentInfo | undefined): string | undefined {
     const path = info?.userHomeDir?.toNative();
     return typeof path === 'string' ? path : undefined;
   } catch {
-    return undefined; // on a machine of another kind, where other files are read
+    return undefined; // a path of another operating system, whose shells read other files
   }
 }
 
-/** Mistakes of ours and the end of a turn are no news for the model: they stay what they are. */
+/** Refusals and errors of the server become texts for the model; cancellation and unexpected errors stay what they are. */
 function toolError(error: unknown): unknown {
   if (error instanceof Rejected) {
     return error.kind === 'escalation' ? new ToolError(error.message) : notCreated(error.message);
@@ -164,7 +168,7 @@ function toolError(error: unknown): unknown {
   return error;
 }
 
-/** Two errors, one around the other, each in its debug form. */
+/** The debug form of the reference's error, which contains another one. */
 function notCreated(reason: string): ToolError {
   return new ToolError(`exec_command failed: CreateProcess { message: ${quoted(`Rejected(${quoted(reason)})`)} }`);
 }

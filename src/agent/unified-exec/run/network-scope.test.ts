@@ -21,7 +21,7 @@ describe('the network of an attempt', () => {
   it('ends its command at the first refusal, and refuses everything after it', async () => {
     const { done, process } = command();
     const scope = new NetworkScope(async ({ host }) => host !== 'example.com');
-    scope.covers(process);
+    scope.attach(process);
 
     const answers = [await scope.answer(question), await scope.answer({ ...question, host: 'other.com' })];
 
@@ -36,7 +36,7 @@ describe('the network of an attempt', () => {
     const { done, process } = command();
     const scope = new NetworkScope(async () => false);
     await scope.answer(question);
-    scope.covers(process);
+    scope.attach(process);
 
     expect(done).toEqual([denial, 'ended']);
   });
@@ -45,7 +45,7 @@ describe('the network of an attempt', () => {
     const { done, process } = command();
     const verdict = deferred<boolean>();
     const scope = new NetworkScope(() => verdict.promise);
-    scope.covers(process);
+    scope.attach(process);
     const answer = scope.answer(question);
     const settled = scope.settle(10_000);
     verdict.resolve(false);
@@ -59,7 +59,7 @@ describe('the network of an attempt', () => {
     const scope = new NetworkScope(
       (_, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(false))),
     );
-    scope.covers(process);
+    scope.attach(process);
     const answer = scope.answer(question);
     await scope.settle(1);
 

@@ -1,11 +1,11 @@
+import type { NetworkAnswer, NetworkQuestion } from '../backends/network-questions.ts';
 import type { CommandProcess } from './command-process.ts';
-import type { NetworkAnswer, NetworkQuestion } from './network-questions.ts';
 import { settleWithin } from './settle-within.ts';
 
-/** Decides about a host; false means no. */
+/** Decides whether a command may connect to a host. */
 export type NetworkJudge = (question: NetworkQuestion, signal: AbortSignal) => Promise<boolean>;
 
-/** The network of one attempt to run a command: the first refusal ends the command. */
+/** Decides about the connections of one attempt to run a command: the first refusal ends the command. */
 export class NetworkScope {
   readonly #judge: NetworkJudge;
   readonly #ending = new AbortController();
@@ -17,8 +17,8 @@ export class NetworkScope {
     this.#judge = judge;
   }
 
-  /** The command has started; a refusal may have come before. */
-  covers(process: CommandProcess): void {
+  /** Sets the started process. A refusal that came before ends it. */
+  attach(process: CommandProcess): void {
     this.#process = process;
     if (this.#denied) this.#endProcess();
   }
@@ -33,7 +33,7 @@ export class NetworkScope {
     }
   };
 
-  /** Waits for questions that are still open, but not longer than this; then they are taken back. */
+  /** Waits for open questions, but not longer than this; then withdraws them. */
   async settle(graceMs: number): Promise<void> {
     if (this.#open.size > 0) await settleWithin(this.#open, graceMs);
     this.#ending.abort();
@@ -44,7 +44,7 @@ export class NetworkScope {
     const deciding = this.#judge(question, this.#ending.signal).catch(() => false); // an approver that fails has not allowed it
     const allowed = await (this.#process ? this.#process.duringQuestion(deciding) : deciding);
     if (allowed) return { type: 'allow' };
-    if (this.#ending.signal.aborted) return refusal; // the question was withdrawn, not refused: the command is over
+    if (this.#ending.signal.aborted) return refusal; // withdrawn because the command is over, not refused
     this.#denied = true;
     this.#endProcess();
     return refusal;

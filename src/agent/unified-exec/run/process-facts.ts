@@ -1,7 +1,7 @@
 /** The known facts about a process, as one value. */
 export interface ProcessFacts {
   readonly hasExited: boolean;
-  /** Undefined while the process runs, and if the server could not tell. */
+  /** Undefined while the process runs, and where the server does not know it. */
   readonly exitCode: number | undefined;
   readonly failureMessage: string | undefined;
   readonly sandboxDenied: boolean;
@@ -14,7 +14,7 @@ export const running: ProcessFacts = {
   sandboxDenied: false,
 };
 
-/** A code or a denial that is known already stays. */
+/** The facts after an exit. A code or a denial that is known already stays. */
 export function afterExit(facts: ProcessFacts, exitCode: number | undefined, sandboxDenied: boolean): ProcessFacts {
   if (facts.failureMessage !== undefined) return facts;
   return {
@@ -25,7 +25,7 @@ export function afterExit(facts: ProcessFacts, exitCode: number | undefined, san
   };
 }
 
-/** A failure is final, and the first one counts. */
+/** The facts after a failure. The first one is final. */
 export function afterFailure(facts: ProcessFacts, message: string): ProcessFacts {
   return facts.failureMessage === undefined ? { ...facts, hasExited: true, failureMessage: message } : facts;
 }

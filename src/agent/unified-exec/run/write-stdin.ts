@@ -1,13 +1,14 @@
 import { Rejected } from '../../approval/index.ts';
 import type { WriteStdinArguments } from '../arguments/tool-arguments.ts';
-import { type CallContext, callResult, type ToolContext } from '../call-context.ts';
+import type { CallContext, ToolContext } from '../call-context.ts';
 import { limits } from '../limits.ts';
+import { callResult } from '../report/response.ts';
 import { ToolError, type ToolResult } from '../report/tool-result.ts';
 import { collectOutput } from './collect-output.ts';
 import type { CommandSession } from './command-session.ts';
 import { inputYieldMs } from './yield-window.ts';
 
-/** Types into a session, or only looks at it, and watches it for a while. */
+/** Types into a session if there is input, and collects its output for a while. */
 export async function writeStdin(
   toolContext: ToolContext,
   args: WriteStdinArguments,
@@ -17,7 +18,7 @@ export async function writeStdin(
   const { session_id, chars = '', yield_time_ms, max_output_tokens } = args;
   const session = requireSession(toolContext, session_id);
   using _turn = await session.turnstile.enter(context.signal);
-  if (sessions.get(session_id) !== session) throw unknownSession(session_id); // ended while others were served
+  if (sessions.get(session_id) !== session) throw unknownSession(session_id); // ended while this call waited for another one
   sessions.touch(session);
   const { process } = session;
   if (chars !== '') await send(toolContext, session, chars, context);
@@ -26,7 +27,7 @@ export async function writeStdin(
   const wallTimeMs = window.elapsedMs;
   if (process.isOver) await session.scope?.settle(limits.networkGraceMs);
   const { isOver, facts } = process;
-  if (chars !== '' || !isOver) session.item.interaction(chars);
+  if (chars !== '' || !isOver) session.item.announceInteraction(chars);
   if (isOver) {
     sessions.free(session_id, session);
     void process.terminate();
@@ -38,7 +39,7 @@ export async function writeStdin(
   return callResult({ wallTimeMs, ...end }, collected, max_output_tokens, modelOutputTokens);
 }
 
-/** The session with this number, or the text for the model. */
+/** The session with this number; throws the text for the model when there is none. */
 export function requireSession({ sessions }: ToolContext, id: number): CommandSession {
   const session = sessions.get(id);
   if (!session) throw unknownSession(id);
@@ -54,7 +55,7 @@ async function send(
   context: CallContext,
 ): Promise<void> {
   const { process, tty } = session;
-  if (process.facts.hasExited) return; // the reader has exited, though children may still print
+  if (process.facts.hasExited) return; // children may still print, but the process that reads the terminal has exited
   if (!tty && chars !== INTERRUPT) throw new ToolError(NO_STDIN);
   if (!tty) await process.interrupt();
   else {
@@ -64,7 +65,7 @@ async function send(
   await process.untilOver(limits.afterInputMs);
 }
 
-/** Input to what runs outside the sandbox is as much as a command there. */
+/** Has the user approve input for a command outside the sandbox, as it is as powerful as a command there. */
 async function approve(
   { orchestrator }: ToolContext,
   session: CommandSession,

@@ -1,13 +1,13 @@
 import { Changes } from '../../../base/index.ts';
 import { limits } from '../limits.ts';
 
-/** How long `exec_command` may watch its command. */
+/** How long `exec_command` waits for its command. */
 export function startYieldMs(asked: number | undefined, platformOs?: string | null): number {
   const floor = platformOs === 'windows' ? limits.windowsStartYieldMs : limits.shortestYieldMs;
   return clamp(asked ?? limits.startYieldMs, floor, limits.longestYieldMs);
 }
 
-/** How long `write_stdin` may watch: briefly after input, longer when it only asks for news. */
+/** How long `write_stdin` waits: briefly after input, longer when it only asks for output. */
 export function inputYieldMs(asked: number | undefined, hasInput: boolean, longestPollMs: number): number {
   const wanted = Math.max(asked ?? limits.inputYieldMs, limits.shortestYieldMs);
   if (hasInput) return Math.min(wanted, limits.longestYieldMs);
@@ -25,18 +25,18 @@ export class YieldWindow {
   #askedAt = 0;
   #askedMs = 0;
 
-  /** Notifies `changes` when the time runs again, so waiters see the new remaining time. */
+  /** Notifies `changes` when the time resumes, so that waiters see the new remaining time. */
   constructor(lengthMs: number, changes = new Changes()) {
     this.#lengthMs = lengthMs;
     this.changes = changes;
   }
 
-  /** Since the window opened, questions included. */
+  /** The time since the window opened, questions included. */
   get elapsedMs(): number {
     return performance.now() - this.#startedAt;
   }
 
-  /** Infinite while the time stands still. */
+  /** The time that is left; infinite while the window is suspended. */
   get remainingMs(): number {
     if (this.#questions > 0) return Number.POSITIVE_INFINITY;
     return Math.max(0, this.#lengthMs + this.#askedMs - this.elapsedMs);

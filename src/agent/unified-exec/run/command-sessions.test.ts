@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { CommandSession } from './command-session.ts';
-import { type EvictionCandidate, evictionVictim, Sessions } from './sessions.ts';
+import { CommandSessions, type EvictionCandidate, evictionVictim } from './command-sessions.ts';
 
-/** Sessions in the order of their last use. */
+/** CommandSessions in the order of their last use. */
 const sessions = (count: number, facts: (index: number) => Partial<EvictionCandidate> = () => ({})) =>
   Array.from({ length: count }, (_, index) => ({
     id: index,
     lastUsed: index,
     hasExited: false,
-    isTaken: false,
+    isInUse: false,
     ...facts(index),
   }));
 
@@ -25,23 +25,23 @@ describe('the session that makes room', () => {
 
   it('is none of the eight used last, exited or not', () => {
     expect(victimOf(sessions(64, (index) => ({ hasExited: index >= 56 })))).toBe(0);
-    expect(victimOf(sessions(64, (index) => ({ isTaken: index < 56 })))).toBe(undefined);
+    expect(victimOf(sessions(64, (index) => ({ isInUse: index < 56 })))).toBe(undefined);
   });
 
   it('is not a session that a call uses', () => {
-    expect(victimOf(sessions(64, (index) => ({ isTaken: index < 3 })))).toBe(3);
-    expect(victimOf(sessions(64, (index) => ({ hasExited: index === 5 || index === 9, isTaken: index === 5 })))).toBe(
+    expect(victimOf(sessions(64, (index) => ({ isInUse: index < 3 })))).toBe(3);
+    expect(victimOf(sessions(64, (index) => ({ hasExited: index === 5 || index === 9, isInUse: index === 5 })))).toBe(
       9,
     );
   });
 
   it('is no living one while an exited one is about to go', () => {
-    expect(victimOf(sessions(64, (index) => ({ hasExited: index === 5, isTaken: index === 5 })))).toBe(undefined);
+    expect(victimOf(sessions(64, (index) => ({ hasExited: index === 5, isInUse: index === 5 })))).toBe(undefined);
   });
 });
 
 describe('open sessions', () => {
-  const arrange = (sessions: Sessions, isTaken: () => boolean) => {
+  const arrange = (sessions: CommandSessions, isTaken: () => boolean) => {
     const ended: number[] = [];
     const open = (): number => {
       const id = sessions.reserve();
@@ -58,7 +58,7 @@ describe('open sessions', () => {
   };
 
   it('are 64 again as soon as one can be ended', () => {
-    const sessions = new Sessions();
+    const sessions = new CommandSessions();
     let isTaken = true;
     const { open, ended } = arrange(sessions, () => isTaken);
     const ids = Array.from({ length: 70 }, open);
@@ -71,7 +71,7 @@ describe('open sessions', () => {
   });
 
   it('are none once they have been shut', () => {
-    const sessions = new Sessions();
+    const sessions = new CommandSessions();
     const { open, ended } = arrange(sessions, () => false);
     sessions.shut();
 

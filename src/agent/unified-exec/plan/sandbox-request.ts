@@ -10,8 +10,8 @@ import { couldWrite } from '../changes/change-permission.ts';
 import { ToolError } from '../report/tool-result.ts';
 import { confinementOf, type EnvironmentSettings } from './permissions.ts';
 
-/** What a call wants of the sandbox and says about it, as the user is asked. */
-export type SandboxWishes = Pick<
+/** What a call asks of the sandbox, and what rules and questions need to know about it. */
+export type SandboxRequest = Pick<
   CommandRequest,
   | 'sandboxPermissions'
   | 'additionalPermissions'
@@ -22,22 +22,22 @@ export type SandboxWishes = Pick<
   | 'isWritable'
 >;
 
-interface WishOptions {
+interface SandboxRequestOptions {
   readonly additionalPermissions: boolean;
   readonly orchestrator: Orchestrator | undefined;
-  /** The variables of this program, where the call is for this machine. */
+  /** The variables of this program; undefined for another machine. */
   readonly variables: CommandRequest['variables'] | undefined;
 }
 
-/** The wishes of a call, or the text for the model if they cannot even be asked about. */
-export function wishesOf(
+/** Reads the arguments of a call; throws the text for the model when they ask for permissions that cannot be granted. */
+export function sandboxRequestOf(
   args: ExecCommandArguments,
   settings: EnvironmentSettings,
-  options: WishOptions,
+  options: SandboxRequestOptions,
   absolute: (path: string) => string,
-): SandboxWishes {
+): SandboxRequest {
   const { justification, prefix_rule: prefixRule } = args;
-  if (wantsMore(args)) refuse(options.orchestrator ? options.orchestrator.escalationRefusal : NOBODY_TO_ASK);
+  if (wantsMore(args)) refuse(options.orchestrator ? options.orchestrator.escalationRefusal : WITHOUT_ORCHESTRATOR);
   const additionalPermissions = additionalOf(args, options, absolute);
   const sandboxPermissions: SandboxPermissions = additionalPermissions
     ? 'with_additional_permissions'
@@ -53,7 +53,7 @@ export function wishesOf(
   };
 }
 
-const NOBODY_TO_ASK = escalationRefusal('never');
+const WITHOUT_ORCHESTRATOR = escalationRefusal('never');
 
 const wantsMore = ({ sandbox_permissions, additional_permissions }: ExecCommandArguments): boolean =>
   (sandbox_permissions ?? 'use_default') !== 'use_default' || additional_permissions !== undefined;
@@ -64,13 +64,13 @@ function refuse(text: string | undefined): void {
 
 function additionalOf(
   { sandbox_permissions, additional_permissions }: ExecCommandArguments,
-  { additionalPermissions: allowed, orchestrator }: WishOptions,
+  { additionalPermissions: allowed, orchestrator }: SandboxRequestOptions,
   absolute: (path: string) => string,
 ): AdditionalPermissions | undefined {
   const wanted = sandbox_permissions === 'with_additional_permissions';
   if (!wanted && !additional_permissions) return undefined;
   if (!allowed) refuse(DISABLED);
-  if (sandbox_permissions === 'require_escalated') refuse(TWO_WISHES);
+  if (sandbox_permissions === 'require_escalated') refuse(CONTRADICTION);
   refuse(orchestrator?.additionalRefusal);
   if (!additional_permissions) throw new ToolError(MISSING);
   const { network, file_system: { read = [], write = [] } = {} } = additional_permissions;
@@ -87,7 +87,7 @@ function additionalOf(
 
 const DISABLED =
   'additional permissions are disabled; enable `features.exec_permission_approvals` before using `with_additional_permissions`';
-const TWO_WISHES = '`additional_permissions` requires `sandbox_permissions` set to `with_additional_permissions`';
+const CONTRADICTION = '`additional_permissions` requires `sandbox_permissions` set to `with_additional_permissions`';
 const MISSING =
   'missing `additional_permissions`; provide at least one of `network` or `file_system` when using `with_additional_permissions`';
 const NOTHING = '`additional_permissions` must include at least one requested permission in `network` or `file_system`';

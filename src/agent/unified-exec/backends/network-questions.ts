@@ -1,7 +1,7 @@
 import type { RemoteProcess, RequestListener } from '../../../client/index.ts';
 import { clientMethods, decode, ExecError, encode, type NetworkProtocol } from '../../../protocol/index.ts';
 
-/** A host that a command connects to, which no rule or answer covers. */
+/** A server's question whether a command may connect to a host that no rule or answer covers. */
 export interface NetworkQuestion {
   readonly protocol: NetworkProtocol;
   readonly host: string;
@@ -12,12 +12,12 @@ export type NetworkAnswer = { readonly type: 'allow' } | { readonly type: 'deny'
 
 export type NetworkRequestListener = (question: NetworkQuestion, signal: AbortSignal) => Promise<NetworkAnswer>;
 
-/** Passes the questions of a server to the listener of the process that they are about. */
-export class NetworkQuestions {
+/** Passes each question of a server to the listener of the process that it is about. */
+export class NetworkQuestionRouter {
   readonly #listeners = new Map<string, NetworkRequestListener>();
   readonly #other: RequestListener | undefined;
 
-  /** Other requests of the server are handled as before. */
+  /** Passes other requests of the server to `other`. */
   constructor(other: RequestListener | undefined) {
     this.#other = other;
   }
@@ -28,7 +28,7 @@ export class NetworkQuestions {
     throw new ExecError('methodNotFound', `this client does not answer ${method}`);
   };
 
-  /** Listens from before the start of a process to its end. */
+  /** Sets the listener of a process before its start, and removes it after its end. */
   async during(
     processId: string,
     listener: NetworkRequestListener,

@@ -7,24 +7,24 @@ export interface EvictionCandidate {
   readonly id: number;
   readonly lastUsed: number;
   readonly hasExited: boolean;
-  /** A call uses the session at this moment. */
-  readonly isTaken: boolean;
+  /** A call uses the session, or waits for it. */
+  readonly isInUse: boolean;
 }
 
 /**
- * The session that makes room: of those not among the most recently used, the oldest that has exited, else the oldest. One that is
- * in use stays; an exited one that is in use is about to be removed by its call, so no living one is ended in its place.
+ * Chooses the session to end for a new one: of those not among the most recently used, the oldest that has exited, else the
+ * oldest. Sessions in use stay. An exited one in use is about to be removed by its call, so no running one is ended instead.
  */
 export function evictionVictim(candidates: readonly EvictionCandidate[]): EvictionCandidate | undefined {
   const byAge = candidates.toSorted((a, b) => a.lastUsed - b.lastUsed);
   const replaceable = byAge.slice(0, -limits.protectedSessions);
   const exited = replaceable.filter(({ hasExited }) => hasExited);
-  if (exited.length > 0) return exited.find(({ isTaken }) => !isTaken);
-  return replaceable.find(({ isTaken }) => !isTaken);
+  if (exited.length > 0) return exited.find(({ isInUse }) => !isInUse);
+  return replaceable.find(({ isInUse }) => !isInUse);
 }
 
-/** The open sessions and the numbers in use, of which those of starting commands have no session yet. */
-export class Sessions {
+/** The open sessions and the reserved numbers; a starting command has a number and no session yet. */
+export class CommandSessions {
   readonly #reserved = new Set<number>();
   readonly #open = new Map<number, CommandSession>();
   #uses = 0;
@@ -47,7 +47,7 @@ export class Sessions {
     }
   }
 
-  /** Opens a session under its reserved number. Ends another one if there are too many. */
+  /** Opens a session under its reserved number, and ends another one if there are too many. */
   open(session: CommandSession): void {
     if (this.#isShut) return void session.process.terminate();
     while (this.#open.size >= limits.sessions && this.#evict());
@@ -55,7 +55,7 @@ export class Sessions {
     this.#open.set(session.id, session);
   }
 
-  /** Sessions that open from now on end at once: no later call would end commands that were just starting. */
+  /** From now on sessions end as they open, so that disposal also ends commands that are just starting. */
   shut(): void {
     this.#isShut = true;
   }
@@ -83,7 +83,7 @@ export class Sessions {
         id,
         lastUsed,
         hasExited: process.facts.hasExited,
-        isTaken: turnstile.isTaken,
+        isInUse: turnstile.isTaken,
       })),
     );
     const session = victim && this.#open.get(victim.id);
