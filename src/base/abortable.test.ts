@@ -58,7 +58,7 @@ describe('abortable work', () => {
     expect(listeners(signal)).toBe(0);
   });
 
-  it('is given up with the reason of the signal, and its later failure is no unhandled rejection', async () => {
+  it('rejects with the reason of the signal, and its later failure is not an unhandled rejection', async () => {
     const stop = new AbortController();
     const work = deferred<number>();
     const waiting = abortable(work.promise, stop.signal);

@@ -1,18 +1,18 @@
-/** Calls `act` when the signal aborts, at once if it has already, and no more once disposed of. */
+/** Calls `act` when the signal aborts, at once if it has aborted already. Disposal removes the listener. */
 export function onAbort(signal: AbortSignal | undefined, act: (reason: unknown) => void): Disposable {
-  if (!signal) return nothing;
+  if (!signal) return noListener;
   if (signal.aborted) {
     act(signal.reason);
-    return nothing;
+    return noListener;
   }
   const listener = (): void => act(signal.reason);
   signal.addEventListener('abort', listener, { once: true });
   return { [Symbol.dispose]: () => signal.removeEventListener('abort', listener) };
 }
 
-const nothing: Disposable = { [Symbol.dispose]: () => {} };
+const noListener: Disposable = { [Symbol.dispose]: () => {} };
 
-/** The result of the work, or a rejection with the signal's reason as soon as it aborts; then the work's own end is ignored. */
+/** Settles like `work`, or rejects with the signal's reason as soon as it aborts. After that the end of `work` is ignored. */
 export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** The token of an `Authorization: Bearer TOKEN` header, in time linear in its length; nothing if it holds none. */
+/** The token of an `Authorization: Bearer TOKEN` header, found in linear time; undefined without one. */
 export function bearerToken(authorization: string): string | undefined {
   const text = authorization.trim();
   if (!/^bearer\s/i.test(text)) return undefined;

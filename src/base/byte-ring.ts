@@ -21,7 +21,7 @@ export class ByteRing {
     return bytes;
   }
 
-  /** Returns how many old bytes had to make room, those among the new ones included. */
+  /** Adds bytes; gives the number of bytes that were dropped for them, old ones or the first of the new ones. */
   push(bytes: Uint8Array): number {
     const kept = bytes.length > this.#limit ? bytes.subarray(bytes.length - this.#limit) : bytes;
     this.#grow(this.#length + kept.length);

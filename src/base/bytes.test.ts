@@ -84,7 +84,7 @@ describe('text and bytes', () => {
     );
   });
 
-  it('a replacement character that was really sent is text, a byte that is no UTF-8 is an error', () => {
+  it('an encoded replacement character is text, a byte that is not UTF-8 is an error', () => {
     expect(decodeUtf8(Uint8Array.of(0xef, 0xbf, 0xbd))).toBe('\ufffd');
     expect(() => decodeUtf8(Uint8Array.of(0x61, 0xff))).toThrow(TypeError);
   });

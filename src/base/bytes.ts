@@ -1,4 +1,4 @@
-// The only place that knows of `Buffer`: where it exists it is several times faster than the portable way.
+// The only file of the browser folders that uses `Buffer`: where it exists it is several times faster than the portable code.
 const native = typeof Buffer === 'undefined' ? undefined : Buffer;
 
 const encoder = new TextEncoder();
@@ -12,7 +12,7 @@ export function encodeUtf8(text: string): Uint8Array {
   return native ? native.from(text, 'utf8') : encoder.encode(text);
 }
 
-/** The text of UTF-8 bytes; throws on bytes that are no UTF-8. */
+/** The text of UTF-8 bytes; throws on bytes that are not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string {
   if (!native) return strictDecoder.decode(bytes);
   const text = asBuffer(bytes).toString('utf8');
@@ -58,7 +58,7 @@ export function encodeBase64(bytes: Uint8Array): string {
 /** Decodes standard base64 and refuses everything else: other alphabets, missing padding, stray bits. */
 export function decodeBase64(text: string): Uint8Array {
   const bytes = native ? native.from(text, 'base64') : decodePortable(text);
-  // Lenient decoders skip what they do not know: the length they arrive at gives that away, except for the last group.
+  // Lenient decoders skip foreign characters, which the length of the result shows, except in the last group.
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   if (text.length % 4 !== 0 || bytes.length !== (text.length / 4) * 3 - padding) throw base64Error(text);
   if (
@@ -72,18 +72,18 @@ export function decodeBase64(text: string): Uint8Array {
   return bytes;
 }
 
-/** Of a character wider than a byte Node looks at the low byte alone. */
+/** Node decodes only the low byte of a character wider than a byte. */
 const WIDE = /[\u0100-\uffff]/;
 
 function decodePortable(text: string): Uint8Array {
   try {
     return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   } catch {
-    throw base64Error(text); // atob only says "invalid character"
+    throw base64Error(text); // the error of `atob` does not name the character
   }
 }
 
-/** What is wrong with the text, found in the order and told in the words of the reference's decoder. */
+/** The first fault of a text, in the order and with the message of the reference's decoder. */
 function base64Error(text: string): Error {
   const bytes = encodeUtf8(text);
   const symbol = (at: number): Error => new Error(`Invalid symbol ${bytes[at]}, offset ${at}.`);

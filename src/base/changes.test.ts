@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Changes } from './changes.ts';
 
 describe('waiting for a change', () => {
-  it('ends for everyone at the next notification', async () => {
+  it('ends for all waiters at the next notification', async () => {
     const changes = new Changes();
     const waiting = Promise.all([changes.next(), changes.next({ timeoutMs: 60_000 })]);
 

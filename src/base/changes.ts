@@ -1,9 +1,9 @@
 import { onAbort } from './abortable.ts';
 import { LONGEST_TIMER_MS } from './deadline.ts';
 
-/** Wakes everyone who waits for the next change of something; a waiter looks again by itself. */
+/** Wakes all waiters at the next change; each checks for itself what has changed. */
 export class Changes {
-  #waiting: Set<() => void> | undefined; // most never have a waiter
+  #waiting: Set<() => void> | undefined; // most instances never have a waiter
 
   /** Resolves at the next `notify`, at the deadline, or when the signal aborts, whichever is first. */
   next(options: { timeoutMs?: number; signal?: AbortSignal | undefined } = {}): Promise<void> {

@@ -1,6 +1,6 @@
 import { Changes } from './changes.ts';
 
-/** Time and chance, so that what waits or scatters can be tested without waiting. */
+/** Time and random numbers, which tests replace to run without waiting. */
 export interface Clock {
   /** Milliseconds of a clock that never goes back. */
   now(): number;
@@ -17,7 +17,7 @@ export const systemClock: Clock = {
   random: () => Math.random(),
   after: (ms, run) => {
     const timer = setTimeout(run, ms);
-    timer.unref?.(); // in Node only: the owner of the timer keeps the program alive, if anything does
+    timer.unref?.(); // in Node only: a timer alone does not keep the program running
     return () => clearTimeout(timer);
   },
   sleep: (ms, signal) => new Changes().next({ timeoutMs: ms, signal }),

@@ -11,7 +11,7 @@ describe('a deadline', () => {
     expect(deadline.signal.reason).toMatchObject({ name: 'TimeoutError' });
   });
 
-  it('aborts with its parent, also with one that is gone already', () => {
+  it('aborts with its parent, also with one that has aborted already', () => {
     const parent = new AbortController();
     using early = new Deadline(60_000, parent.signal);
     parent.abort(new Error('over'));
@@ -20,7 +20,7 @@ describe('a deadline', () => {
     expect([early.signal.reason, late.signal.reason]).toEqual([new Error('over'), new Error('over')]);
   });
 
-  it('means nothing any more once it is disposed of', () => {
+  it('does not abort once it is disposed of', () => {
     const parent = new AbortController();
     const deadline = new Deadline(60_000, parent.signal);
     deadline[Symbol.dispose]();

@@ -2,7 +2,7 @@ import { onAbort } from './abortable.ts';
 
 /**
  * Aborts when the time is up or together with one of its parents, until it is disposed of. `AbortSignal.any` cannot be
- * relied on for this: Node 20 collects what it combines while a listener is left.
+ * used for this: Node 20 garbage-collects combined signals that still have a listener.
  */
 export class Deadline implements Disposable {
   readonly #controller = new AbortController();
@@ -10,7 +10,7 @@ export class Deadline implements Disposable {
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
   #expired = false;
 
-  /** Without a time only the parents count. */
+  /** Without a timeout only the parents count. */
   constructor(timeoutMs: number | null | undefined, ...parents: readonly AbortSignal[]) {
     if (timeoutMs != null) this.#timer = setTimeout(this.#expire, Math.min(timeoutMs, LONGEST_TIMER_MS));
     this.#following = parents.map((parent) => onAbort(parent, (reason) => this.#controller.abort(reason)));

@@ -1,4 +1,4 @@
-/** A promise with its two ends apart; Node 20 has no `Promise.withResolvers`. */
+/** A promise with the functions that settle it; Node 20 has no `Promise.withResolvers`. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   resolve(value: T): void;

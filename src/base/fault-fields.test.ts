@@ -10,7 +10,7 @@ test('an error is logged with its stack and the stacks of its causes, the neares
   expect(cause).toMatch(/^Error: cannot write\n[\s\S]*\ncaused by: Error: the disk is full\n.*fault-fields\.test\.ts/);
 });
 
-test('an error without a cause has no such field, and what is no error is logged as text', () => {
+test('an error without a cause has no such field, and a thrown value that is not an error is logged as text', () => {
   expect(faultFields(new Error('alone'))).not.toHaveProperty('cause');
   expect(faultFields('thrown text')).toEqual({ error: 'thrown text' });
 });

@@ -3,7 +3,7 @@ import type { LogFields } from './logger.ts';
 /** How many causes of a cause are followed: an error can be its own. */
 const DEEPEST_CAUSE = 8;
 
-/** What a log says about an error: its message, its stack, and the stacks of its causes. */
+/** The log fields of an error: its message, its stack, and the stacks of its causes. */
 export function faultFields(fault: unknown): LogFields {
   if (!(fault instanceof Error)) return { error: String(fault) };
   const causes = causesOf(fault).map(stackOf);

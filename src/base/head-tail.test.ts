@@ -53,7 +53,7 @@ describe('head and tail', () => {
     expect(contents(kept)).toEqual({ bytes: [...Buffer.from('abcd')], omittedBytes: 7, totalBytes: 11 });
   });
 
-  it('do not hold on to the memory of the pieces', () => {
+  it('do not keep the memory of the pieces', () => {
     const piece = Buffer.from('ab');
     const kept = filled([piece], 4);
     piece.fill('x');

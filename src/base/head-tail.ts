@@ -1,7 +1,7 @@
 import { ByteRing } from './byte-ring.ts';
 import { concatBytes } from './bytes.ts';
 
-/** The first and the last half of a limit of all bytes added. The bytes between them are counted, not kept. */
+/** Keeps the first and the last bytes of a stream, each up to half of a limit. The bytes between them are counted, not kept. */
 export class HeadTail {
   readonly #headLimit: number;
   readonly #head: ByteRing;
@@ -46,7 +46,7 @@ export class HeadTail {
     this.#omittedBytes += bytes;
   }
 
-  /** Adds the bytes of a later buffer with the same limit. Where that omits, both its halves are full, so nothing else is lost. */
+  /** Adds the bytes of a later buffer with the same limit. If that one has omitted bytes, both its halves are full, so no others are lost. */
   merge(later: HeadTail): void {
     this.add(later.head);
     this.omit(later.omittedBytes);

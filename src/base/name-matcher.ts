@@ -1,4 +1,4 @@
-/** Whole-name globs without case: `*` is any run, `?` one character, nothing else is special. */
+/** Matches whole names against globs, ignoring case: `*` is any number of characters, `?` is one. */
 export function nameMatcher(globs: readonly string[]): (name: string) => boolean {
   const patterns = globs.map(characters);
   return (name) => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { once } from './once.ts';
 
-it('makes its value at the first call only, also where that is undefined', () => {
+it('makes its value at the first call only, even if that is undefined', () => {
   let calls = 0;
   const value = once(() => void calls++);
 
@@ -10,7 +10,7 @@ it('makes its value at the first call only, also where that is undefined', () =>
   expect(calls).toBe(1);
 });
 
-it('tries again where making it has failed', () => {
+it('tries again after a failure', () => {
   const answers = [
     () => 'there',
     () => {

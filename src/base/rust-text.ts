@@ -16,7 +16,7 @@ const short: Readonly<Record<string, string>> = {
   '\0': '\\0',
 };
 
-/** A number that is no integer, as that format prints it. */
+/** A floating-point number as Rust's debug format prints it. */
 export function floatText(value: number): string {
   const size = Math.abs(value);
   if (Object.is(value, -0)) return '-0.0';

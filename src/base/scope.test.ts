@@ -44,19 +44,19 @@ describe('a scope', () => {
     expect(releases).toBe(1);
   });
 
-  it('releases nothing that it has handed on', async () => {
+  it('releases nothing that was moved to another scope', async () => {
     const scope = new Scope();
     const released: string[] = [];
     scope.defer(() => void released.push('handed on'));
-    const heir = scope.move();
+    const next = scope.move();
 
     await scope[Symbol.asyncDispose]();
     expect(released).toEqual([]);
-    await heir[Symbol.asyncDispose]();
+    await next[Symbol.asyncDispose]();
     expect(released).toEqual(['handed on']);
   });
 
-  it('hands back what it is given', () => {
+  it('gives back the resource that it owns', () => {
     const resource = { [Symbol.dispose]() {} };
 
     expect(new Scope().own(resource)).toBe(resource);

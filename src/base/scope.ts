@@ -1,6 +1,6 @@
 type Owned = AsyncDisposable | Disposable;
 
-/** Owns what it is given and releases it newest first; Node 20 has no `AsyncDisposableStack`. */
+/** Owns resources and releases them newest first; Node 20 has no `AsyncDisposableStack`. */
 export class Scope implements AsyncDisposable {
   #owned: Owned[] = [];
 
@@ -13,7 +13,7 @@ export class Scope implements AsyncDisposable {
     this.#owned.push({ [Symbol.asyncDispose]: async () => release() });
   }
 
-  /** Hands everything on: nothing is released here any more. */
+  /** Moves everything to a new scope; this one releases nothing any more. */
   move(): Scope {
     const moved = new Scope();
     moved.#owned = this.#owned.splice(0);

@@ -14,7 +14,7 @@ describe('waiting unless something else fails', () => {
     await expect(waiting.wait(new Promise(() => {}))).rejects.toThrow('lost');
   });
 
-  it('keeps nothing of what it has waited for', async () => {
+  it('keeps no memory of the promises that it has waited for', async () => {
     const waiting = new UnlessFailed(new Promise(() => {}));
     const held = await heldBy(async () => {
       for (let n = 0; n < 100_000; n++) await waiting.wait(Promise.resolve(n));

@@ -1,6 +1,6 @@
 /**
- * Waits for one promise after the other and gives up when the given one rejects. A `Promise.race` with it for each would be kept by
- * that promise until it settles: some 300 bytes a race.
+ * Waits for promises one after the other, and rejects when the given one rejects. A `Promise.race` for each would be kept in memory by
+ * the given promise until it settles: some 300 bytes a race.
  */
 export class UnlessFailed {
   #failure: { readonly error: unknown } | undefined;

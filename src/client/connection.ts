@@ -8,7 +8,7 @@ import {
   methods,
 } from '../protocol/index.ts';
 import { ConnectionLost, type Link, Peer } from '../rpc/index.ts';
-import { knowsNativePathsAlone } from './native-spelling.ts';
+import { acceptsOnlyNativePaths } from './native-spelling.ts';
 
 /** Opens a link to a server; to the same one as before if a session is to be resumed. */
 export interface Connector {
@@ -33,7 +33,7 @@ export interface Incoming {
   violated(error: Error): void;
 }
 
-export interface Greeting {
+export interface InitializeOptions {
   readonly clientName: string;
   readonly resumeSessionId: string | undefined;
   readonly events: readonly string[] | undefined;
@@ -44,15 +44,15 @@ export interface Greeting {
 /** Connects, introduces itself and gives the connection when both sides are ready. */
 export async function openConnection(
   connector: Connector,
-  greeting: Greeting,
+  options: InitializeOptions,
   incoming: Incoming,
   signal: AbortSignal,
 ): Promise<Connection> {
   signal.throwIfAborted();
-  const link = await connector(signal, greeting.resumeSessionId !== undefined);
+  const link = await connector(signal, options.resumeSessionId !== undefined);
   try {
-    const peer = converse(link, incoming);
-    const { clientName, resumeSessionId, events, sandboxDenials, timeoutMs } = greeting;
+    const peer = peerOver(link, incoming);
+    const { clientName, resumeSessionId, events, sandboxDenials, timeoutMs } = options;
     const params = {
       clientName,
       resumeSessionId: resumeSessionId ?? null,
@@ -66,16 +66,16 @@ export async function openConnection(
     }
     void peer.notify('initialized', {});
     const { environmentInfo: told } = answer as { environmentInfo?: unknown };
-    const wireInfo = told ?? (await askForInfo(peer));
+    const wireInfo = told ?? (await requestInfo(peer));
     const environmentInfo = wireInfo === undefined ? undefined : decode(environmentInfoSchema, wireInfo);
-    return { peer, sessionId, environmentInfo, nativePaths: knowsNativePathsAlone(wireInfo, environmentInfo) };
+    return { peer, sessionId, environmentInfo, nativePaths: acceptsOnlyNativePaths(wireInfo, environmentInfo) };
   } catch (error) {
     link.destroy();
     throw error;
   }
 }
 
-function converse(link: Link, incoming: Incoming): Peer {
+function peerOver(link: Link, incoming: Incoming): Peer {
   return new Peer(link, {
     lane: () => 'ordinary',
     request: (method, params, signal) => incoming.request(method, params, signal),
@@ -89,7 +89,7 @@ function converse(link: Link, incoming: Incoming): Peer {
 }
 
 /** Servers before environments were described in the handshake answer a request, or know nothing of it. */
-async function askForInfo(peer: Peer): Promise<unknown> {
+async function requestInfo(peer: Peer): Promise<unknown> {
   try {
     return await peer.call('environment/info', null);
   } catch (error) {

@@ -88,7 +88,7 @@ describe('the order of the events of a process', () => {
     });
   });
 
-  it('gives up waiting for a hole when the close has come or 256 events are held', () => {
+  it('gives up waiting for a gap when the close has come or 256 events are held', () => {
     const closed = new EventOrder();
     closed.offer({ type: 'closed', seq: 2 });
     const flooded = new EventOrder();

@@ -33,7 +33,7 @@ export class EventOrder {
   }
 
   /** Whether something waits for an event before it. */
-  get hasHole(): boolean {
+  get hasGap(): boolean {
     return this.#held.size > 0;
   }
 
@@ -43,19 +43,19 @@ export class EventOrder {
     return this.#release();
   }
 
-  /** Fills holes from a `process/read`, and tells which cannot be filled. */
+  /** Fills gaps from a `process/read`, and tells which cannot be filled. */
   reconcile(retained: Retained): Reconciled {
     const { chunks, nextSeq, exited, exitCode, closed, sandboxDenied = false, denials } = retained;
     for (const { seq, stream, chunk } of chunks) this.#hold({ type: 'output', seq, stream, bytes: chunk });
     if (closed) this.#hold({ type: 'closed', seq: nextSeq - 1 });
     // The answer does not number the exit, but it used up one number: with nothing lost, the only one left over.
-    const hole = this.#hole(nextSeq);
-    if (exited && this.#exit === 'ahead' && hole?.count === 1) {
+    const gap = this.#gap(nextSeq);
+    if (exited && this.#exit === 'ahead' && gap?.count === 1) {
       const facts = { sandboxDenied, ...(denials && { denials }) };
-      this.#hold({ type: 'exited', seq: hole.from, exitCode: exitCode ?? -1, ...facts });
+      this.#hold({ type: 'exited', seq: gap.from, exitCode: exitCode ?? -1, ...facts });
     }
     const events = this.#release();
-    const missing = this.#hole(nextSeq);
+    const missing = this.#gap(nextSeq);
     return { events, missing: missing && { from: missing.from, to: missing.to } };
   }
 
@@ -78,7 +78,7 @@ export class EventOrder {
   }
 
   /** The numbers below `end` that are not here: how many, and the range they lie in. */
-  #hole(end: number): (SeqRange & { count: number }) | undefined {
+  #gap(end: number): (SeqRange & { count: number }) | undefined {
     const held = [...this.#held.keys()].filter((seq) => seq < end).length;
     const count = end - this.#next - held;
     if (count <= 0) return undefined;
@@ -90,5 +90,5 @@ export class EventOrder {
   }
 }
 
-/** The reference swaps neighbours now and then; a hole this many events old is a loss. */
+/** The reference swaps neighbours now and then; a gap this many events old is a loss. */
 const HELD_EVENTS = 256;

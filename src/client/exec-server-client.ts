@@ -15,7 +15,7 @@ import { ConnectionLost } from '../rpc/index.ts';
 import { ClientService, type NotificationListener, type RequestListener } from './client-service.ts';
 import type { Connector } from './connection.ts';
 import type { ConnectionState } from './connection-state.ts';
-import { Demand } from './demand.ts';
+import { ConnectionWaits } from './connection-waits.ts';
 import { UnsupportedError } from './errors.ts';
 import { withNativePaths } from './native-spelling.ts';
 import { RemoteProcess } from './remote-process.ts';
@@ -50,7 +50,7 @@ export interface ExecServerClientConnectOptions {
 export class ExecServerClient implements AsyncDisposable {
   readonly #session: ClientSession;
   readonly #processes = new Map<string, RemoteProcess>();
-  readonly #demand = new Demand();
+  readonly #waits = new ConnectionWaits();
   #slots = new RequestSlots(false);
 
   static async connect(connector: Connector, options: ExecServerClientConnectOptions = {}): Promise<ExecServerClient> {
@@ -117,7 +117,7 @@ export class ExecServerClient implements AsyncDisposable {
     refuseOversize(method, wire);
     using _slot = await this.#slots.take(method, options.signal);
     const repeatable = isRepeatable(method, params);
-    const answer = await this.#demand.during(this.#session.call(method, wire, { ...options, repeatable }));
+    const answer = await this.#waits.during(this.#session.call(method, wire, { ...options, repeatable }));
     return decodeResult(method, answer);
   }
 
@@ -127,7 +127,7 @@ export class ExecServerClient implements AsyncDisposable {
     const { processId } = params;
     if (this.#processes.has(processId)) throw new ExecError('invalidRequest', `process ${processId} already exists`);
     const forget = (): void => void this.#processes.delete(processId);
-    const process = new RemoteProcess({ start: params, calls: this, demand: this.#demand, onOver: forget });
+    const process = new RemoteProcess({ start: params, calls: this, waits: this.#waits, onOver: forget });
     this.#processes.set(processId, process);
     try {
       const { resumes } = this.#session;

@@ -4,7 +4,7 @@ import { type EnvironmentInfo, PathUri } from '../protocol/index.ts';
  * Whether a server knows native paths alone, as those before June 2026: it tells its own directory as one, or does not describe its
  * environment yet.
  */
-export function knowsNativePathsAlone(wireInfo: unknown, info: EnvironmentInfo | undefined): boolean {
+export function acceptsOnlyNativePaths(wireInfo: unknown, info: EnvironmentInfo | undefined): boolean {
   const { cwd } = Object(wireInfo) as { cwd?: unknown };
   return info === undefined || (typeof cwd === 'string' && cwd.startsWith('/'));
 }

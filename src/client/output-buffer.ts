@@ -1,6 +1,6 @@
 import { Changes } from '../base/index.ts';
 import type { OutputStream } from '../protocol/index.ts';
-import type { Demand } from './demand.ts';
+import type { ConnectionWaits } from './connection-waits.ts';
 import { OutputGapError, type SeqRange } from './errors.ts';
 
 /** A piece of output, as it was read from the process. */
@@ -19,7 +19,7 @@ export interface OutputChunk {
  */
 export class OutputBuffer implements AsyncIterable<OutputChunk> {
   readonly #processId: string;
-  readonly #demand: Demand;
+  readonly #waits: ConnectionWaits;
   readonly #changes = new Changes();
   #chunks: OutputChunk[] = [];
   #first = 0;
@@ -28,9 +28,9 @@ export class OutputBuffer implements AsyncIterable<OutputChunk> {
   #dropped: (SeqRange & { bytes: number }) | undefined;
   #end: { readonly failure?: Error } | undefined;
 
-  constructor(processId: string, demand: Demand) {
+  constructor(processId: string, waits: ConnectionWaits) {
     this.#processId = processId;
-    this.#demand = demand;
+    this.#waits = waits;
   }
 
   add(chunk: OutputChunk): void {
@@ -105,7 +105,7 @@ export class OutputBuffer implements AsyncIterable<OutputChunk> {
       this.#chunks = this.#chunks.slice(this.#first);
       this.#first = 0;
     }
-    if (!this.#isFull()) this.#demand.changes.notify();
+    if (!this.#isFull()) this.#waits.changes.notify();
     return chunk;
   }
 
@@ -126,16 +126,16 @@ export class OutputBuffer implements AsyncIterable<OutputChunk> {
   }
 
   #isFull(): boolean {
-    return this.#isRead && !this.#end && this.#bytes > (this.#demand.isPresent ? MOST_BYTES : READ_BYTES);
+    return this.#isRead && !this.#end && this.#bytes > (this.#waits.isAnyPending ? MOST_BYTES : READ_BYTES);
   }
 
   async #roomAgain(): Promise<void> {
-    while (this.#isFull()) await this.#demand.changes.next();
+    while (this.#isFull()) await this.#waits.changes.next();
   }
 
   #wake(): void {
     this.#changes.notify();
-    this.#demand.changes.notify();
+    this.#waits.changes.notify();
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Denial, OutputStream } from '../protocol/index.ts';
 
-/** What happens to a process, numbered by the server from 1 without holes; the first servers give no numbers, which is 0 here. */
+/** What happens to a process, numbered by the server from 1 without gaps; the first servers give no numbers, which is 0 here. */
 export type ProcessEvent =
   | { readonly type: 'output'; readonly seq: number; readonly stream: OutputStream; readonly bytes: Uint8Array }
   | {

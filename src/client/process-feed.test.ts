@@ -30,7 +30,7 @@ describe('the history of a process', () => {
     vi.useRealTimers();
   });
 
-  it('is read where a hole in it lasts', async () => {
+  it('is read where a gap in it lasts', async () => {
     const chunk = { seq: 2, stream: 'stdout' as const, chunk: Uint8Array.of(2) };
     const { feed: history, reads, events } = feed({ chunks: [chunk], nextSeq: 4 });
 
@@ -69,7 +69,7 @@ describe('the history of a process', () => {
     ]);
   });
 
-  it('fails where a hole cannot be filled', async () => {
+  it('fails where a gap cannot be filled', async () => {
     const { feed: history, failures } = feed({ nextSeq: 4 });
 
     history.receive(output(3));

@@ -18,7 +18,7 @@ export class ProcessFeed {
   #isLearning = false;
   /** The highest number that has come: those without one come in order. */
   #arrived = 0;
-  #holeTimer: ReturnType<typeof setTimeout> | undefined;
+  #gapTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(processId: string, read: (afterSeq: number) => Promise<Result<'process/read'>>, observer: FeedObserver) {
     this.#processId = processId;
@@ -35,7 +35,7 @@ export class ProcessFeed {
     }
     this.#deliver(this.#order.offer(event));
     if (this.#order.isStuck && !this.#isLearning) void this.catchUp();
-    else this.#watchHole();
+    else this.#watchGap();
   }
 
   /** Reads missed events from the server. Never rejects: a gap that stays fails the process. */
@@ -54,17 +54,17 @@ export class ProcessFeed {
     this.receive({ ...exit, sandboxDenied: sandboxDenied ?? false });
   }
 
-  /** Neighbouring events may arrive swapped; one that is missing for HOLE_MS is read from the server. */
-  #watchHole(): void {
-    if (!this.#order.hasHole) {
-      clearTimeout(this.#holeTimer);
-      this.#holeTimer = undefined;
-    } else this.#holeTimer ??= setTimeout(() => void this.catchUp(), HOLE_MS);
+  /** Neighbouring events may arrive swapped; one that is missing for GAP_MS is read from the server. */
+  #watchGap(): void {
+    if (!this.#order.hasGap) {
+      clearTimeout(this.#gapTimer);
+      this.#gapTimer = undefined;
+    } else this.#gapTimer ??= setTimeout(() => void this.catchUp(), GAP_MS);
   }
 
   async #fill(): Promise<void> {
-    clearTimeout(this.#holeTimer);
-    this.#holeTimer = undefined;
+    clearTimeout(this.#gapTimer);
+    this.#gapTimer = undefined;
     try {
       const retained = await this.#read(this.#order.delivered);
       const { events, missing } = this.#order.reconcile(retained);
@@ -80,4 +80,4 @@ export class ProcessFeed {
   }
 }
 
-const HOLE_MS = 1000;
+const GAP_MS = 1000;

@@ -9,7 +9,7 @@ import {
 } from '../protocol/index.ts';
 import { ConnectionLost } from '../rpc/index.ts';
 import type { Calls } from './calls.ts';
-import type { Demand } from './demand.ts';
+import type { ConnectionWaits } from './connection-waits.ts';
 import { UnsupportedError } from './errors.ts';
 import { OutputBuffer } from './output-buffer.ts';
 import type { ProcessEvent } from './process-event.ts';
@@ -59,7 +59,7 @@ export interface Collected {
 export interface RemoteProcessOptions {
   readonly start: Pick<Params<'process/start'>, 'processId' | 'tty' | 'pipeStdin'>;
   readonly calls: Calls;
-  readonly demand: Demand;
+  readonly waits: ConnectionWaits;
   readonly onOver: () => void;
 }
 
@@ -67,7 +67,7 @@ export interface RemoteProcessOptions {
 export class RemoteProcess implements AsyncDisposable {
   readonly processId: string;
   readonly #calls: Calls;
-  readonly #demand: Demand;
+  readonly #waits: ConnectionWaits;
   readonly #stdin: ProcessStdin;
   readonly #output: OutputBuffer;
   readonly #feed: ProcessFeed;
@@ -78,14 +78,14 @@ export class RemoteProcess implements AsyncDisposable {
   #lastSeq = 0;
   #state: ProcessState = { phase: 'running' };
 
-  constructor({ start, calls, demand, onOver }: RemoteProcessOptions) {
+  constructor({ start, calls, waits, onOver }: RemoteProcessOptions) {
     const { processId, tty, pipeStdin } = start;
     this.processId = processId;
     this.#calls = calls;
-    this.#demand = demand;
+    this.#waits = waits;
     this.#onOver = onOver;
     this.#stdin = new ProcessStdin(processId, tty ? 'terminal' : pipeStdin ? 'pipe' : 'none', calls);
-    this.#output = new OutputBuffer(processId, demand);
+    this.#output = new OutputBuffer(processId, waits);
     const read = (afterSeq: number) => calls.request('process/read', { processId, afterSeq, waitMs: 0 });
     this.#feed = new ProcessFeed(processId, read, {
       event: (event) => this.#apply(event),
@@ -145,7 +145,7 @@ export class RemoteProcess implements AsyncDisposable {
     const reached = (): boolean => this.isOver || (until === 'exited' && this.#state.phase === 'exited');
     while (!reached() && performance.now() < deadline) {
       signal?.throwIfAborted();
-      await this.#demand.during(this.#changes.next({ timeoutMs: deadline - performance.now(), signal }));
+      await this.#waits.during(this.#changes.next({ timeoutMs: deadline - performance.now(), signal }));
     }
     const state = this.#state;
     if (state.phase === 'failed') throw state.failure;
@@ -180,7 +180,7 @@ export class RemoteProcess implements AsyncDisposable {
       for (const { bytes } of chunks) kept.add(bytes);
       const timeoutMs = deadline - performance.now();
       if (this.isOver || timeoutMs <= 0) break;
-      await this.#demand.during(this.#output.change({ timeoutMs, signal }));
+      await this.#waits.during(this.#output.change({ timeoutMs, signal }));
       signal?.throwIfAborted();
     }
     const state = this.#state;

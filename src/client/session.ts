@@ -5,7 +5,7 @@ import { type Connection, type Connector, type Incoming, openConnection } from '
 import { type ConnectionEvent, type ConnectionState, nextConnectionState } from './connection-state.ts';
 import { Liveness } from './liveness.ts';
 
-export interface SessionOptions {
+export interface ClientSessionOptions {
   readonly clientName: string;
   readonly events: readonly string[] | undefined;
   readonly sandboxDenials: boolean;
@@ -29,7 +29,7 @@ export interface CallOptions {
 export class ClientSession {
   readonly #connector: Connector;
   readonly #incoming: Incoming;
-  readonly #options: SessionOptions;
+  readonly #options: ClientSessionOptions;
   readonly #changes = new Changes();
   readonly #closed = deferred<Error>();
   readonly #ending = new AbortController();
@@ -38,7 +38,7 @@ export class ClientSession {
   #liveness: Liveness | undefined;
   #resumes = 0;
 
-  constructor(connector: Connector, incoming: Incoming, options: SessionOptions) {
+  constructor(connector: Connector, incoming: Incoming, options: ClientSessionOptions) {
     this.#connector = connector;
     this.#incoming = incoming;
     this.#options = options;
@@ -119,8 +119,8 @@ export class ClientSession {
 
   #connect(resumeSessionId: string | undefined, signal: AbortSignal): Promise<Connection> {
     const { clientName, events, sandboxDenials, initializeTimeoutMs: timeoutMs } = this.#options;
-    const greeting = { clientName, events, sandboxDenials, resumeSessionId, timeoutMs };
-    return openConnection(this.#connector, greeting, this.#incoming, signal);
+    const options = { clientName, events, sandboxDenials, resumeSessionId, timeoutMs };
+    return openConnection(this.#connector, options, this.#incoming, signal);
   }
 
   #adopt(connection: Connection, event: ConnectionEvent): void {

@@ -2,13 +2,13 @@ import { concatBytes } from '../base/index.ts';
 import type { OutputStream, Result } from '../protocol/index.ts';
 
 /** How much a process is known to have printed up to an event. */
-export interface PrintedBytes {
+export interface OutputTotals {
   readonly lastSeq: number;
   readonly bytes: Readonly<Record<OutputStream, number>>;
 }
 
 /** The answer of `process/snapshot`, made from what `process/read` gives on servers that have only that. */
-export function readSnapshot(retained: Result<'process/read'>, printed: PrintedBytes): Result<'process/snapshot'> {
+export function readSnapshot(retained: Result<'process/read'>, printed: OutputTotals): Result<'process/snapshot'> {
   const kept = (stream: OutputStream, upToSeq = Number.POSITIVE_INFINITY): Uint8Array[] =>
     retained.chunks.filter((chunk) => chunk.stream === stream && chunk.seq <= upToSeq).map(({ chunk }) => chunk);
   const omitted = (stream: OutputStream): number =>

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { method, nothing, optional, pathUri } from './schema.ts';
+import { method, noParams, optional, pathUri } from './schema.ts';
 
 const shell = z.object({ name: z.string(), path: z.string() });
 
@@ -28,13 +28,13 @@ export const environmentMethods = {
   'environment/info': method({
     family: 'environment info',
     repeatable: true,
-    params: nothing,
+    params: noParams,
     result: environmentInfo,
   }),
   'environment/status': method({
     family: 'environment status',
     repeatable: true,
-    params: nothing,
+    params: noParams,
     result: z.object({ status: z.string() }),
   }),
   'environmentConfig/read': method({

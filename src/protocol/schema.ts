@@ -23,7 +23,7 @@ export function method<P extends z.ZodMiniType, R extends z.ZodMiniType>(definit
 export const optional = z.nullish;
 
 /** The parameters of a method that has none: absent, `null` or `{}`. */
-export const nothing = z.custom<null | undefined | Record<string, never>>(
+export const noParams = z.custom<null | undefined | Record<string, never>>(
   (value) => value === null || value === undefined || isEmptyObject(value),
   { error: ({ input }) => `invalid type: ${nameOf(input)}, expected unit` },
 );

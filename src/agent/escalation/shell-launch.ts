@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { Holdings } from '../../base/index.ts';
+import { SyncScope } from '../../base/index.ts';
 import { nativeFile } from '../../host/os/index.ts';
 import { type Confined, confine, type Policy, resolvePolicy, type SandboxHost } from '../../host/sandbox/index.ts';
 import { ExecError, type PathUri, type Sandbox } from '../../protocol/index.ts';
@@ -53,8 +53,8 @@ export function launchShell(options: LaunchOptions): ShellLaunch {
     withPrograms(policy, options),
     { watch, ...(intercept === 'bash' ? { extraDescriptor: WRAPPER_SOCKET } : { supervisor: WRAPPER_SOCKET }) },
   );
-  using holdings = new Holdings(); // opening what the shell inherits may fail
-  holdings.hold(confined.claim);
+  using scope = new SyncScope(); // opening what the shell inherits may fail
+  scope.own(confined.claim);
   // A task can have one seccomp listener, which then reports execs and refused calls.
   const watched = intercept === 'all' && confined.record !== undefined;
   const { argv, arg0, cwd, env, inherit = [] } = confined.command;
@@ -71,7 +71,7 @@ export function launchShell(options: LaunchOptions): ShellLaunch {
       inherited: inherit.length,
     },
     startMarker: login ? START_MARKER : undefined,
-    claim: holdings.move(),
+    claim: scope.move(),
   };
 }
 

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { testSandboxes } from '../../../test/support/host.ts';
-import { Turnstile } from '../../base/index.ts';
+import { Mutex } from '../../base/index.ts';
 import { LocalFileSystem } from '../../host/files/index.ts';
 import { applyPatch } from './apply-patch.ts';
 import { applyPatchCommand, type PlannedChange } from './index.ts';
@@ -219,13 +219,13 @@ describe('applying a patch', () => {
   });
 
   it('loses no change when patches of one file come at once', async () => {
-    const turnstile = new Turnstile();
+    const mutex = new Mutex();
     const patch = (from: string, to: string) =>
       `*** Begin Patch\n*** Update File: a.txt\n@@\n-${from}\n+${to}\n*** End Patch`;
 
     await Promise.all([
-      applyPatch(patch('one', '1'), files, folder, { turnstile }),
-      applyPatch(patch('two', '2'), files, folder, { turnstile }),
+      applyPatch(patch('one', '1'), files, folder, { mutex }),
+      applyPatch(patch('two', '2'), files, folder, { mutex }),
     ]);
 
     expect(read('a.txt')).toBe('1\n2\n');

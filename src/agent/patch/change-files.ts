@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import type { Turnstile } from '../../base/index.ts';
+import type { Mutex } from '../../base/index.ts';
 import { ExecError, type ExecutorFileSystem, type FileOptions } from '../../protocol/index.ts';
 import { type Edit, type FileChange, PatchError } from './changes.ts';
 import type { WriteAccess } from './commit.ts';
@@ -20,7 +20,7 @@ export interface ChangeOptions extends FileOptions {
   /** Asked when it is certain what would be touched: how to write it; in the sandbox of the options unless given. */
   readonly permit?: (changes: readonly PlannedChange[]) => Promise<WriteAccess>;
   /** Changes that share one are written one after the other, each on top of those before it. */
-  readonly turnstile?: Turnstile;
+  readonly mutex?: Mutex;
 }
 
 /** Makes all changes, or none and throws a `PatchError` or a `CommitError`. Paths are relative to `cwd`, which is absolute. */
@@ -28,11 +28,11 @@ export async function changeFiles(
   changes: readonly FileChange[],
   files: ExecutorFileSystem,
   cwd: string,
-  { permit, turnstile, ...options }: ChangeOptions = {},
+  { permit, mutex, ...options }: ChangeOptions = {},
 ): Promise<void> {
   const planned = permit && (await stageAll(changes, new StagedFiles(files, options), cwd));
   const access = planned ? await permit(planned) : () => ({ sandbox: options.sandbox });
-  using _turn = await turnstile?.enter(options.signal);
+  using _turn = await mutex?.lock(options.signal);
   const staged = new StagedFiles(files, options); // files may have changed while the user was asked
   await stageAll(changes, staged, cwd);
   await staged.commit(access);

@@ -1,4 +1,4 @@
-import type { Turnstile } from '../../base/index.ts';
+import type { Mutex } from '../../base/index.ts';
 import type { EnvPolicy } from '../../protocol/index.ts';
 import type { PlanOptions } from './plan/command-plan.ts';
 import type { EventStream } from './report/event-stream.ts';
@@ -16,7 +16,7 @@ export interface CallContext {
 export interface ToolContext extends PlanOptions {
   readonly sessions: CommandSessions;
   /** Lets one patch be written at a time. */
-  readonly patchTurnstile: Turnstile;
+  readonly patchMutex: Mutex;
   readonly events: EventStream;
   readonly endEvents: EndEvents;
   readonly modelOutputTokens: number;

@@ -1,4 +1,4 @@
-import { Turnstile } from '../../base/index.ts';
+import { Mutex } from '../../base/index.ts';
 import type { EnvPolicy } from '../../protocol/index.ts';
 import type { Orchestrator } from '../approval/index.ts';
 import { ArgumentsError } from './arguments/json-cursor.ts';
@@ -83,7 +83,7 @@ export class UnifiedExec implements AsyncDisposable {
       sessionId: options.sessionId,
       version: options.version,
       sessions: new CommandSessions(),
-      patchTurnstile: new Turnstile(),
+      patchMutex: new Mutex(),
       events: new EventStream(),
       endEvents: new EndEvents(),
     };

@@ -13,7 +13,7 @@ import type { CallContext, ToolContext } from '../call-context.ts';
 import { sandboxFor } from '../plan/permissions.ts';
 import { type ChangeCall, permitChanges } from './change-permission.ts';
 
-type ChangeContext = Pick<ToolContext, 'orchestrator' | 'patchTurnstile'>;
+type ChangeContext = Pick<ToolContext, 'orchestrator' | 'patchMutex'>;
 
 export interface PermittedOutcome extends PatchOutcome {
   /** Present when the changes were refused: by the user, or by policy. */
@@ -63,6 +63,6 @@ function optionsOf(call: ChangeCall, toolContext: ChangeContext, context: CallCo
     sandbox: sandboxFor(call.settings, call.cwd),
     signal: context.signal,
     permit: (changes) => permitChanges(changes, call, toolContext.orchestrator, context),
-    turnstile: toolContext.patchTurnstile,
+    mutex: toolContext.patchMutex,
   };
 }

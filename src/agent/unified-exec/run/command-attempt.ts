@@ -1,4 +1,4 @@
-import { HeadTail, Turnstile } from '../../../base/index.ts';
+import { HeadTail, Mutex } from '../../../base/index.ts';
 import { showsOnlyDenial } from '../../../host/sandbox/index.ts';
 import type { CallContext, ToolContext } from '../call-context.ts';
 import { limits } from '../limits.ts';
@@ -170,8 +170,8 @@ export class CommandAttempt implements Disposable {
   async #openSession(process: CommandProcess): Promise<void> {
     const { environmentId, argv, cwd, tty, sandboxRequest } = this.#plan;
     const { sessionId: id, callId, sandboxed } = this.#request;
-    const turnstile = new Turnstile();
-    this.#sessionUse = await turnstile.enter();
+    const mutex = new Mutex();
+    this.#sessionUse = await mutex.lock();
     this.#session = {
       id,
       callId,
@@ -184,7 +184,7 @@ export class CommandAttempt implements Disposable {
       tty,
       sandboxed,
       confinement: sandboxRequest.confinement,
-      turnstile,
+      mutex,
       isSuperseded: false,
       lastUsed: 0,
     };

@@ -1,4 +1,4 @@
-import type { Turnstile } from '../../../base/index.ts';
+import type { Mutex } from '../../../base/index.ts';
 import type { Confinement } from '../../approval/index.ts';
 import type { CommandItem } from '../report/command-item.ts';
 import type { CommandProcess } from './command-process.ts';
@@ -19,7 +19,7 @@ export interface CommandSession {
   readonly sandboxed: boolean;
   readonly confinement: Confinement;
   /** Lets one call use the session at a time. */
-  readonly turnstile: Turnstile;
+  readonly mutex: Mutex;
   /** A second attempt has replaced the command. */
   isSuperseded: boolean;
   lastUsed: number;

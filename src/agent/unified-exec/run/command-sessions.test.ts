@@ -46,12 +46,12 @@ describe('open sessions', () => {
     const open = (): number => {
       const id = sessions.reserve();
       const process = { facts: { hasExited: false }, terminate: async () => void ended.push(id) };
-      const turnstile = {
-        get isTaken() {
+      const mutex = {
+        get isLocked() {
           return isTaken();
         },
       };
-      sessions.open({ id, process, turnstile } as unknown as CommandSession);
+      sessions.open({ id, process, mutex } as unknown as CommandSession);
       return id;
     };
     return { open, ended };

@@ -79,11 +79,11 @@ export class CommandSessions {
   /** False when every session is in use. */
   #evict(): boolean {
     const victim = evictionVictim(
-      this.all.map(({ id, lastUsed, process, turnstile }) => ({
+      this.all.map(({ id, lastUsed, process, mutex }) => ({
         id,
         lastUsed,
         hasExited: process.facts.hasExited,
-        isInUse: turnstile.isTaken,
+        isInUse: mutex.isLocked,
       })),
     );
     const session = victim && this.#open.get(victim.id);

@@ -20,13 +20,13 @@ export class EndEvents {
 }
 
 async function emitEnd(session: CommandSession): Promise<void> {
-  const { process, item, scope, turnstile } = session;
+  const { process, item, scope, mutex } = session;
   while (!process.isOver) await process.changes.next();
   const deadline = performance.now() + limits.trailingOutputMs;
   while (!process.isDrained && performance.now() < deadline) {
     await process.changes.next({ timeoutMs: deadline - performance.now() });
   }
   await scope?.settle(limits.networkGraceMs);
-  using _turn = await turnstile.enter();
+  using _turn = await mutex.lock();
   if (!session.isSuperseded) item.end(process);
 }

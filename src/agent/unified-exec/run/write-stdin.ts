@@ -17,7 +17,7 @@ export async function writeStdin(
   const { sessions, modelOutputTokens, longestPollMs } = toolContext;
   const { session_id, chars = '', yield_time_ms, max_output_tokens } = args;
   const session = requireSession(toolContext, session_id);
-  using _turn = await session.turnstile.enter(context.signal);
+  using _turn = await session.mutex.lock(context.signal);
   if (sessions.get(session_id) !== session) throw unknownSession(session_id); // ended while this call waited for another one
   sessions.touch(session);
   const { process } = session;

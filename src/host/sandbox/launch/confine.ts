@@ -1,4 +1,4 @@
-import { Holdings } from '../../../base/index.ts';
+import { SyncScope } from '../../../base/index.ts';
 import type { Child } from '../../os/index.ts';
 import { DenialRecord } from '../denial-record.ts';
 import { expandGlobs } from '../policy/glob-scan.ts';
@@ -110,8 +110,8 @@ interface Launch {
 
 function confinedByView(command: Command, plan: MountPlan, launch: Launch): Confined {
   const { host, policy, launcher, managedNetwork, extraDescriptor, watch, supervisor } = launch;
-  using holdings = new Holdings(); // there may be no descriptor for the next of them
-  const proxies = managedNetwork && holdings.hold(new InnerProxies(proxyPorts(managedNetwork)));
+  using scope = new SyncScope(); // there may be no descriptor for the next of them
+  const proxies = managedNetwork && scope.own(new InnerProxies(proxyPorts(managedNetwork)));
   const hostNetwork = policy.network === 'enabled' && !proxies;
   const pids = host.commandPids;
   const place = stagePlace(plan, launcher.proc && pids === 'own');
@@ -134,9 +134,9 @@ function confinedByView(command: Command, plan: MountPlan, launch: Launch): Conf
     !isPinned &&
     place.path === USUAL_PLACE;
   const calls = filter(mode);
-  const points = holdings.hold(host.mountPoints().claim(plan.mountPoints));
-  const record = watch ? holdings.hold(new DenialRecord((path) => isHidden(policy, path))) : undefined;
-  const controlSocket = holdings.hold(new ControlSocket());
+  const points = scope.own(host.mountPoints().claim(plan.mountPoints));
+  const record = watch ? scope.own(new DenialRecord((path) => isHidden(policy, path))) : undefined;
+  const controlSocket = scope.own(new ControlSocket());
   const request = stageRequest(command, {
     mounts: plan.mounts,
     ...(proxies && { listeners: { channel, ports: proxies.ports } }),
@@ -183,7 +183,7 @@ function confinedByView(command: Command, plan: MountPlan, launch: Launch): Conf
       record?.handedOver();
       void proxies?.open();
     },
-    claim: holdings.move(),
+    claim: scope.move(),
   };
 }
 

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
-import { Slots } from './slots.ts';
+import { Semaphore } from './semaphore.ts';
 
 it('slots are handed over in the order of asking, and who leaves the line takes none', async () => {
-  const slots = new Slots(1);
+  const semaphore = new Semaphore(1);
   const entered: string[] = [];
-  const first = await slots.take();
+  const first = await semaphore.acquire();
   const abort = new AbortController();
   const enter = (name: string, signal?: AbortSignal) =>
-    slots.take(signal).then(
+    semaphore.acquire(signal).then(
       (slot) => {
         entered.push(name);
         slot[Symbol.dispose]();
@@ -19,7 +19,7 @@ it('slots are handed over in the order of asking, and who leaves the line takes 
   abort.abort();
   first[Symbol.dispose]();
   await Promise.all(all);
-  using _again = await slots.take();
+  using _again = await semaphore.acquire();
 
   expect(entered).toEqual(['not b', 'a', 'c']);
 });

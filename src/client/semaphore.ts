@@ -1,6 +1,6 @@
 import { onAbort } from '../base/index.ts';
 /** A semaphore: so many holders at a time, the others wait in line. */
-export class Slots {
+export class Semaphore {
   readonly #line: Set<() => void> = new Set();
   #free: number;
 
@@ -8,7 +8,7 @@ export class Slots {
     this.#free = count;
   }
 
-  async take(signal?: AbortSignal): Promise<Disposable> {
+  async acquire(signal?: AbortSignal): Promise<Disposable> {
     signal?.throwIfAborted();
     if (this.#free > 0) this.#free--;
     else await this.#turn(signal);
