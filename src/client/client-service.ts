@@ -26,7 +26,7 @@ export interface ClientServiceOptions {
   readonly logger: Logger;
 }
 
-/** Takes notifications and requests of the server: those about a process go to it, the others to the listeners. */
+/** Dispatches notifications and requests of the server: events of a process to the process, others to the listeners. */
 export class ClientService implements Incoming {
   readonly #processes: ReadonlyMap<string, RemoteProcess>;
   readonly #options: ClientServiceOptions;
@@ -70,5 +70,5 @@ function processEvent(method: NotificationName, sent: unknown): ProcessEvent | u
   return undefined;
 }
 
-/** Stands for the number that the first servers leave out. */
+/** The number of an event without one: the first servers did not number events. */
 const UNNUMBERED = 0;

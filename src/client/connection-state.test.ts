@@ -23,7 +23,7 @@ describe('the state of a connection', () => {
     expect(nextConnectionState(state, event)).toEqual(expected);
   });
 
-  it('refuses what cannot happen', () => {
+  it('throws for an event that is impossible in its state', () => {
     expect(() => nextConnectionState(open, { type: 'resumed' })).toThrow('cannot handle resumed while open');
   });
 });

@@ -1,7 +1,7 @@
 /**
  * opening ──opened──▶ open ──lost, session known──▶ resuming ──resumed──▶ open
  *
- * Everything ends in `closed`: a refused handshake, a loss without a session to return to, a resume that fails, and
+ * Every phase can end in `closed`: by a refused handshake, a loss without a session to resume, a resume that fails, and by
  * `close()` at any time.
  */
 export type ConnectionState =

@@ -1,8 +1,8 @@
 import { Changes } from '../base/index.ts';
 
 /**
- * Counts the callers that wait for something that has yet to come over the connection. A reader with a full buffer
- * may hold the connection up only while there is none: the one that waits may be the loop of the reader itself.
+ * Counts the callers that wait for a message on the connection. A reader with a full buffer may stop the reading of the connection only
+ * while there are none: the waiting caller may be the loop of that reader.
  */
 export class ConnectionWaits {
   readonly changes = new Changes();

@@ -10,14 +10,14 @@ import {
 import { ConnectionLost, type Link, Peer } from '../rpc/index.ts';
 import { acceptsOnlyNativePaths } from './native-spelling.ts';
 
-/** Opens a link to a server; to the same one as before if a session is to be resumed. */
+/** Opens a link to a server: to the same server as before if `resuming`. */
 export interface Connector {
   (signal: AbortSignal, resuming?: boolean): Promise<Link>;
-  /** False where a second link would reach another server, so that there is nothing to resume. */
+  /** False if a second link would reach another server, where no session can be resumed. */
   readonly resumable?: boolean;
 }
 
-/** One physical connection, past the handshake. */
+/** One connection whose handshake is complete. */
 export interface Connection {
   readonly peer: Peer;
   readonly sessionId: string | undefined;
@@ -41,7 +41,7 @@ export interface InitializeOptions {
   readonly timeoutMs: number;
 }
 
-/** Connects, introduces itself and gives the connection when both sides are ready. */
+/** Connects and completes the handshake. */
 export async function openConnection(
   connector: Connector,
   options: InitializeOptions,
@@ -80,7 +80,7 @@ function peerOver(link: Link, incoming: Incoming): Peer {
     lane: () => 'ordinary',
     request: (method, params, signal) => incoming.request(method, params, signal),
     notification: (method, params) => incoming.notification(method, params),
-    // Malformed text may have been an answer, for which a caller would wait for ever: connect anew instead.
+    // Malformed text may have been an answer, for which a caller would wait for ever: reconnect instead.
     violation: (_, error) => {
       incoming.violated(error);
       link.destroy();
@@ -88,7 +88,7 @@ function peerOver(link: Link, incoming: Incoming): Peer {
   });
 }
 
-/** Servers before environments were described in the handshake answer a request, or know nothing of it. */
+/** Asks servers whose handshake does not describe the environment. The oldest ones do not know the request. */
 async function requestInfo(peer: Peer): Promise<unknown> {
   try {
     return await peer.call('environment/info', null);

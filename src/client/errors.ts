@@ -1,6 +1,6 @@
 import { ExecError } from '../protocol/index.ts';
 
-/** Output of a process that the server no longer keeps and this client never saw. */
+/** Output of a process that the client did not receive and the server no longer keeps. */
 export class OutputGapError extends Error {
   override readonly name = 'OutputGapError';
   readonly processId: string;
@@ -25,7 +25,7 @@ export interface SeqRange {
   readonly to: number;
 }
 
-/** The server lacks what a call needs; names the capability. */
+/** The server lacks the capability that a call needs. */
 export class UnsupportedError extends Error {
   override readonly name = 'UnsupportedError';
   readonly capability: string;
@@ -36,7 +36,7 @@ export class UnsupportedError extends Error {
   }
 }
 
-/** Input that a process did not get, and what the server says about it. */
+/** The server has refused input for a process. */
 export class InputRefusedError extends ExecError {
   readonly status: 'unknownProcess' | 'stdinClosed' | 'starting';
 

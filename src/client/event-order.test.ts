@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { EventOrder } from './event-order.ts';
 import type { ProcessEvent } from './process-event.ts';
 
-/** A life of `outputs` chunks with the exit somewhere among them and the close at the end. */
+/** The events of a process: `outputs` chunks, the exit somewhere among them, and the close at the end. */
 const life = fc.record({ outputs: fc.integer({ min: 0, max: 40 }), exitAt: fc.nat() }).map(({ outputs, exitAt }) =>
   Array.from({ length: outputs + 2 }, (_, index): ProcessEvent => {
     const seq = index + 1;
@@ -20,7 +20,7 @@ const arrivals = life.chain((events) =>
   }),
 );
 
-/** What the server answers to a read when it still keeps the outputs from `oldest` on. */
+/** The answer of the server to a read when it still keeps the outputs from `oldest` on. */
 function retainedBy(events: readonly ProcessEvent[], oldest: number) {
   const exit = events.find((event) => event.type === 'exited');
   return {

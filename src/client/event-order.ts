@@ -2,7 +2,7 @@ import type { Result } from '../protocol/index.ts';
 import type { SeqRange } from './errors.ts';
 import type { ProcessEvent } from './process-event.ts';
 
-/** What `process/read` tells about a process when asked without a byte limit. */
+/** The answer to a `process/read` without a byte limit. */
 export type Retained = Pick<
   Result<'process/read'>,
   'chunks' | 'nextSeq' | 'exited' | 'exitCode' | 'closed' | 'sandboxDenied' | 'denials'
@@ -27,28 +27,28 @@ export class EventOrder {
     return this.#next - 1;
   }
 
-  /** Whether the missing event will not come by itself: the process has closed, or too many later events are here. */
+  /** Whether the missing event must be read: the process has closed, or too many later events have arrived. */
   get isStuck(): boolean {
     return this.#closedHeld || this.#held.size > HELD_EVENTS;
   }
 
-  /** Whether something waits for an event before it. */
+  /** Whether an event waits for an earlier one. */
   get hasGap(): boolean {
     return this.#held.size > 0;
   }
 
-  /** Takes an event as it arrives and gives the events that are now in order. */
+  /** Takes an event that arrived; gives the events that are now in order. */
   offer(event: ProcessEvent): readonly ProcessEvent[] {
     this.#hold(event);
     return this.#release();
   }
 
-  /** Fills gaps from a `process/read`, and tells which cannot be filled. */
+  /** Fills gaps from a `process/read`, and reports a gap that cannot be filled. */
   reconcile(retained: Retained): Reconciled {
     const { chunks, nextSeq, exited, exitCode, closed, sandboxDenied = false, denials } = retained;
     for (const { seq, stream, chunk } of chunks) this.#hold({ type: 'output', seq, stream, bytes: chunk });
     if (closed) this.#hold({ type: 'closed', seq: nextSeq - 1 });
-    // The answer does not number the exit, but it used up one number: with nothing lost, the only one left over.
+    // The answer does not give the number of the exit. If no output is lost, it is the only number missing.
     const gap = this.#gap(nextSeq);
     if (exited && this.#exit === 'ahead' && gap?.count === 1) {
       const facts = { sandboxDenied, ...(denials && { denials }) };
@@ -77,7 +77,7 @@ export class EventOrder {
     return events;
   }
 
-  /** The numbers below `end` that are not here: how many, and the range they lie in. */
+  /** The missing numbers below `end`: how many there are, and their range. */
   #gap(end: number): (SeqRange & { count: number }) | undefined {
     const held = [...this.#held.keys()].filter((seq) => seq < end).length;
     const count = end - this.#next - held;
@@ -90,5 +90,5 @@ export class EventOrder {
   }
 }
 
-/** The reference swaps neighbours now and then; a gap this many events old is a loss. */
+/** The reference sometimes swaps neighbouring events; a gap that this many events have passed is a loss. */
 const HELD_EVENTS = 256;

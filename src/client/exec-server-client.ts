@@ -25,24 +25,24 @@ import { type CallOptions, ClientSession } from './session.ts';
 import { type PreparedStartOptions, type StartOptions, startParams } from './start-options.ts';
 
 export interface ExecServerClientConnectOptions {
-  /** How the client introduces itself. */
+  /** The name that the client gives in `initialize`. */
   readonly clientName?: string;
   readonly initializeTimeoutMs?: number;
-  /** How long a lost connection is tried again, and how often. */
+  /** How long the client tries to replace a lost connection. */
   readonly resumeTimeoutMs?: number;
   readonly resumeIntervalMs?: number;
-  /** How often a silent server is asked for a sign of life where the link cannot, as in a browser. */
+  /** How often a silent server is asked for an answer on links that cannot ping, such as those of browsers. */
   readonly probeIntervalMs?: number;
-  /** Notifications to ask for beyond those every client gets. */
+  /** Notifications to ask for besides those that every client gets. */
   readonly events?: readonly string[];
-  /** Whether to ask for the refusals of sandboxes as facts; servers without the capability do not give them. */
+  /** Whether to ask which accesses sandboxes denied; servers without the capability do not report them. */
   readonly sandboxDenials?: boolean;
-  /** Sees every notification that is not about one of the client's processes. */
+  /** Called with every notification that is not an event of one of the client's processes. */
   readonly onNotification?: NotificationListener;
-  /** Answers requests of the server; without it they are refused as unknown. */
+  /** Answers requests of the server; without it they are answered by `methodNotFound`. */
   readonly onRequest?: RequestListener;
   readonly logger?: Logger;
-  /** Gives up connecting. */
+  /** Aborts connecting. */
   readonly signal?: AbortSignal;
 }
 
@@ -163,7 +163,7 @@ export class ExecServerClient implements AsyncDisposable {
     }
   }
 
-  /** Finds out whether a start whose answer was lost has happened; if not, makes sure that it never will. */
+  /** Finds out whether a process runs whose start lost its answer; if not, makes sure that it is not started later. */
   async #requireStarted(processId: string, lost: ConnectionLost): Promise<void> {
     try {
       await this.request('process/read', { processId, waitMs: 0 });

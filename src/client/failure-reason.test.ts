@@ -14,22 +14,22 @@ it.each<[ErrorDetails | undefined, string, string]>([
   [
     { errno: 'ENOENT', subject: 'program', path: 'file:///no/such%20one' },
     missing,
-    'there is no file /no/such one, or no interpreter for it',
+    'there is no file /no/such one, or its interpreter is missing',
   ],
   [
     { errno: 'EACCES', subject: 'program', path: 'file:///x' },
     'Permission denied (os error 13)',
-    'it may not be executed',
+    'permission denied: the file may not be executed',
   ],
   [
     { errno: 'EACCES', subject: 'program', searched: '/bin' },
     'Permission denied (os error 13)',
-    'what is found on PATH (/bin) may not be executed',
+    'permission denied: the file found on PATH (/bin) may not be executed',
   ],
   [
     { errno: 'ENOEXEC', subject: 'program', path: 'file:///x' },
     'Exec format error (os error 8)',
-    'it is no program for this machine',
+    'the file is not a program for this machine',
   ],
   [{ errno: 'E2BIG', subject: 'program' }, 'Argument list too long (os error 7)', 'argument list too long'],
   [{ errno: 'ENOENT', subject: 'cwd', path: 'file:///nope' }, missing, 'its directory /nope does not exist'],
@@ -41,7 +41,7 @@ it.each<[ErrorDetails | undefined, string, string]>([
   [
     { errno: 'EACCES', subject: 'cwd', path: 'file:///d' },
     'Permission denied (os error 13)',
-    'its directory /d may not be entered',
+    'permission denied: its directory /d may not be entered',
   ],
   [
     { subject: 'cwd', path: 'file:///C:/x' },
@@ -61,10 +61,10 @@ it.each<[ErrorDetails | undefined, string, string]>([
     'its environment has no PATH to look in: set one, or give the absolute path of the program',
   ],
   [undefined, missing, missing],
-])('%j is said as it is understood', (details, message, reason) => {
+])('%j is described with the name of its subject', (details, message, reason) => {
   expect(failureReason(new ExecError('internal', message, { details }))).toBe(reason);
 });
 
-it('an error that did not come from a server is said as it is', () => {
+it('an error that did not come from a server is described by its message', () => {
   expect([failureReason(new Error('lost')), failureReason('text')]).toEqual(['lost', 'text']);
 });

@@ -1,6 +1,6 @@
 import { type ErrorDetails, ExecError, PathUri } from '../protocol/index.ts';
 
-/** Why something failed, in words for a person: with what it was about by name, as far as the server tells. */
+/** Describes a failure for a person: names the program, directory or file, if the server has told it. */
 export function failureReason(error: unknown): string {
   if (!(error instanceof ExecError) || !error.details) return error instanceof Error ? error.message : String(error);
   const { subject, path, errno } = error.details;
@@ -15,18 +15,21 @@ function programReason({ errno, path, searched }: ErrorDetails, message: string)
   if (searched === '')
     return 'its environment has no PATH to look in: set one, or give the absolute path of the program';
   if (errno === 'ENOENT' && searched !== undefined) return `command not found on PATH (${searched})`;
-  if (errno === 'EACCES' && searched !== undefined) return `what is found on PATH (${searched}) may not be executed`;
+  if (errno === 'EACCES' && searched !== undefined)
+    return `permission denied: the file found on PATH (${searched}) may not be executed`;
   if (errno === 'ENOENT')
-    return path === undefined ? 'there is no such file' : `there is no file ${nameOf(path)}, or no interpreter for it`;
-  if (errno === 'EACCES') return 'it may not be executed';
-  if (errno === 'ENOEXEC') return 'it is no program for this machine';
+    return path === undefined
+      ? 'there is no such file'
+      : `there is no file ${nameOf(path)}, or its interpreter is missing`;
+  if (errno === 'EACCES') return 'permission denied: the file may not be executed';
+  if (errno === 'ENOEXEC') return 'the file is not a program for this machine';
   return withoutNumber(message);
 }
 
 function directoryReason(name: string, errno: string, message: string): string {
   if (errno === 'ENOENT') return `its directory ${name} does not exist`;
   if (errno === 'ENOTDIR') return `its directory ${name} is not a directory`;
-  if (errno === 'EACCES') return `its directory ${name} may not be entered`;
+  if (errno === 'EACCES') return `permission denied: its directory ${name} may not be entered`;
   return `its directory ${name}: ${withoutNumber(message)}`;
 }
 
@@ -35,7 +38,7 @@ function nameOf(href: string | undefined): string {
   try {
     return String(PathUri.parse(href ?? '').toNative());
   } catch {
-    return href ?? ''; // of a host of another kind
+    return href ?? ''; // a path of another platform
   }
 }
 

@@ -2,8 +2,8 @@ import { nameMatcher } from '../base/index.ts';
 import type { EnvironmentInfo, EnvPolicy } from '../protocol/index.ts';
 
 /**
- * The variables that a policy lets a command inherit, worked out by the client. Of the server's variables it knows only those that a
- * shell needs.
+ * The variables that a command inherits under a policy, computed by the client, which knows only some of the server's variables: those
+ * that a shell needs.
  */
 export function inheritedEnvironment(
   info: EnvironmentInfo,
@@ -29,5 +29,5 @@ function knownVariables({ shell, userHomeDir, prependPathDirs, temporaryDirector
   };
 }
 
-/** A server does not tell its own. */
+/** The usual PATH of Linux: a server does not tell its own. */
 const USUAL_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';

@@ -3,16 +3,16 @@ import type { Peer } from '../rpc/index.ts';
 export interface LivenessOptions {
   readonly peer: Peer;
   readonly intervalMs: number;
-  /** Whether the server answers a question while others of this client are unanswered. */
-  readonly answersAside: () => boolean;
-  /** Called when the server has left two questions in a row unanswered. */
+  /** Whether the server answers a request while earlier ones of this client are unanswered. */
+  readonly answersConcurrently: () => boolean;
+  /** Called when the server has left two probes in a row unanswered. */
   readonly onSilence: () => void;
 }
 
 /**
- * Notices a silent server on a link that cannot ping, such as that of a browser: when nothing has come for a while it asks
- * for the status of the environment, and any message counts as the answer. A server that works on one request at a time is
- * asked only while it has nothing else to answer.
+ * Detects a silent server on a link that cannot ping, such as that of a browser: when no message has arrived for a while it requests
+ * the status of the environment, and any message counts as the answer. A server that handles one request at a time is probed only
+ * while no other request is unanswered.
  */
 export class Liveness implements Disposable {
   readonly #options: LivenessOptions;
@@ -30,14 +30,14 @@ export class Liveness implements Disposable {
   }
 
   #check(): void {
-    const { peer, answersAside, onSilence } = this.#options;
+    const { peer, answersConcurrently, onSilence } = this.#options;
     if (peer.received !== this.#received || peer.isBusy) {
       this.#received = peer.received;
       this.#unanswered = 0;
     } else if (this.#unanswered >= 2) onSilence();
-    else if (this.#unanswered > 0 || peer.pending === 0 || answersAside()) {
+    else if (this.#unanswered > 0 || peer.pending === 0 || answersConcurrently()) {
       this.#unanswered++;
-      peer.call('environment/status', null).catch(() => {}); // a refusal is an answer too
+      peer.call('environment/status', null).catch(() => {}); // an error is an answer too
     }
   }
 }

@@ -1,15 +1,15 @@
 import { type EnvironmentInfo, PathUri } from '../protocol/index.ts';
 
 /**
- * Whether a server knows native paths alone, as those before June 2026: it tells its own directory as one, or does not describe its
- * environment yet.
+ * Whether a server accepts only native paths, as servers before June 2026 do: these give their own directory as a native path, or do
+ * not describe their environment.
  */
 export function acceptsOnlyNativePaths(wireInfo: unknown, info: EnvironmentInfo | undefined): boolean {
   const { cwd } = Object(wireInfo) as { cwd?: unknown };
   return info === undefined || (typeof cwd === 'string' && cwd.startsWith('/'));
 }
 
-/** Parameters as they travel, with native paths in place of URIs where they have a spelling. */
+/** The wire form of parameters, with native paths in place of URIs; a path that is not text stays a URI. */
 export function withNativePaths(params: unknown, wire: unknown): unknown {
   if (params instanceof PathUri) {
     const path = params.toNative();

@@ -3,7 +3,7 @@ import type { OutputStream } from '../protocol/index.ts';
 import type { ConnectionWaits } from './connection-waits.ts';
 import { OutputGapError, type SeqRange } from './errors.ts';
 
-/** A piece of output, as it was read from the process. */
+/** A piece of output, as the server read it from the process. */
 export interface OutputChunk {
   readonly seq: number;
   readonly stream: OutputStream;
@@ -13,9 +13,9 @@ export interface OutputChunk {
 /**
  * Output of one process between the connection and its reader.
  *
- * While it is being iterated nothing is lost: a reader that falls behind holds up the connection. Without an
- * iteration, the newest 4 MiB are kept so that a forgotten process can neither block the others nor fill the memory;
- * a later iteration first throws an `OutputGapError` for what was dropped, the one after it goes on with the rest.
+ * While it is being iterated no output is lost: a reader that falls behind stops the reading of the connection. Without an
+ * iteration, the newest 4 MiB are kept so that a forgotten process can neither block the others nor fill the memory.
+ * The next iteration then throws an `OutputGapError` for the dropped output, and the one after it continues with the rest.
  */
 export class OutputBuffer implements AsyncIterable<OutputChunk> {
   readonly #processId: string;
@@ -40,12 +40,12 @@ export class OutputBuffer implements AsyncIterable<OutputChunk> {
     this.#changes.notify();
   }
 
-  /** Pending while the reader has to catch up first. */
+  /** Resolves when the reader has caught up; undefined if it need not. */
   room(): void | Promise<void> {
     if (this.#isFull()) return this.#roomAgain();
   }
 
-  /** No more output comes: the process has closed, or can no longer be followed. */
+  /** Marks the end of the output: the process has closed, or can no longer be followed. */
   finish(failure?: Error): void {
     this.#end = failure ? { failure } : {};
     this.#wake();
@@ -63,7 +63,7 @@ export class OutputBuffer implements AsyncIterable<OutputChunk> {
     return { chunks, droppedBytes };
   }
 
-  /** The next time output arrives or ends. */
+  /** Resolves when output arrives or ends. */
   change(options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<void> {
     return this.#changes.next(options);
   }
@@ -143,5 +143,5 @@ export class OutputBuffer implements AsyncIterable<OutputChunk> {
 const UNREAD_BYTES = 4 * 1024 * 1024;
 /** How far a reader may fall behind before the connection waits for it. */
 const READ_BYTES = 1024 * 1024;
-/** The same while an answer is awaited on the connection, perhaps by that very reader. */
+/** The same while a caller waits for an answer on the connection, perhaps the reader itself. */
 const MOST_BYTES = 64 * 1024 * 1024;

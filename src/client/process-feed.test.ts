@@ -6,7 +6,7 @@ import { ProcessFeed } from './process-feed.ts';
 const output = (seq: number): ProcessEvent => ({ type: 'output', seq, stream: 'stdout', bytes: Uint8Array.of(seq) });
 const retained = { chunks: [], nextSeq: 1, exited: false, closed: false };
 
-/** A feed whose server answers as given, and what came of it. */
+/** A feed whose server answers as given, with the reads, events and failures that follow. */
 function feed(answer: Partial<Result<'process/read'>>) {
   const reads: number[] = [];
   const events: ProcessEvent[] = [];
@@ -30,7 +30,7 @@ describe('the history of a process', () => {
     vi.useRealTimers();
   });
 
-  it('is read where a gap in it lasts', async () => {
+  it('is read from the server when a gap lasts', async () => {
     const chunk = { seq: 2, stream: 'stdout' as const, chunk: Uint8Array.of(2) };
     const { feed: history, reads, events } = feed({ chunks: [chunk], nextSeq: 4 });
 
@@ -44,7 +44,7 @@ describe('the history of a process', () => {
     expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3]);
   });
 
-  it('is not read where neighbours merely changed places', async () => {
+  it('is not read from the server when two neighbouring events were only swapped', async () => {
     const { feed: history, reads, events } = feed({});
 
     history.receive(output(2));
@@ -54,7 +54,7 @@ describe('the history of a process', () => {
     expect([reads, events.map(({ seq }) => seq)]).toEqual([[], [1, 2]]);
   });
 
-  it('asks about the sandbox where an exit does not tell, and lets nothing overtake the exit', async () => {
+  it('asks about the sandbox when an exit does not mention it, and delivers the exit before later events', async () => {
     const { feed: history, reads, events } = feed({ sandboxDenied: true, nextSeq: 3, exited: true });
 
     history.receive(output(1));
@@ -69,7 +69,7 @@ describe('the history of a process', () => {
     ]);
   });
 
-  it('fails where a gap cannot be filled', async () => {
+  it('fails when a gap cannot be filled', async () => {
     const { feed: history, failures } = feed({ nextSeq: 4 });
 
     history.receive(output(3));

@@ -16,7 +16,7 @@ export class ProcessFeed {
   readonly #order = new EventOrder();
   #catchingUp: Promise<void> | undefined;
   #isLearning = false;
-  /** The highest number that has come: those without one come in order. */
+  /** The highest number that has arrived; events without a number arrive in order. */
   #arrived = 0;
   #gapTimer: ReturnType<typeof setTimeout> | undefined;
 

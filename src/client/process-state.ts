@@ -4,8 +4,8 @@ import type { ProcessEvent } from './process-event.ts';
 /**
  * running ──exited──▶ exited ──closed──▶ closed
  *
- * A process that can no longer be followed (connection gone for good, output lost) becomes `failed` from wherever it
- * was; a closed process cannot fail any more.
+ * A process that can no longer be followed (session lost, output lost) becomes `failed` from `running` and `exited`; a closed
+ * process cannot fail any more.
  */
 export type ProcessState =
   | { readonly phase: 'running' }

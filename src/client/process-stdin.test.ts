@@ -4,8 +4,8 @@ import { ProcessStdin } from './process-stdin.ts';
 
 const closed = { request: async () => ({ status: 'stdinClosed' }), supports: () => true } as unknown as Calls;
 
-describe('stdin that a process was started without', () => {
-  it('says how to get one when it is written or closed', async () => {
+describe('the missing stdin of a process', () => {
+  it('is an error when it is written or closed, which says how to start the process with one', async () => {
     const stdin = new ProcessStdin('p1', 'none', closed);
 
     expect(() => stdin.requireCloseable()).toThrow('process p1 has no stdin: start it with pipeStdin or tty');

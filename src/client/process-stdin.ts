@@ -36,7 +36,7 @@ export class ProcessStdin {
     return this.#inTurn(() => this.#writeEnd(signal));
   }
 
-  /** Throws when `close` has no way to work. */
+  /** Throws if `close` cannot work. */
   requireCloseable(): void {
     if (this.kind === 'none') {
       throw new ExecError('invalidRequest', `process ${this.#processId} has no stdin: start it with pipeStdin or tty`);
@@ -52,8 +52,8 @@ export class ProcessStdin {
   }
 
   /**
-   * Typed rather than asked for: a write is carried out once even if it has to be repeated, and a second end of
-   * input would reach the program behind. In the middle of a line the first character only hands over the line.
+   * Written as characters, not requested by `process/closeStdin`: a repeated write is carried out once, but a second end of input
+   * would reach the program that reads next. In the middle of a line the first EOT only passes the line on.
    */
   #endOfInput(): Uint8Array {
     return this.#lineIsOpen ? Uint8Array.of(EOT, EOT) : Uint8Array.of(EOT);
@@ -77,7 +77,7 @@ export class ProcessStdin {
     } while (at < bytes.length);
   }
 
-  /** False when the server has too much waiting for the processes of this client, this one or others, to read it. */
+  /** False when the server's queue of input that processes of this client have not read is full. */
   async #isTaken(chunk: Uint8Array, signal: AbortSignal | undefined): Promise<boolean> {
     try {
       await this.#writePart(chunk, signal);
@@ -105,15 +105,15 @@ export class ProcessStdin {
 
   #inTurn(work: () => Promise<void>): Promise<void> {
     const done = this.#turn.then(work);
-    this.#turn = done.catch(() => {}); // the caller of this write is told; the next write stands on its own
+    this.#turn = done.catch(() => {}); // the caller of this write gets the error; later writes are independent of it
     return done;
   }
 }
 
 const CAPABILITY = 'processCloseStdin';
-/** As much as the server queues for a process. */
+/** The size of the server's queue for a process. */
 const PART_BYTES = 1024 * 1024;
-/** After a refusal: the server takes as much for a process that reads, whatever waits for others. */
+/** Parts after a refusal. The server takes this much for a process that reads, even if its queues for others are full. */
 const SHORT_PART_BYTES = 64 * 1024;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1000;

@@ -33,14 +33,14 @@ export interface Communicated {
   readonly terminal: Uint8Array;
   readonly exitCode: number;
   readonly sandboxDenied: boolean;
-  /** What its sandbox has refused; unknown unless the client asks with `sandboxDenials` and the server can tell. */
+  /** The accesses that its sandbox denied; known if the client asked with `sandboxDenials` and the server has the capability. */
   readonly denials?: readonly Denial[];
 }
 
 export interface CollectOptions {
   /** How long to watch. */
   readonly yieldMs: number;
-  /** Of more output than this the first and the last half are given; 1 MiB unless said otherwise. */
+  /** Of longer output the first and the last half of this are given; 1 MiB by default. */
   readonly maxBytes?: number;
 }
 
@@ -105,22 +105,22 @@ export class RemoteProcess implements AsyncDisposable {
     return this.#started !== undefined;
   }
 
-  /** How the server confines it; older servers do not say. */
+  /** How the server confines the process; undefined from older servers. */
   get sandboxType(): string | undefined {
     return this.#started?.sandboxType;
   }
 
-  /** Everything it prints, piece by piece; see `OutputBuffer` for output that comes without an iteration. */
+  /** The output of the process, chunk by chunk; `OutputBuffer` says what is kept without an iteration. */
   get output(): AsyncIterable<{ stream: OutputStream; bytes: Uint8Array }> {
     return this.#output;
   }
 
-  /** The server has answered that it runs. */
+  /** Called when the server has answered the start. */
   started(sandboxType: string | undefined): void {
     this.#started = { sandboxType };
   }
 
-  /** Takes an event from the connection; pending while the reader of the output has to catch up. */
+  /** Takes an event from the connection. The promise, if any, resolves when the reader of the output has caught up. */
   receive(event: ProcessEvent): void | Promise<void> {
     if (this.isOver) return;
     this.#feed.receive(event);
@@ -162,12 +162,12 @@ export class RemoteProcess implements AsyncDisposable {
     return this.#stdin.close(signal);
   }
 
-  /** Gives the input and its end to the process, and everything it printed back when it has closed. */
+  /** Writes the input and its end to the process; resolves with the whole output when the process has closed. */
   async communicate(input?: Uint8Array | string, signal?: AbortSignal): Promise<Communicated> {
     if (input !== undefined) this.#stdin.requireCloseable();
-    const [printed] = await Promise.all([this.#readAll(signal), this.#feedAll(input, signal)]);
+    const [output] = await Promise.all([this.#readAll(signal), this.#feedAll(input, signal)]);
     const { exitCode, sandboxDenied, denials } = await this.wait({}, signal);
-    return { ...printed, exitCode: exitCode!, sandboxDenied, ...(denials && { denials }) };
+    return { ...output, exitCode: exitCode!, sandboxDenied, ...(denials && { denials }) };
   }
 
   /** Waits for a while, or until the process closes, and gives the output since the last call. */
@@ -214,7 +214,7 @@ export class RemoteProcess implements AsyncDisposable {
     await this.#calls.request('process/resize', { processId: this.processId, rows, cols });
   }
 
-  /** The output that the server still keeps; other readers lose nothing by it. */
+  /** The output that the server still keeps. Other readers are not affected. */
   async snapshot(signal?: AbortSignal): Promise<ProcessSnapshot> {
     const { processId } = this;
     if (this.#calls.supports('processSnapshot')) return this.#calls.request('process/snapshot', { processId }, signal);
@@ -233,7 +233,7 @@ export class RemoteProcess implements AsyncDisposable {
       await this.terminate();
       if (!this.isOver) await this.wait({ until: 'exited' });
     } catch (error) {
-      if (!(error instanceof ConnectionLost)) throw error; // without a connection the server ends it by itself
+      if (!(error instanceof ConnectionLost)) throw error; // without a connection the server ends the process itself
     }
   }
 
@@ -246,7 +246,7 @@ export class RemoteProcess implements AsyncDisposable {
       else if (event.type === 'closed') this.#finish();
       else this.#changes.notify();
     } catch (failure) {
-      this.fail(failure as Error); // an impossible order of events concerns this process alone
+      this.fail(failure as Error); // an impossible event fails only this process
     }
   }
 
@@ -274,12 +274,12 @@ export class RemoteProcess implements AsyncDisposable {
       if (input !== undefined) await this.write(input, signal);
       await this.closeStdin(signal);
     } catch (error) {
-      if (!(error instanceof ExecError)) throw error; // a process need not read its input; its exit code says how it ended
+      if (!(error instanceof ExecError)) throw error; // a process need not read its input: its exit code tells how it ended
     }
   }
 }
 
-/** Exit code and refusals; nulls while it runs. */
+/** Exit code and denials; the exit code is null while the process runs. */
 function endOf(state: ProcessState): Pick<Result<'process/wait'>, 'exitCode' | 'sandboxDenied' | 'denials'> {
   if (state.phase !== 'exited' && state.phase !== 'closed') return { exitCode: null, sandboxDenied: false };
   const { exitCode, sandboxDenied, denials } = state;

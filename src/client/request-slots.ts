@@ -2,16 +2,16 @@ import type { MethodName } from '../protocol/index.ts';
 import { Semaphore } from './semaphore.ts';
 
 /**
- * Bounds the requests without an answer. Those that stop something have slots of their own, so that they are not
- * stuck behind what they stop.
+ * Bounds the requests without an answer. Requests that end a process have slots of their own, so that they do not wait behind requests
+ * about that process.
  */
 export class RequestSlots {
   readonly #ordinary: Semaphore;
   readonly #control: Semaphore;
 
-  /** The reference stops reading and writing for good at about 256 requests in flight; ours takes all it is given. */
-  constructor(isOurs: boolean) {
-    this.#ordinary = new Semaphore(isOurs ? 1024 : 128);
+  /** `isExtended`: the server is not the reference, which stops reading and writing for good at about 256 requests in flight. */
+  constructor(isExtended: boolean) {
+    this.#ordinary = new Semaphore(isExtended ? 1024 : 128);
     this.#control = new Semaphore(64);
   }
 

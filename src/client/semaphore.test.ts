@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Semaphore } from './semaphore.ts';
 
-it('slots are handed over in the order of asking, and who leaves the line takes none', async () => {
+it('a semaphore is acquired in the order of the calls, and not by a caller whose signal has aborted', async () => {
   const semaphore = new Semaphore(1);
   const entered: string[] = [];
   const first = await semaphore.acquire();

@@ -1,7 +1,8 @@
 import { onAbort } from '../base/index.ts';
-/** A semaphore: so many holders at a time, the others wait in line. */
+
+/** Has up to `count` holders at a time; the others wait in the order of their calls. */
 export class Semaphore {
-  readonly #line: Set<() => void> = new Set();
+  readonly #waiting: Set<() => void> = new Set();
   #free: number;
 
   constructor(count: number) {
@@ -11,32 +12,32 @@ export class Semaphore {
   async acquire(signal?: AbortSignal): Promise<Disposable> {
     signal?.throwIfAborted();
     if (this.#free > 0) this.#free--;
-    else await this.#turn(signal);
+    else await this.#nextRelease(signal);
     return { [Symbol.dispose]: () => this.#release() };
   }
 
-  /** Gives a released slot to the first in line. */
-  #turn(signal: AbortSignal | undefined): Promise<void> {
+  /** Resolves when this caller is the first that waits and a holder releases. */
+  #nextRelease(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const enter = (): void => {
         leaving[Symbol.dispose]();
         resolve();
       };
-      this.#line.add(enter);
+      this.#waiting.add(enter);
       const leaving = onAbort(signal, (reason) => {
-        this.#line.delete(enter);
+        this.#waiting.delete(enter);
         reject(reason);
       });
     });
   }
 
   #release(): void {
-    const [first] = this.#line;
+    const [first] = this.#waiting;
     if (!first) {
       this.#free++;
       return;
     }
-    this.#line.delete(first);
+    this.#waiting.delete(first);
     first();
   }
 }

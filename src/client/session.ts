@@ -12,7 +12,7 @@ export interface ClientSessionOptions {
   readonly initializeTimeoutMs: number;
   readonly resumeTimeoutMs: number;
   readonly resumeIntervalMs: number;
-  /** How often a silent server is asked for a sign of life where the link cannot. */
+  /** How often a silent server is asked for an answer on links that cannot ping. */
   readonly probeIntervalMs: number;
   readonly logger: Logger;
   /** Called when a lost connection has been replaced, before interrupted calls are repeated. */
@@ -21,7 +21,7 @@ export interface ClientSessionOptions {
 
 export interface CallOptions {
   readonly signal: AbortSignal | undefined;
-  /** Called when the request is carried out after its caller has given up. */
+  /** Called when the server has carried out the request after its caller aborted. */
   readonly onLate?: () => void;
 }
 
@@ -57,7 +57,7 @@ export class ClientSession {
     return this.#connection?.environmentInfo;
   }
 
-  /** Whether the server knows native paths alone. */
+  /** Whether the server accepts only native paths. */
   get nativePaths(): boolean {
     return this.#connection?.nativePaths === true;
   }
@@ -91,7 +91,7 @@ export class ClientSession {
       try {
         return await abortable(result, signal);
       } catch (error) {
-        if (signal?.aborted && onLate) result.then(onLate, () => {}); // a failed request left nothing to undo
+        if (signal?.aborted && onLate) result.then(onLate, () => {}); // a failed request has no effect to undo
         if (!(error instanceof ConnectionLost) || !repeatable || attempt === ATTEMPTS) throw error;
         this.#lose(connection);
       }
@@ -143,7 +143,7 @@ export class ClientSession {
     return new Liveness({
       peer,
       intervalMs: this.#options.probeIntervalMs,
-      answersAside: () => environmentInfo?.capabilities?.processWait === true,
+      answersConcurrently: () => environmentInfo?.capabilities?.processWait === true,
       onSilence: () => peer.link.destroy(),
     });
   }
@@ -156,7 +156,7 @@ export class ClientSession {
       closeReason?.reason ? `the server closed the connection: ${closeReason.reason}` : 'the connection was lost',
     );
     this.#options.logger.info('connection.lost', { reason: reason.message });
-    // A server that stops has ended the session and its processes: nothing is left to resume.
+    // A server that stops has ended the session and its processes, so there is no session to resume.
     this.#apply({ type: closeReason?.reason === SERVER_STOPPING ? 'ended' : 'lost', reason });
     const { state } = this;
     if (state.phase === 'resuming') void this.#resume(state);
@@ -196,7 +196,7 @@ export class ClientSession {
   }
 }
 
-/** The server may not have noticed yet that the old connection is gone; any other answer will not change. */
+/** Only `sessionAttached` is temporary: the server may not have noticed yet that the old connection is lost. */
 function isFinal(error: unknown): boolean {
   return error instanceof ExecError && error.kind !== 'sessionAttached';
 }

@@ -1,13 +1,13 @@
 import { concatBytes } from '../base/index.ts';
 import type { OutputStream, Result } from '../protocol/index.ts';
 
-/** How much a process is known to have printed up to an event. */
+/** The bytes of output that the client has received up to an event. */
 export interface OutputTotals {
   readonly lastSeq: number;
   readonly bytes: Readonly<Record<OutputStream, number>>;
 }
 
-/** The answer of `process/snapshot`, made from what `process/read` gives on servers that have only that. */
+/** The answer of `process/snapshot`, made from that of `process/read` for servers without the method. */
 export function readSnapshot(retained: Result<'process/read'>, printed: OutputTotals): Result<'process/snapshot'> {
   const kept = (stream: OutputStream, upToSeq = Number.POSITIVE_INFINITY): Uint8Array[] =>
     retained.chunks.filter((chunk) => chunk.stream === stream && chunk.seq <= upToSeq).map(({ chunk }) => chunk);

@@ -36,8 +36,8 @@ describe('the directory of a command', () => {
   });
 });
 
-describe('a start on a server that takes prepared ones alone', () => {
-  it('is worked out here from what the server tells about itself', () => {
+describe('a start on a server that takes only prepared ones', () => {
+  it('is prepared by the client from the description of the environment', () => {
     const { argv, cwd, env } = requestOf(startParams({ argv: ['ls'], env: { A: '1' }, envPolicy: all }, info));
 
     expect({ argv, cwd: cwd.href, env }).toEqual({ argv: ['ls'], cwd: 'file:///srv', env: { ...known, A: '1' } });
@@ -68,7 +68,7 @@ describe('a start on a server that takes prepared ones alone', () => {
   });
 });
 
-it('a start that is prepared here travels as it is', () => {
+it('a prepared start is sent unchanged', () => {
   const request = { argv: ['ls'], cwd: '/w', env: { A: '1' }, arg0: 'me' };
 
   const params = startParams(

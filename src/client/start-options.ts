@@ -19,10 +19,10 @@ export interface StartOptions
       'metadata' | 'shellSnapshot' | 'enforceManagedNetwork' | 'managedNetwork' | 'networkProxy' | 'cwdIdentity'
     >
   > {
-  /** The server works out the environment; the other form is `PreparedStartOptions`. */
+  /** The server computes the environment; the other form is `PreparedStartOptions`. */
   readonly mode?: 'direct';
   readonly argv: readonly string[];
-  /** A native absolute path or a `file:` URI; the server's own directory unless given. */
+  /** A native absolute path or a `file:` URI; by default the server's own directory. */
   readonly cwd?: string | PathUri;
   /** Without `envPolicy` this is the whole environment of the command. */
   readonly env?: Readonly<Record<string, string>>;
@@ -31,16 +31,16 @@ export interface StartOptions
   readonly tty?: boolean;
   /** Keep stdin writable when there is no terminal. */
   readonly pipeStdin?: boolean;
-  /** The same two facts in one value, and the size of the terminal; servers without the extension use 24 by 80. */
+  /** `tty` and `pipeStdin` in one value, with the size of the terminal; servers without the extension use 24 by 80. */
   readonly io?: ProcessIo;
-  /** What the command sees as its own name. */
+  /** The command's `argv[0]`. */
   readonly arg0?: string;
   readonly sandbox?: Sandbox;
-  /** A fresh random id unless given. */
+  /** By default a random id. */
   readonly processId?: string;
 }
 
-/** A request that the server spawns as it is: it adds no variable, and looks for the program in the PATH given here. */
+/** A request that the server spawns unchanged: it adds no variable, and searches for the program in the PATH of `env`. */
 export interface PreparedStartOptions
   extends Omit<StartOptions, 'mode' | 'argv' | 'cwd' | 'env' | 'envPolicy' | 'arg0' | 'shellSnapshot'> {
   readonly mode: 'prepared';
@@ -53,7 +53,7 @@ export interface PreparedStartOptions
   };
 }
 
-/** The parameters of `process/start`; a direct start becomes a prepared one where the server takes no other. */
+/** The parameters of `process/start`. For a server that takes only prepared starts, a direct one is made into one. */
 export function startParams(
   options: StartOptions | PreparedStartOptions,
   info: EnvironmentInfo | undefined,
@@ -91,7 +91,7 @@ function wiring({ processId, io, tty, pipeStdin }: Pick<StartOptions, 'processId
   };
 }
 
-/** The prepared form of a direct start, with an environment that is worked out here. */
+/** The prepared form of a direct start, with an environment that the client computes. */
 function preparedParams(direct: DirectStart, info: EnvironmentInfo): Params<'process/start'> {
   const { argv, cwd, env, envPolicy, arg0, mode, ...rest } = direct;
   return {
