@@ -1,7 +1,62 @@
-import { posix } from 'node:path';
-import { decoded } from './guard.ts';
+import { randomUUID } from 'node:crypto';
+import {
+  codeOf,
+  isAboutShape,
+  isSame,
+  isVariantAsMap,
+  looksUpName,
+  messageOf,
+  method,
+  mistake,
+  outputOf,
+  param,
+  withItsName,
+  withoutLines,
+  withoutPlace,
+} from './outcome.ts';
+import {
+  createsProtected,
+  deniedPlaces,
+  entriesOf,
+  isDirectory,
+  isInMissingDenied,
+  isProtectedPath,
+  linkedPlaceOf,
+  missingDenied,
+  paths,
+  placeOf,
+  writableRoots,
+} from './places.ts';
+import {
+  isPartOf,
+  isRefusedAsMissing,
+  MOUNT_POINT,
+  spelledAlike,
+  withMore,
+  withoutDenied,
+  withoutFraming,
+  withoutProtected,
+} from './results.ts';
 import type { Outcome } from './server-side.ts';
 import { literal, memberOf, type Params, type Step } from './step.ts';
+import {
+  BELOW,
+  BEYOND,
+  changed,
+  EXPONENTS,
+  GREATEST,
+  GREATEST_DOUBLE,
+  hasOlderSandbox,
+  isIndex,
+  isNativePath,
+  isUnderstood,
+  ofToday,
+  withLevels,
+  withoutNulls,
+  withoutSandboxMode,
+  withProfiles,
+  withUris,
+} from './step-changes.ts';
 
 /** A difference that is meant to be there. */
 export interface DeclaredDifference {
@@ -16,43 +71,13 @@ export interface DeclaredDifference {
   readonly resentToOurs?: (step: Step) => Step;
   /** The request, which changes nothing, that must get the same from both. */
   readonly sentToBoth?: (step: Step) => Step;
-  /** What may be in another state afterwards, and is then brought together again. */
+  /** What may differ between the servers afterwards; the comparison then brings both into the same state. */
   readonly diverging?: readonly Aspect[];
 }
 
 type Aspect = 'files' | 'process' | 'session';
 
-const method = (step: Step): string => (step.kind === 'call' ? step.method : '');
-const param = (step: Step, ...names: readonly string[]): unknown => memberOf(step, 'params', ...names);
-const messageOf = (outcome: Outcome): string => String(memberOf(outcome, 'error', 'message') ?? '');
-const codeOf = (outcome: Outcome): unknown => memberOf(outcome, 'error', 'code');
-const outputOf = (outcome: Outcome): string =>
-  ['stdout', 'stderr', 'pty'].map((stream) => memberOf(outcome, 'output', stream) ?? '').join('');
-const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
-
-/** Texts about the shape of parameters, up to the name of the expected type. */
-const SHAPE =
-  /^(?:invalid type: |invalid value|invalid length|invalid number|invalid URI|missing field |unknown variant |Invalid |unsupported path URI|query |fragments |'file:)/;
-
-const isAboutShape = (outcome: Outcome): boolean => codeOf(outcome) === -32602 && SHAPE.test(messageOf(outcome));
-/** The mistake without the name of the expected type; an empty map in the place of a name is a wrong value there. */
-const mistake = (outcome: Outcome): string =>
-  messageOf(outcome)
-    .replace(/,? expected .*$/s, '')
-    .replace(/^invalid value: map$/, 'invalid type: map')
-    .replace(/^invalid type: (?:integer|floating point) `[^`]*`(?: as [ui]128)?$/, 'invalid type: number');
-
-/** A name of a choice that is written as an object: the reference takes the member for the name. */
-const isVariantAsMap = (reference: Outcome, ours: Outcome): boolean =>
-  isAboutShape(reference) &&
-  isAboutShape(ours) &&
-  mistake(reference) === 'unknown variant `type`' &&
-  mistake(ours) === 'invalid type: map';
-
 const KILL_UNKNOWN = 'unknown variant `kill`, expected `interrupt`';
-
-/** Members whose absence means a value and whose null the reference refuses. */
-const notNull = ['pipeStdin', 'mode', 'redirectPolicy', 'headers', 'streamResponse', 'pruneHiddenDirectories'];
 
 export const declaredDifferences: readonly DeclaredDifference[] = [
   {
@@ -349,7 +374,7 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       method(step) === 'process/write' &&
       param(step, 'writeId') == null &&
       /^(?:missing field `writeId`|invalid type: null, expected a string)$/.test(messageOf(reference)),
-    asReference: (step) => changed(step, (params) => ({ ...params, writeId: `fresh ${fresh++}` })),
+    asReference: (step) => changed(step, (params) => ({ ...params, writeId: `fresh ${randomUUID()}` })),
   },
   {
     row: 'accepts the first write after a process has ended, and loses it',
@@ -474,262 +499,3 @@ export const declaredDifferences: readonly DeclaredDifference[] = [
       method(step) === 'http/request' && isSame(withoutFraming(reference), withoutFraming(ours)),
   },
 ];
-
-let fresh = 0;
-
-/** The greatest number of 64 bits, the one after it, the one before the least, and the greatest that a double holds. */
-const GREATEST = '18446744073709551615';
-const BEYOND = '18446744073709551616';
-const BELOW = '-9223372036854775809';
-const GREATEST_DOUBLE = '18446744073709549568';
-
-const EXPONENTS = ['1e3', '1e400'].map(literal);
-
-/** Whether a value can be the place of a name in a list. */
-const isIndex = (value: unknown): boolean =>
-  typeof value === 'number' ? Number.isInteger(value) && value >= 0 : /^literal:\d+$/.test(String(value));
-
-/** The step with other values in its permission profiles. */
-const withProfiles = (step: Step, change: (name: string, value: unknown) => unknown): Step =>
-  JSON.parse(JSON.stringify(step), (name, value: unknown) =>
-    name === 'permissions' ? JSON.parse(JSON.stringify(value), change) : value,
-  ) as Step;
-
-/** The step with the level that the reference wants in every sandbox. */
-const withLevels = (step: Step): Step =>
-  JSON.parse(JSON.stringify(step), (name, value: unknown) =>
-    name === 'sandbox' && typeof value === 'object' && value !== null && !Object.hasOwn(value, 'windowsSandboxLevel')
-      ? { ...value, windowsSandboxLevel: 'disabled' }
-      : value,
-  ) as Step;
-
-/** The step without the member that ours refuses, wherever it is. */
-const withoutSandboxMode = (step: Step): Step =>
-  JSON.parse(JSON.stringify(step), (name, value: unknown) => (name === 'sandboxMode' ? undefined : value)) as Step;
-
-/** Whether a URI names a directory among the files that were there after a step. */
-function isDirectory(uri: unknown, { files }: Outcome): boolean {
-  const name = nameOf(uri);
-  return name === '' || (files as string[]).some((file) => file.startsWith(`${name}/ `));
-}
-
-/** Whether it names one in which there is nothing. */
-const isEmptyDirectory = (uri: unknown, ours: Outcome): boolean =>
-  isDirectory(uri, ours) && (ours.files as string[]).filter((file) => file.startsWith(`${nameOf(uri)}/`)).length === 1;
-
-/** What a URI names, as files are listed: empty for the scratch directory itself, undefined for places elsewhere. */
-function nameOf(uri: unknown): string | undefined {
-  const place = URL.canParse(String(uri)) ? placeOf(new URL(String(uri)).pathname) : '';
-  const found = /^\/mnt\/w\/[^/]+(?:\/(.*))?$/.exec(place.replace(/\/link$/, '/folder'));
-  return found ? (found[1] ?? '') : undefined;
-}
-
-const withoutPlace = (outcome: Outcome): string => outputOf(outcome).replaceAll(/\S*\/(?=program\b)/g, '');
-const withoutLines = (outcome: Outcome): string => outputOf(outcome).replaceAll(/(?<=: line )\d+(?=: )/g, 'N');
-
-/** Whether the reference did not find a program of the name that only the command itself should see. */
-function looksUpName(step: Step, reference: Outcome): boolean {
-  const name = param(step, 'arg0');
-  if (method(step) !== 'process/start' || param(step, 'tty') !== true || typeof name !== 'string') return false;
-  return messageOf(reference).startsWith(`Unable to spawn ${name} because`);
-}
-
-/** The outcome of a command that tells its name, as if `arg0` had not given it another one. */
-function withItsName(step: Step, ours: Outcome): Outcome {
-  const name = String(param(step, 'arg0'));
-  const own = String(param(step, 'argv', '0'));
-  if (typeof memberOf(ours, 'output', 'pty') !== 'string' || name === '') return ours;
-  const pty = String(memberOf(ours, 'output', 'pty')).replaceAll(name, own);
-  return { ...ours, output: { ...(ours.output as object), pty } };
-}
-
-/** How an empty directory that stands for a protected name is listed. */
-const MOUNT_POINT = /(?:^|\/)\.(?:git|agents|codex|aws)\/ 755$/;
-
-/** The paths that a file call is about. */
-const paths = (step: Step): string[] =>
-  [param(step, 'path'), param(step, 'sourcePath'), param(step, 'destinationPath')]
-    .filter((path) => path !== undefined)
-    .map(String);
-
-/** The entries of a sandbox, if it has a list of them. */
-const entriesOf = (step: Step): unknown[] =>
-  [param(step, 'sandbox', 'permissions', 'file_system', 'entries')].filter(Array.isArray).flat();
-
-/** The places that a sandbox denies by their path. */
-const deniedPlaces = (step: Step): string[] =>
-  entriesOf(step)
-    .filter((entry) => /^(?:deny|none)$/.test(String(memberOf(entry, 'access'))))
-    .map((entry) => placeOf(memberOf(entry, 'path', 'path')));
-
-/** The places that a sandbox makes writable as a whole. */
-function writableRoots(step: Step): string[] {
-  const roots = [param(step, 'sandbox', 'workspaceRoots') ?? param(step, 'sandbox', 'cwd')].flat();
-  return entriesOf(step)
-    .filter((entry) => memberOf(entry, 'access') === 'write')
-    .flatMap((entry) => {
-      const subpath = memberOf(entry, 'path', 'value', 'subpath');
-      const path = memberOf(entry, 'path', 'path');
-      return path === undefined ? roots.map((root) => (subpath === undefined ? root : `${root}/${subpath}`)) : [path];
-    })
-    .map(placeOf);
-}
-
-/** Those of the denied places where there is nothing. */
-const missingDenied = (step: Step, { files }: Outcome): string[] =>
-  deniedPlaces(step).filter((place) => {
-    const name = /^\/mnt\/w\/[^/]+\/(.+)$/.exec(place)?.[1];
-    return (
-      name !== undefined &&
-      !(files as string[]).some((file) => file.startsWith(name) && /^\/? /.test(file.slice(name.length)))
-    );
-  });
-
-const linkedPlaceOf = (path: string): string => placeOf(path).replace(/\/link$/, '/folder');
-
-const isInMissingDenied = (path: string, step: Step, ours: Outcome): boolean =>
-  missingDenied(step, ours).some((place) => `${linkedPlaceOf(path)}/`.startsWith(`${place}/`));
-
-const isRefusedAsMissing = (ours: Outcome): boolean =>
-  codeOf(ours) === -32004 || messageOf(ours) === 'Read-only file system (os error 30)';
-
-/** What was found, without the empty files that stand for denied paths in a view of the reference, and links to them. */
-const withoutDenied = (result: unknown, step: Step, ours: Outcome): unknown =>
-  JSON.parse(JSON.stringify(result ?? null), (_name, value: unknown) =>
-    Array.isArray(value)
-      ? value.filter((entry) => {
-          const path = memberOf(entry, 'path') ?? `${placeOf(param(step, 'path'))}/${memberOf(entry, 'fileName')}`;
-          const isFile = memberOf(entry, 'kind') === 'file' || memberOf(entry, 'isFile') === true;
-          return !(isFile && missingDenied(step, ours).includes(linkedPlaceOf(String(path))));
-        })
-      : value,
-  );
-
-/** What was found, without the empty directories that stand for protected names in a view of the reference. */
-const withoutProtected = (result: unknown): unknown =>
-  JSON.parse(JSON.stringify(result ?? null), (_name, value: unknown) =>
-    Array.isArray(value) ? value.filter((entry) => !isProtectedDirectory(entry)) : value,
-  );
-
-/** Whether a walk found nothing but what another found, in the same order. */
-function isPartOf(walk: unknown, other: unknown): boolean {
-  const rest = [...((memberOf(other, 'entries') ?? []) as unknown[])].map((entry) => JSON.stringify(entry));
-  const found = ((memberOf(walk, 'entries') ?? []) as unknown[]).map((entry) => rest.indexOf(JSON.stringify(entry)));
-  return found.every((at, index) => at > (found[index - 1] ?? -1));
-}
-
-const isProtectedDirectory = (entry: unknown): boolean =>
-  (memberOf(entry, 'isDirectory') === true || memberOf(entry, 'kind') === 'directory') &&
-  /(?:^|\/)\.(?:git|agents|codex|aws)$/.test(String(memberOf(entry, 'fileName') ?? memberOf(entry, 'path')));
-
-/** Whether a directory is asked for that the reference has made up in the view already, with nothing to be put into it. */
-const createsProtected = (step: Step, ours: Outcome): boolean =>
-  (method(step) === 'fs/createDirectory' &&
-    param(step, 'recursive') !== false &&
-    isProtectedPath(param(step, 'path'))) ||
-  (method(step) === 'fs/copy' &&
-    param(step, 'recursive') === true &&
-    isEmptyDirectory(param(step, 'sourcePath'), ours) &&
-    isProtectedPath(param(step, 'destinationPath')));
-
-const isProtectedPath = (path: unknown): boolean => /\/\.(?:git|codex)[/.]*$/.test(String(path));
-
-/** The step without the members whose null the reference refuses, wherever they are. */
-const withoutNulls = (step: Step): Step =>
-  JSON.parse(JSON.stringify(step), (name, value: unknown) =>
-    value === null && notNull.includes(name) ? undefined : value,
-  ) as Step;
-
-const hasOlderSandbox = (step: Step): boolean => param(step, 'sandbox', 'sandboxPolicy') != null;
-
-/** Whether the sandbox is one that a client of spring 2026 could have sent. */
-function isUnderstood(step: Step): boolean {
-  const policy = param(step, 'sandbox', 'sandboxPolicy');
-  const roots = memberOf(policy, 'writable_roots') ?? memberOf(policy, 'writableRoots') ?? [];
-  return (
-    hasOlderSandbox(step) &&
-    policyNames.includes(kebab(memberOf(policy, 'type'))) &&
-    Object.keys(policy as object).every((name) => /^(?:type|writable_?roots)$/i.test(name)) &&
-    Array.isArray(roots) &&
-    roots.every(isNativePath)
-  );
-}
-
-const policyNames = ['read-only', 'workspace-write', 'danger-full-access', 'external-sandbox'];
-const kebab = (name: unknown): string => String(name).replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-
-const isNativePath = (path: unknown): boolean => typeof path === 'string' && path.startsWith('/');
-
-/** The step with other parameters. */
-const changed = (step: Step, change: (params: Params) => Params): Step =>
-  step.kind === 'call' ? { ...step, params: change(step.params as Params) } : step;
-
-/** Paths at the top of the parameters as URIs. */
-function withUris(params: Params): Params {
-  const uri = (value: unknown): unknown =>
-    Array.isArray(value) ? value.map(uri) : isNativePath(value) ? `file://${value}` : value;
-  const isPath = (name: string) => ['path', 'cwd', 'missing', 'present'].includes(name);
-  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, isPath(name) ? uri(value) : value]));
-}
-
-/** What a sandbox of spring 2026 says, as it is said today. */
-function ofToday(older: unknown): unknown {
-  const policy = memberOf(older, 'sandboxPolicy');
-  const special = (kind: string, access: string) => ({ path: { type: 'special', value: { kind } }, access });
-  const restricted = (...entries: unknown[]) => ({
-    type: 'managed',
-    file_system: { type: 'restricted', entries: [special('root', 'read'), ...entries] },
-    network: 'restricted',
-  });
-  const roots = (memberOf(policy, 'writable_roots') ?? memberOf(policy, 'writableRoots') ?? []) as string[];
-  const writable = roots.map((root) => ({ path: { type: 'path', path: `file://${root}` }, access: 'write' }));
-  const profiles: Readonly<Record<string, unknown>> = {
-    'read-only': restricted(),
-    'workspace-write': restricted(...writable, special('slash_tmp', 'write'), special('tmpdir', 'write')),
-    'danger-full-access': { type: 'disabled' },
-    'external-sandbox': { type: 'external', network: 'restricted' },
-  };
-  const place = roots[0] === undefined ? {} : { cwd: `file://${roots[0]}` };
-  return { permissions: profiles[kebab(memberOf(policy, 'type'))], windowsSandboxLevel: 'disabled', ...place };
-}
-
-/** The place a URI names in the layout of the scratch directory. */
-const placeOf = (uri: unknown): string =>
-  posix
-    .normalize(
-      decoded(URL.canParse(String(uri)) ? new URL(String(uri)).pathname : String(uri))
-        .replaceAll(/\/+/g, '/')
-        .replace(/\/link(?=\/)/, '/folder'),
-    )
-    .replace(/\/$/, '');
-
-/** Walks with the usual spelling of every URI. */
-const spelledAlike = (result: unknown): unknown =>
-  JSON.parse(JSON.stringify(result ?? null), (_key, value: unknown) =>
-    typeof value === 'string' && value.startsWith('file:')
-      ? new URL(value.replaceAll(/%2f/gi, '/')).href.replaceAll('%65', 'e').replaceAll(/(?<!:|:\/)\/+/g, '/')
-      : value,
-  );
-
-/** The information of our server with what the reference has and ours does not claim. */
-const withMore = (info: unknown): unknown =>
-  JSON.parse(JSON.stringify(info), (key, value: unknown) =>
-    /^credentialMasking|^linux(?:Approved)?RootWritePreserves/.test(key) ? true : value,
-  );
-
-/** An outcome without the headers that a connection or an empty body calls for, in the request that the server saw. */
-function withoutFraming({ result, body, ...rest }: Outcome): unknown {
-  const head = JSON.parse(JSON.stringify(result ?? null)) as Record<string, unknown> | null;
-  const text = Buffer.from(String(body ?? head?.bodyBase64 ?? ''), 'base64').toString();
-  if (!head || !text.startsWith('{"method"')) return { result, body, ...rest };
-  const seen = JSON.parse(text) as { headers: [string, string][] };
-  const isFraming = ([name, value]: [string, string]) =>
-    name === 'connection' || (name === 'content-length' && value === '0');
-  const headers = (head.headers as { name: string }[]).filter(({ name }) => name !== 'content-length');
-  return {
-    status: head.status,
-    headers,
-    seen: { ...seen, headers: seen.headers.filter((header) => !isFraming(header)) },
-    ...rest,
-  };
-}
