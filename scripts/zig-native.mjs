@@ -15,8 +15,8 @@ const releaseFlags = [
 ];
 
 /** Builds the native parts for every platform of a release into `vendor/PLATFORM/native`. */
-export function buildForAllPlatforms(vendor) {
-  fetchZig();
+export async function buildForAllPlatforms(vendor) {
+  await fetchZig();
   for (const [arch, processor] of Object.entries(processors)) {
     const folders = Object.fromEntries(
       Object.keys(libraries).map((libc) => [libc, join(vendor, `linux-${arch}-${libc}`, 'native')]),

@@ -31,7 +31,7 @@ function variantsOf(wrapper: string, reference: string): Variant[] {
 async function measure({ execs, rounds }: Arguments, root: string): Promise<Report> {
   const bash = join(root, 'build', 'bash', 'bash');
   if (!existsSync(bash)) throw new UsageError('a patched Bash is needed: run npm run build:bash');
-  const variants = variantsOf(nativeFile('execve-wrapper'), referenceWrapper(root));
+  const variants = variantsOf(nativeFile('execve-wrapper'), await referenceWrapper(root));
   const pairs: Pair[][] = variants.map(() => []);
   const progress = progressOn(process.stderr);
   for (let round = 1; round <= rounds; round++) {

@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
+import { installIntoCache } from '../../scripts/npm-cache.mjs';
 
 const version = '0.97.0';
 const triples: Readonly<Record<string, string>> = {
@@ -9,24 +9,11 @@ const triples: Readonly<Record<string, string>> = {
 };
 
 /** The wrapper of the last release of Codex's shell tool, fetched on first use. */
-export function referenceWrapper(root: string): string {
+export async function referenceWrapper(root: string): Promise<string> {
   const home = join(root, '.cache', 'reference', `execve-wrapper-${version}`);
-  if (!existsSync(home)) fetchInto(home);
+  await installIntoCache(home, `@openai/codex-shell-tool-mcp@${version}`);
   const vendor = join(home, 'node_modules/@openai/codex-shell-tool-mcp/vendor');
   const wrapper = join(vendor, triples[process.arch] ?? process.arch, 'codex-execve-wrapper');
-  accessSync(wrapper, constants.X_OK);
+  await access(wrapper, constants.X_OK);
   return wrapper;
-}
-
-function fetchInto(home: string): void {
-  const partial = `${home}.${process.pid}`;
-  mkdirSync(partial, { recursive: true });
-  const quietly = ['--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'];
-  const args = ['install', ...quietly, '--prefix', partial, `@openai/codex-shell-tool-mcp@${version}`];
-  try {
-    execFileSync('npm', args, { stdio: ['ignore', 2, 2] });
-    renameSync(partial, home); // only a complete one gets the name
-  } finally {
-    rmSync(partial, { recursive: true, force: true });
-  }
 }

@@ -1,10 +1,9 @@
-import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { installIntoCache } from '../../scripts/npm-cache.mjs';
 import { makeOutOfBounds } from '../support/out-of-bounds.ts';
 import { serverProgram } from '../support/server.ts';
 import { McpPeer, type PeerOptions, patchedBash, wrapper } from '../system/escalation/fixture.ts';
@@ -23,21 +22,10 @@ export interface Reference {
   readonly codex: string;
 }
 
-// $1 the finished installation, the rest what to install. Only a complete installation gets the final name.
-const installOnce = `
-  test -e "$1" && exit
-  home=$1; shift; rm -rf "$home.partial"
-  npm install --no-save --no-audit --no-fund --ignore-scripts --loglevel=error --prefix "$home.partial" "$@" &&
-  mv "$home.partial" "$home"`;
-
 /** From `SHELL_TOOL_MCP_HOME`, or the pinned npm packages, installed on first use. */
 export async function reference(): Promise<Reference> {
   const home = process.env.SHELL_TOOL_MCP_HOME ?? join(root, `.cache/reference/shell-tool-mcp-${VERSION}`);
-  if (!existsSync(home)) {
-    await mkdir(join(home, '..'), { recursive: true });
-    const packages = ['@openai/codex-shell-tool-mcp', '@openai/codex'].map((name) => `${name}@${VERSION}`);
-    await promisify(execFile)('flock', [`${home}.lock`, 'sh', '-c', installOnce, 'install', home, ...packages]);
-  }
+  await installIntoCache(home, `@openai/codex-shell-tool-mcp@${VERSION}`, `@openai/codex@${VERSION}`);
   const triple = triples[process.arch] ?? '';
   const vendor = join(home, 'node_modules/@openai/codex-shell-tool-mcp/vendor', triple);
   return {

@@ -1,0 +1,1 @@
+export function installIntoCache(folder: string, ...packages: readonly string[]): Promise<void>;
