@@ -219,7 +219,7 @@ export class ServerSide implements AsyncDisposable {
   }
 }
 
-/** Why a message could not be read is said in words of their own. */
+/** Only the code: each server has its own text for a message that it cannot read. */
 const malformed = ({ error }: Answer): Outcome => ({ id: -1, code: error?.code });
 
 function outcomeOf(method: string, { result, error }: Answer, process: ComparedProcess | undefined): Outcome {

@@ -9,12 +9,8 @@ import { referenceBinary } from '../support/reference.ts';
 import { TestEnvironment } from '../support/remote-fixture.ts';
 import { BackgroundProgram, RunningRendezvous } from '../support/remote-programs.ts';
 import { ScriptedRegistry } from '../support/scripted-registry.ts';
-import { CodexExec } from './codex-exec.ts';
-import { writeCodexHome } from './codex-home.ts';
-import { ScriptedModel } from './scripted-model.ts';
+import { startCodex } from './start-codex.ts';
 import { untilFile, Workspace } from './workspace.ts';
-
-const limitMs = 60_000;
 
 /** Variables that send the real client through our registry. */
 const through = (rendezvous: RunningRendezvous): Record<string, string> => ({
@@ -22,21 +18,6 @@ const through = (rendezvous: RunningRendezvous): Record<string, string> => ({
   CODEX_EXEC_SERVER_NOISE_ENVIRONMENT_ID: 'box',
   ...rendezvous.harness,
 });
-
-/** The real client, told by variables where its environment is. */
-async function startCodex(scope: Scope, workspace: Workspace, variables: Record<string, string>) {
-  const over = new AbortController();
-  const model = scope.own(new ScriptedModel(over.signal));
-  const { clientHome: directory, cwd } = workspace;
-  await writeCodexHome({ directory, modelUrl: await model.listen(), config: {}, environment: undefined });
-  const env = workspace.env({ CODEX_HOME: directory, ...variables });
-  const options = { binary: await referenceBinary(), cwd, env, sandbox: 'danger-full-access' } as const;
-  const codex = scope.own(new CodexExec({ ...options, approval: 'never', accepts: () => false }));
-  const timer = setTimeout(() => over.abort(new Error(`the scenario took longer than ${limitMs} ms`)), limitMs);
-  scope.defer(() => clearTimeout(timer));
-  void codex.ended.then(({ code }) => over.abort(new Error(`codex ended with ${code}:\n${codex.stderr}`)));
-  return { codex, model, signal: over.signal };
-}
 
 const realEnvironment = async (workspace: Workspace, rendezvous: RunningRendezvous): Promise<BackgroundProgram> =>
   new BackgroundProgram({

@@ -4,12 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { Scope } from '../../src/base/index.ts';
 import { referenceBinary } from '../support/reference.ts';
 import { Balancer, NatsServers, Nodes } from '../system/rendezvous/cluster-fixture.ts';
-import { CodexExec } from './codex-exec.ts';
-import { writeCodexHome } from './codex-home.ts';
-import { ScriptedModel } from './scripted-model.ts';
+import { startCodex } from './start-codex.ts';
 import { untilFile, Workspace } from './workspace.ts';
-
-const limitMs = 90_000;
 
 /** The real client and the real executor, on different nodes of our rendezvous. */
 async function start(scope: Scope) {
@@ -23,32 +19,26 @@ async function start(scope: Scope) {
   };
   const [ofEnvironment, ofHarness] = [await node(), await node()];
   const workspace = scope.own(await Workspace.make());
-  const binary = await referenceBinary();
-  const executor = spawn(binary, ['exec-server', '--remote', balancer.url, '--environment-id', 'box'], {
-    env: workspace.env({ CODEX_HOME: workspace.serverHome, CODEX_API_KEY: nodes.tokens.executor }),
-    cwd: workspace.root,
-    stdio: 'ignore',
-  });
+  const executor = spawn(
+    await referenceBinary(),
+    ['exec-server', '--remote', balancer.url, '--environment-id', 'box'],
+    {
+      env: workspace.env({ CODEX_HOME: workspace.serverHome, CODEX_API_KEY: nodes.tokens.executor }),
+      cwd: workspace.root,
+      stdio: 'ignore',
+    },
+  );
   scope.defer(async () => {
     executor.kill('SIGKILL');
     if (executor.exitCode === null && executor.signalCode === null) await once(executor, 'exit');
   });
   while ((await ofHarness.connect('box')).status !== 200);
-  const over = new AbortController();
-  const model = scope.own(new ScriptedModel(over.signal));
-  const { clientHome: directory, cwd } = workspace;
-  await writeCodexHome({ directory, modelUrl: await model.listen(), config: {}, environment: undefined });
-  const env = workspace.env({
-    CODEX_HOME: directory,
+  const variables = {
     CODEX_EXEC_SERVER_NOISE_REGISTRY_URL: balancer.url,
     CODEX_EXEC_SERVER_NOISE_ENVIRONMENT_ID: 'box',
     CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN: nodes.tokens.harness,
-  });
-  const options = { binary, cwd, env, sandbox: 'danger-full-access', approval: 'never', accepts: () => false } as const;
-  const codex = scope.own(new CodexExec(options));
-  const timer = setTimeout(() => over.abort(new Error(`the scenario took longer than ${limitMs} ms`)), limitMs);
-  scope.defer(() => clearTimeout(timer));
-  void codex.ended.then(({ code }) => over.abort(new Error(`codex ended with ${code}:\n${codex.stderr}`)));
+  };
+  const { codex, model } = await startCodex(scope, workspace, variables, 90_000);
   return { ofEnvironment, ofHarness, workspace, model, codex };
 }
 

@@ -54,7 +54,7 @@ export class Installation implements AsyncDisposable {
     return join(this.#project, 'node_modules', '.bin', 'exec-server');
   }
 
-  /** What npm wrote down about every package it installed. */
+  /** The entries of npm's lock file, one per installed package. */
   get packages(): Record<string, { hasInstallScript?: boolean }> {
     const lock = readFileSync(join(this.#project, 'node_modules', '.package-lock.json'), 'utf8');
     return (JSON.parse(lock) as { packages: Record<string, { hasInstallScript?: boolean }> }).packages;
@@ -80,12 +80,7 @@ export class Installation implements AsyncDisposable {
 
   /** Checks the declarations of every part, with those of Node beside them and no others. */
   async checkDeclarations(): Promise<Outcome> {
-    const imports = this.#specifiers
-      .map(
-        (part, index) => `export type * as part${index} from '${part}';
-`,
-      )
-      .join('');
+    const imports = this.#specifiers.map((part, index) => `export type * as part${index} from '${part}';\n`).join('');
     writeFileSync(join(this.#project, 'parts.mts'), imports);
     return await this.#compile('parts.mts');
   }
@@ -159,7 +154,7 @@ export class Installation implements AsyncDisposable {
     return client;
   }
 
-  /** Does something while it is a package for other platforms alone. */
+  /** Calls `work` while the package has native files for other platforms only. */
   async withoutNativeFiles<T>(work: () => Promise<T>): Promise<T> {
     const vendor = join(this.#project, 'node_modules', 'exec-server', 'vendor');
     const [own, other] = [join(vendor, platformName()), join(vendor, 'linux-other-musl')];

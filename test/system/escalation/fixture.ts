@@ -63,11 +63,11 @@ export class RpcError extends Error {
   }
 }
 
-/** A client that shows every byte of the conversation; the SDK's would keep some to itself. */
+/** A client that shows every message; the SDK's client handles some by itself. */
 export class McpPeer {
   readonly questions: Elicitation[] = [];
   readonly notifications: Message[] = [];
-  /** Errors that belong to no request. */
+  /** Errors without the id of a request. */
   readonly complaints: Message[] = [];
   readonly #waiting = new Map<number, (message: Message) => void>();
   readonly #input: Writable;
@@ -82,7 +82,7 @@ export class McpPeer {
     createInterface({ input: output }).on('line', (line) => this.#take(line));
   }
 
-  /** What the server prints is no conversation. */
+  /** Stops reading messages from the output, for a server that prints other text. */
   ignoreOutput(): void {
     this.#isListening = false;
   }
@@ -109,7 +109,7 @@ export class McpPeer {
     const answer = new Promise<Record<string, unknown>>((resolve, reject) => {
       this.#waiting.set(id, ({ result, error }) => (error ? reject(new RpcError(error)) : resolve(result!)));
     });
-    answer.catch(() => undefined); // thrown where it is awaited
+    answer.catch(() => undefined); // it is also thrown where it is awaited
     this.send({ id, method, ...(params && { params }) });
     return { id, answer };
   }
@@ -249,7 +249,7 @@ export const outcomesOfTrue = [
   ['deny', 'prefix_rule(pattern = ["true"], decision = "forbidden")'],
 ] as const;
 
-/** How many execs of `true` end as they are to, of so many one after the other and so many at once. */
+/** How many execs of `true` have the outcome, of `sequential` ones and of `parallel` ones. */
 export async function countExecs(
   fixture: EscalationFixture,
   outcome: (typeof outcomesOfTrue)[number][0],

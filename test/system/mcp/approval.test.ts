@@ -146,7 +146,7 @@ describe.each(eras)('approval by an MCP client of %s', (era) => {
 });
 
 describe('an answer to a question', () => {
-  it('counts for the question it was asked alone', async () => {
+  it('counts only for the question that it answers', async () => {
     await using fixture = new McpFixture();
     await using user = await fixture.open([], { era: '2026-07-28', answer: choose('accept') });
     const path = join(fixture.outside, 'made');

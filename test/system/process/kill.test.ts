@@ -19,7 +19,7 @@ const escapes: readonly { name: string; count: number; script: (seconds: string)
     script: (s) => `env -i setsid sh -c '(sleep ${s} <&- >&- 2>&- &) ; exit'; sleep 900`,
   },
   {
-    name: 'children that ignore polite signals',
+    name: 'children that ignore the signals that can be ignored',
     count: 1,
     script: (s) =>
       `trap '' TERM HUP INT QUIT; setsid sh -c "trap '' TERM HUP INT QUIT; sleep ${s}; sleep ${s}"; sleep 900`,

@@ -1,5 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sha256 } from '../../support/digest.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import { base64, connect, type WireClient } from '../../support/wire-client.ts';
 
@@ -140,13 +141,7 @@ describe('stdin', () => {
 
     await Promise.all([...writes, repeated]);
     await process.closed();
-    const expected = createHash('sha256')
-      .update(Buffer.concat(pieces.slice(0, -1)))
-      .digest('hex');
+    const expected = sha256(Buffer.concat(pieces.slice(0, -1)));
     expect(process.output()).toContain(expected);
   });
 });
-
-function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}

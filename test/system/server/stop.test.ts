@@ -8,21 +8,27 @@ import { StdioServer } from '../../support/command.ts';
 import { serverProgram, startServer } from '../../support/server.ts';
 import { connect, connectBare } from '../../support/wire-client.ts';
 
-const polite = ['sh', '-c', 'exec 2>/dev/null; trap "echo bye; exit 3" TERM; echo ready; while :; do sleep 0.01; done'];
-const stubborn = ['sh', '-c', 'exec 2>/dev/null; trap "echo no" TERM; echo ready; while :; do sleep 0.01; done'];
+const endsOnTerm = [
+  'sh',
+  '-c',
+  'exec 2>/dev/null; trap "echo bye; exit 3" TERM; echo ready; while :; do sleep 0.01; done',
+];
+const ignoresTerm = ['sh', '-c', 'exec 2>/dev/null; trap "echo no" TERM; echo ready; while :; do sleep 0.01; done'];
 
 describe('a server that is stopped', () => {
-  it('delivers the last output and the exit codes of its processes, then says goodbye with a reason', async () => {
+  it('delivers the last output and the exit codes of its processes, then closes the connection with a reason', async () => {
     await using server = await startServer({ args: ['--shutdown-grace-period-ms', '300'] });
     await using client = await connect(server.url);
-    const goodbye = new Promise<string>((resolve) => client.socket.once('close', (_, reason) => resolve(`${reason}`)));
-    const [one, other] = [await client.start({ argv: polite }), await client.start({ argv: stubborn })];
+    const closeReason = new Promise<string>((resolve) =>
+      client.socket.once('close', (_, reason) => resolve(`${reason}`)),
+    );
+    const [one, other] = [await client.start({ argv: endsOnTerm }), await client.start({ argv: ignoresTerm })];
     await Promise.all([one.printed('ready\n'), other.printed('ready\n')]);
 
     server.process.kill('SIGTERM');
 
     expect(await client.closed).toBe(1001);
-    expect(await goodbye).toBe('exec-server is stopping');
+    expect(await closeReason).toBe('exec-server is stopping');
     expect([one.output(), await one.exited()]).toEqual(['ready\nbye\n', 3]);
     expect([other.output(), await other.exited()]).toEqual(['ready\nno\n', 137]);
     expect(await server.ended()).toBe(0);
@@ -31,7 +37,7 @@ describe('a server that is stopped', () => {
   it('starts nothing any more', async () => {
     await using server = await startServer({ args: ['--shutdown-grace-period-ms', '1000'] });
     await using client = await connect(server.url);
-    const process = await client.start({ argv: stubborn });
+    const process = await client.start({ argv: ignoresTerm });
     await process.printed('ready\n');
     server.process.kill('SIGTERM');
     await process.printed('no\n');
@@ -46,7 +52,7 @@ describe('a server that is stopped', () => {
     await using server = await startServer({ args: ['--shutdown-grace-period-ms', '4000'] });
     await using client = await connect(server.url);
     await using late = await connectBare(server.url);
-    const process = await client.start({ argv: stubborn });
+    const process = await client.start({ argv: ignoresTerm });
     await process.printed('ready\n');
     server.process.kill('SIGTERM');
     await process.printed('no\n');
@@ -54,10 +60,10 @@ describe('a server that is stopped', () => {
     await expect(late.initialize()).rejects.toMatchObject({ code: -32600, message: 'exec-server is stopping' });
   });
 
-  it('is not looked for by a client, which gives the reason', async () => {
+  it('is not reconnected to by a client, which reports the reason', async () => {
     await using server = await startServer();
     await using client = await ExecServerClient.connect(webSocket(server.url));
-    const process = await client.start({ argv: polite, env: { PATH: '/usr/bin:/bin' } });
+    const process = await client.start({ argv: endsOnTerm, env: { PATH: '/usr/bin:/bin' } });
     for await (const { bytes } of process.output) if (`${Buffer.from(bytes)}`.includes('ready')) break;
 
     server.process.kill('SIGTERM');
@@ -69,7 +75,7 @@ describe('a server that is stopped', () => {
   it('delivers the same on standard output', async () => {
     const server = new StdioServer();
     await server.initialize();
-    const process = await server.start({ argv: polite });
+    const process = await server.start({ argv: endsOnTerm });
     await process.printed('ready\n');
 
     globalThis.process.kill(server.pid, 'SIGTERM');
@@ -99,7 +105,7 @@ describe('SIGHUP', () => {
 
     await expect(present('first')).rejects.toThrow('401');
     await using _second = await present('second');
-    await client.start({ argv: ['sleep', '900'] }); // who is connected stays connected
+    await client.start({ argv: ['sleep', '900'] }); // connections that are open stay open
     await expect(client.start({ argv: ['sleep', '900'] })).rejects.toThrow('at most 2 processes');
 
     await writeFile(settings, 'max_processes_per_connection = many');

@@ -10,7 +10,7 @@ import { McpFixture, McpUser } from '../mcp/fixture.ts';
 
 const COMMAND_LINE = 'dist/cli/main.js';
 
-/** Something is done, and these files of `src/` are at work until its last consequence; base/ and protocol/ always are. */
+/** The files of `src/` in which code ran because of the action; base/ and protocol/ are left out, as they always run. */
 async function atWork(programs: readonly CoveredProgram[], action: () => Promise<unknown>): Promise<string[]> {
   const drained = () => Promise.all(programs.map((program) => program.filesAtWork()));
   await drained();

@@ -98,7 +98,7 @@ describe('the listener', () => {
     expect(await cut).toMatchObject({ code: expect.stringMatching(/EPIPE|ECONNRESET/) });
   });
 
-  it('says goodbye to its clients when it stops', async () => {
+  it('closes its connections with code 1001 when it stops', async () => {
     await using stopping = await startServer();
     const client = await connect(stopping.url);
     expect(await stopping.stop()).toBe(0);
