@@ -24,7 +24,7 @@ describe('a stdio connector', () => {
     await link.closed;
   });
 
-  it('ends a program that does not end with its input', async () => {
+  it('kills a program that does not end with its input', async () => {
     const link = await stdio(['sh', '-c', 'trap "" TERM; while :; do sleep 1; done'])(never);
     link.open(() => {});
     link.close();

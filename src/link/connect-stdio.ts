@@ -6,7 +6,7 @@ import { StdioLink } from './stdio-link.ts';
 export interface StdioConnectOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** For the log of the server. */
+  /** What to do with the log that the server writes there. */
   readonly stderr?: 'inherit' | 'ignore';
 }
 
@@ -29,7 +29,7 @@ export function stdio(command: readonly string[], options: StdioConnectOptions =
   return Object.assign(connect, { resumable: false });
 }
 
-/** Closed when the server has ended. */
+/** A link to a child process; closed when the child has ended. */
 class ChildLink implements Link {
   readonly source: string;
   readonly noticesLoss = true;

@@ -18,7 +18,7 @@ describe('a pair of links in memory', () => {
     expect({ atLeft, atRight }).toEqual({ atLeft: ['back'], atRight: ['early', 'bytes', '\u00fc'] });
   });
 
-  it('hands over nothing more while the receiver is busy, and the sender waits', async () => {
+  it('hands over no other message while the receiver is busy, and the sender waits', async () => {
     const [left, right] = memoryLinkPair();
     const busy = deferred();
     const received: string[] = [];
@@ -36,7 +36,7 @@ describe('a pair of links in memory', () => {
     expect({ received, delivered }).toEqual({ received: ['a', 'b'], delivered: ['a', 'b'] });
   });
 
-  it('ends for both sides at once, and what was sent before still arrives', async () => {
+  it('ends for both sides at once, and messages sent before still arrive', async () => {
     const [left, right] = memoryLinkPair();
     const received: string[] = [];
     right.open((message) => void received.push(text(message)));
@@ -49,7 +49,7 @@ describe('a pair of links in memory', () => {
     expect({ received, delivered }).toEqual({ received: ['last word'], delivered: [] });
   });
 
-  it('never confirms what was not taken before the end', async () => {
+  it('never confirms messages that were not handled before the end', async () => {
     const [left, right] = memoryLinkPair();
     const delivered: string[] = [];
     const busy = deferred();

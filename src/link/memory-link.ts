@@ -17,7 +17,7 @@ class MemoryLink implements Link {
   readonly closed = this.#closed.promise;
   #other!: MemoryLink;
   #receive: Receiver | undefined;
-  #inbox: Posted[] = [];
+  #inbox: QueuedMessage[] = [];
   #busy = false;
   #over = false;
 
@@ -30,7 +30,7 @@ class MemoryLink implements Link {
     void this.#drain();
   }
 
-  /** Resolves when the other side has handled the message, so the inbox is as long as there are senders at most. */
+  /** Resolves when the other side has handled the message: the inbox has at most one message of each sender that waits. */
   send(message: string | Uint8Array, onDelivered?: () => void): Promise<void> {
     if (this.#over) return Promise.resolve();
     return new Promise((resolve) => {
@@ -46,7 +46,7 @@ class MemoryLink implements Link {
     this.destroy();
   }
 
-  /** Hands over the messages sent from this side, unless the other is busy, and drops those sent to this side. */
+  /** Hands over the messages sent from this side, unless the other side is busy, and drops those sent to this side. */
   destroy(): void {
     if (this.#over) return;
     const other = this.#other;
@@ -71,7 +71,7 @@ class MemoryLink implements Link {
   }
 }
 
-interface Posted {
+interface QueuedMessage {
   readonly message: Uint8Array;
   readonly onDelivered: (() => void) | undefined;
   readonly resolve: () => void;

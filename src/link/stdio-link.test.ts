@@ -5,7 +5,7 @@ import { heldBy } from '../../test/support/heap.ts';
 import { deferred } from '../base/index.ts';
 import { StdioLink } from './stdio-link.ts';
 
-/** The messages a link makes of these pieces of input. */
+/** The messages that a link reads from these pieces of input. */
 async function messagesOf(pieces: readonly Uint8Array[]): Promise<string[]> {
   const input = new PassThrough();
   const link = new StdioLink(input, new PassThrough());
@@ -17,7 +17,7 @@ async function messagesOf(pieces: readonly Uint8Array[]): Promise<string[]> {
   return messages;
 }
 
-/** Output that is taken only when allowed. */
+/** An output whose reader reads only when allowed. */
 function stuckOutput() {
   const taken: string[] = [];
   const allowed = deferred();
@@ -162,7 +162,7 @@ describe('messages to the output', () => {
     expect(link.send('late')).toBeUndefined();
   });
 
-  it('keep nothing of what had to wait for room', async () => {
+  it('keep no memory of messages that had to wait for room', async () => {
     const output = new Writable({ highWaterMark: 4, write: (_chunk, _encoding, done) => setImmediate(done) });
     const link = new StdioLink(new PassThrough(), output);
     const held = await heldBy(async () => {

@@ -3,7 +3,7 @@ import { Changes, concatBytes, deferred } from '../base/index.ts';
 import { limits } from '../protocol/index.ts';
 import type { Link, Receiver } from '../rpc/index.ts';
 
-/** One message a line, over a pair of byte streams. */
+/** A link over a pair of byte streams, with one message per line. */
 export class StdioLink implements Link {
   readonly source = 'JSON-RPC message from exec-server stdio';
   readonly noticesLoss = true;
@@ -20,7 +20,7 @@ export class StdioLink implements Link {
     this.#input = input;
     this.#output = output;
     output.on('drain', () => this.#room.notify());
-    output.on('error', () => this.destroy()); // the reader is gone: no answer can arrive
+    output.on('error', () => this.destroy()); // the reader is gone, so no answer can be delivered
   }
 
   open(receive: Receiver): void {
@@ -60,22 +60,22 @@ export class StdioLink implements Link {
     for await (const chunk of this.#input as AsyncIterable<Uint8Array>) {
       let start = 0;
       for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-        await this.#lineEnds(chunk.subarray(start, end), receive);
+        await this.#endLine(chunk.subarray(start, end), receive);
         start = end + 1;
       }
-      if (start < chunk.length) this.#lineGoesOn(chunk.subarray(start));
+      if (start < chunk.length) this.#extendLine(chunk.subarray(start));
       if (this.#lineBytes > limits.messageBytes) return;
     }
-    await this.#lineEnds(new Uint8Array(0), receive);
+    await this.#endLine(new Uint8Array(0), receive);
   }
 
-  #lineGoesOn(part: Uint8Array): void {
+  #extendLine(part: Uint8Array): void {
     this.#line.push(part);
     this.#lineBytes += part.length;
   }
 
-  #lineEnds(part: Uint8Array, receive: Receiver): void | Promise<void> {
-    this.#lineGoesOn(part);
+  #endLine(part: Uint8Array, receive: Receiver): void | Promise<void> {
+    this.#extendLine(part);
     const line = this.#line.length === 1 ? part : concatBytes(this.#line);
     this.#line = [];
     this.#lineBytes = 0;

@@ -7,10 +7,10 @@ const file = z.object({ path: pathUri, contents: z.string() });
 
 const anything = z.record(z.string(), z.unknown());
 
-/** Here a sandbox must have a working directory. */
-const placed = z.refine<Sandbox>(({ cwd }) => cwd != null, 'missing field `cwd`');
+/** The sandbox of `capabilities/discoverV2` must have a working directory. */
+const withCwd = z.refine<Sandbox>(({ cwd }) => cwd != null, 'missing field `cwd`');
 
-/** Requests for what plugins and skills there are. */
+/** Requests that list plugins and skills. */
 export const discoveryMethods = {
   'capabilityRoots/discoverV1': method({
     family,
@@ -33,7 +33,7 @@ export const discoveryMethods = {
   'capabilities/discoverV2': method({
     family,
     repeatable: true,
-    params: z.object({ cwd: pathUri, sandbox: optional(sandbox.check(placed)) }),
+    params: z.object({ cwd: pathUri, sandbox: optional(sandbox.check(withCwd)) }),
     result: z.object({ plugins: z.array(anything), skills: z.array(anything), warnings: z.array(z.string()) }),
   }),
 };

@@ -28,7 +28,7 @@ describe('an error on the wire', () => {
     expect(ExecError.from(known)).toBe(known);
   });
 
-  it('has its details only for those who asked for them, and takes those that are understood', () => {
+  it('has its details only for peers that asked for them, and unknown details of a peer are ignored', () => {
     const error = new ExecError('notFound', 'why', { details: { errno: 'ENOENT' } }).with({ path: 'file:///x' });
     const data = { errno: 'ENOENT', path: 'file:///x' };
 

@@ -2,7 +2,7 @@ const codes = {
   invalidRequest: -32600, // wrong moment: not initialized, duplicate or unknown process id
   methodNotFound: -32601,
   invalidParams: -32602, // wrong shape: missing field, empty argv
-  internal: -32603, // ours: spawn failed, disk failed
+  internal: -32603, // the server's fault: spawn failed, disk failed
   notFound: -32004, // filesystem: no such file
   sessionAttached: -32010, // the session to resume still has a connection
   stdinFull: -32011, // too much waits for processes to read it; the write was not taken and can be repeated
@@ -10,13 +10,13 @@ const codes = {
 
 export type ErrorKind = keyof typeof codes;
 
-/** Facts about a failure, from which a better sentence can be made than the message, which is the reference's. */
+/** Facts about a failure. Clients make a better sentence of them than the message, which equals the reference's. */
 export interface ErrorDetails {
   /** The name of the system's error, such as ENOENT. */
   readonly errno?: string;
   /** The part of a start that is at fault; absent for files, and where it is not known. */
   readonly subject?: 'program' | 'cwd' | 'sandbox' | 'user';
-  /** The file or directory it is about, as a `file:` URI. */
+  /** The file or directory at fault, as a `file:` URI. */
   readonly path?: string;
   /** The PATH in which a program was looked for. */
   readonly searched?: string;
@@ -25,7 +25,7 @@ export interface ErrorDetails {
 export interface WireError {
   readonly code: number;
   readonly message: string;
-  /** Ours: for clients with the capability `errorDetails`. */
+  /** Extension: for clients with the capability `errorDetails`. */
   readonly data?: ErrorDetails;
 }
 
@@ -45,14 +45,14 @@ export class ExecError extends Error {
     this.details = options?.details;
   }
 
-  /** Anything a handler can throw becomes an error the caller can act on. */
+  /** The `ExecError` for any thrown value. */
   static from(thrown: unknown): ExecError {
     if (thrown instanceof ExecError) return thrown;
     const message = thrown instanceof Error ? thrown.message : String(thrown);
     return new ExecError('internal', message, { cause: thrown });
   }
 
-  /** The error a peer sent; a code we do not know counts as the peer's internal error. */
+  /** The error that a peer sent; an unknown code means an internal error of the peer. */
   static fromWire({ code, message, data }: WireError): ExecError {
     const kind = (Object.keys(codes) as ErrorKind[]).find((name) => codes[name] === code);
     return new ExecError(kind ?? 'internal', message, { details: knownDetails(data) });

@@ -2,7 +2,7 @@ import { FileCalls, type FileOptions } from './files.ts';
 import type { Result } from './methods.ts';
 import type { PathUri } from './path-uri.ts';
 
-/** The filesystem of an executor, the same wherever it is. Failures are `ExecError`s. */
+/** The filesystem of an executor, local or remote. Failures are `ExecError`s. */
 export class ExecutorFileSystem extends FileCalls {
   /** The content of a file of any size, a block at a time. */
   async *read(path: PathUri, { signal, sandbox }: FileOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
@@ -51,16 +51,16 @@ export class ExecutorFileSystem extends FileCalls {
 
   async #close(handleId: string, ahead: readonly Promise<unknown>[]): Promise<void> {
     await Promise.allSettled(ahead);
-    await this.requests.request('fs/close', { handleId }).catch(() => {}); // the connection is gone, and so is the handle
+    await this.requests.request('fs/close', { handleId }).catch(() => {}); // without a connection the server has closed the handle
   }
 }
 
-/** The largest block there is. */
+/** The largest block that a server reads or writes. */
 const BLOCK_BYTES = 1_048_576;
 /** Blocks requested before the first is answered: enough to keep both ends and the connection busy. */
 const BLOCKS_AHEAD = 4;
 
-/** 32 characters, the longest id the server takes. */
+/** 32 characters, the longest id that the server takes. */
 const newHandleId = (): string => crypto.randomUUID().replaceAll('-', '');
 
 /** A promise that is awaited later: its failure counts as handled until then. */

@@ -57,7 +57,7 @@ export const fileMethods = {
     params: z.object({
       ...target,
       followSymlinks,
-      /** Ours (capability `cwdIdentity`): tell which file it is. */
+      /** Extension (capability `cwdIdentity`): whether to answer with the identity of the file. */
       identity: optional(z.boolean()),
     }),
     result: z.object({
@@ -67,7 +67,7 @@ export const fileMethods = {
       size: unsigned,
       createdAtMs: z.number(),
       modifiedAtMs: z.number(),
-      /** Ours: device and inode of the file that the path leads to, where `identity` was asked for. */
+      /** Extension: device and inode of the file that the path leads to, if `identity` was asked for. */
       identity: z.optional(z.string()),
     }),
   }),
@@ -181,13 +181,13 @@ export class FileCalls {
     await this.requests.request('fs/writeFile', { path, dataBase64: bytes, ...options }, signal);
   }
 
-  /** Makes its parents too, unless `recursive` is false. */
+  /** Makes missing parents too, unless `recursive` is false. */
   async createDirectory(path: PathUri, options: PathOptions & { readonly recursive?: boolean } = {}): Promise<void> {
     const { signal, ...rest } = options;
     await this.requests.request('fs/createDirectory', { path, ...rest }, signal);
   }
 
-  /** With `identity` servers that have the capability `cwdIdentity` tell which file it is. */
+  /** With `identity`, servers with the capability `cwdIdentity` add the identity of the file. */
   getMetadata(path: PathUri, options: PathOptions & { readonly identity?: boolean } = {}): Promise<FileMetadata> {
     const { signal, ...rest } = options;
     return this.requests.request('fs/getMetadata', { path, ...rest }, signal);
@@ -205,7 +205,7 @@ export class FileCalls {
     return this.requests.request('fs/walk', { path, options, sandbox }, signal);
   }
 
-  /** Removes directories with their content, and accepts a missing path, unless told otherwise. */
+  /** Removes directories with their content, unless `recursive` is false, and accepts a missing path, unless `force` is. */
   async remove(
     path: PathUri,
     options: PathOptions & { readonly recursive?: boolean; readonly force?: boolean } = {},

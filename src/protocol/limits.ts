@@ -25,13 +25,13 @@ export const limits = {
   pingIntervalMs: 30_000,
   /** The same for a client, which has lost a server within three of these. */
   clientPingIntervalMs: 15_000,
-  /** Requests of one connection being worked on at a time, unless the operator says otherwise. */
+  /** Requests of one connection that are handled at a time, by default. */
   requestsInFlight: 4096,
   /** Requests of one connection waiting for a slot; above it the connection is not read. */
   requestsWaiting: 4096,
-  /** Bytes of a connection's requests that are to be written to files; beyond that it is not read until some are written. */
+  /** Bytes of a connection's requests that wait to be written to files; above it the connection is not read. */
   keptContentBytes: 64 * 1024 * 1024,
-  /** Requests of one connection that wait for an event and keep nothing busy; further ones are refused, and the rest goes on. */
+  /** Requests of one connection that wait for an event; further ones are refused. */
   parkedRequests: 16_384,
   /** Requests from the server to a client without an answer yet. */
   serverRequestsInFlight: 256,

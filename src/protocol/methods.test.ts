@@ -60,7 +60,7 @@ function refusalOf(request: Wire): string | undefined {
   }
 }
 
-/** Requests the reference refuses while decoding and we do not, or in other words: what is said in the right column. */
+/** Requests that the reference refuses while decoding: the message here, or undefined if they decode here. */
 const differently: Readonly<Record<string, string | undefined>> = {
   'capabilities-v2 7': undefined,
   'fs-errors 10': undefined,
@@ -82,7 +82,7 @@ const decided =
   /^(?:at least one config|TOML paths|http\/request |invalid network proxy|network policy|callback-enabled|argv must|cwd URI|shell snapshots|'file:\/\/\/C:\/x')/;
 
 describe('the methods', () => {
-  it('are those of the reference, and ours', () => {
+  it('are those of the reference, and the extensions', () => {
     expect(Object.keys(methods).sort()).toEqual([
       'capabilities/discoverV2',
       'capabilityRoots/discoverV1',
@@ -120,7 +120,7 @@ describe('the methods', () => {
     ]);
   });
 
-  it('are no names that every object has', () => {
+  it('do not include names that every object has', () => {
     expect(['toString', '__proto__', 'constructor'].filter(isMethodName)).toEqual([]);
   });
 

@@ -5,7 +5,7 @@ import { fileMethods, fileNotifications } from './files.ts';
 import { httpMethods, httpNotifications } from './http.ts';
 import * as network from './network.ts';
 import { processMethods, processNotifications } from './process.ts';
-import { withSandboxOfApril } from './sandbox-dialects.ts';
+import { withPolicyInSandbox } from './sandbox-dialects.ts';
 import { refuseUnknownSandboxMembers } from './sandbox-members.ts';
 import { decode, type Method } from './schema.ts';
 import { initialize } from './session.ts';
@@ -28,7 +28,7 @@ export const notifications = {
   'network/policyDecision': network.policyDecision,
 };
 
-/** Every request the server sends; a client that does not know one answers that it does not. */
+/** Every request that the server sends; a client answers an unknown one by `methodNotFound`. */
 export const clientMethods = {
   'network/policyRequest': network.policyRequest,
 } satisfies Record<string, Method>;
@@ -45,10 +45,10 @@ export const methodCapabilities: readonly string[] = Object.values<Method>(metho
 export type NotificationName = keyof typeof notifications;
 export type Notification<N extends NotificationName> = z.output<(typeof notifications)[N]>;
 
-/** The parameters of a request that came over the wire. */
+/** Decodes the parameters of a request. */
 export function decodeParams<M extends MethodName>(method: M, wire: unknown): Params<M> {
   const { params, family } = methods[method];
-  const sent = family === 'filesystem' ? withSandboxOfApril(wire) : wire;
+  const sent = family === 'filesystem' ? withPolicyInSandbox(wire) : wire;
   refuseUnknownSandboxMembers(params, sent);
   return decode(params, sent) as Params<M>;
 }

@@ -16,12 +16,12 @@ const LONGEST_PLAIN = 4096;
 const DOT_SEGMENT = /\/\.{1,2}(?:\/|$)/;
 
 /**
- * Where the rules take `c|` for a drive, the reference takes it for a name, but only after exactly three slashes; as of a drive,
- * no `..` leads out of it.
+ * The WHATWG rules read `c|` as a drive; the reference reads it as a name, but only after exactly three slashes, and `..` does not
+ * remove that name.
  */
 const BAR_NAME = /^(\s*file:\/{3}[a-z])\|(?=[/\\?#\s]|$)/i;
 
-/** A path as it travels: a `file:` URI, parsed by the rules of WHATWG URLs. */
+/** The wire form of a path: a `file:` URI, parsed by the rules of WHATWG URLs. */
 export class PathUri {
   readonly href: string;
   readonly #pathname: string;
@@ -88,7 +88,7 @@ export class PathUri {
     return this.href;
   }
 
-  /** What `console.log` shows in Node, however deep the value lies. */
+  /** The form in which `console.log` of Node shows the path, also inside other values. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return `PathUri(${this.href})`;
   }
@@ -99,7 +99,7 @@ export class PathUri {
       const standard = encoded.replaceAll('-', '+').replaceAll('_', '/');
       path = textOrBytes(decodeBase64(standard.padEnd(Math.ceil(standard.length / 4) * 4, '=')));
     } catch {
-      throw this.#foreign(); // not base64: nothing this host could have written
+      throw this.#foreign(); // not base64, so not from a Linux host
     }
     const canonical =
       needsOpaqueSpelling(path) && !DOT_SEGMENT.test(asciiText(path)) && PathUri.#ofNative(path).href === this.href;
@@ -113,7 +113,7 @@ export class PathUri {
   }
 }
 
-/** The path with its dot segments applied; so many names at its beginning stay. */
+/** Applies the dot segments of a path; they do not remove its first `kept` names. */
 function withoutDotSegments(pathname: string, kept: number): string {
   const names: string[] = [];
   const given = pathname.split('/').slice(1);
@@ -125,7 +125,7 @@ function withoutDotSegments(pathname: string, kept: number): string {
   return `/${names.join('/')}`;
 }
 
-/** The rules apply the dot segments between slashes; between escaped ones they count as well, as in the reference. */
+/** Applies dot segments between escaped slashes, as the reference does; the WHATWG rules apply only those between plain slashes. */
 function withoutEscapedDotSegments(pathname: string): string {
   const spelledOut = pathname.replaceAll(/%2f/gi, '/').replaceAll(/%2e/gi, '.');
   return DOT_SEGMENT.test(spelledOut) ? withoutDotSegments(spelledOut, 0) : pathname;
@@ -151,7 +151,7 @@ function needsOpaqueSpelling(path: NativePath): boolean {
   return hasNul(path) || isDrivePath(asciiText(path));
 }
 
-/** The text of a path, right in its ASCII characters. */
+/** The text of a path; only its ASCII characters are decoded correctly. */
 const asciiText = (path: NativePath): string => (typeof path === 'string' ? path : decodeLatin1(path));
 
 function encodeBase64Url(path: NativePath): string {
@@ -159,7 +159,7 @@ function encodeBase64Url(path: NativePath): string {
   return encoded.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }
 
-/** Percent-encodes what URL syntax would swallow or take for a Windows drive; the URL parser does the rest. */
+/** Percent-encodes characters that have a meaning in URLs, and `|` of a Windows drive; the URL parser encodes the rest. */
 function escapePath(path: NativePath): string {
   const escaped = asciiText(path)
     .replace(/[%?#\\\n\r\t\0]/g, percent)
@@ -184,6 +184,6 @@ function textOrBytes(bytes: Uint8Array): NativePath {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    return bytes; // a name that is no UTF-8 keeps its bytes
+    return bytes; // a name that is not UTF-8 keeps its bytes
   }
 }

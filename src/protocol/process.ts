@@ -23,7 +23,7 @@ const terminalSide = z
   .number()
   .check(z.refine((side) => Number.isInteger(side) && side >= 1 && side <= 65_535, 'must be between 1 and 65535'));
 
-/** How a process is wired: a terminal, or pipes with or without a writable stdin. */
+/** The stdio of a process: a terminal, or pipes with or without a writable stdin. */
 const io = z.discriminatedUnion('type', [
   z.object({ type: z.literal('pty'), rows: terminalSide, cols: terminalSide }),
   z.object({ type: z.literal('pipe'), stdin: z.enum(['open', 'closed']) }),
@@ -53,7 +53,7 @@ const startOptions = {
   networkProxy: optional(networkProxy),
   /** Makes the start repeatable: the same id and request again get the first answer. */
   startId: optional(z.string()),
-  /** Ours: device and inode of the directory that `cwd` must lead to, as `fs/getMetadata` tells them; otherwise the start is refused. */
+  /** Extension: device and inode, from `fs/getMetadata`, of the directory that `cwd` must lead to; otherwise the start is refused. */
   cwdIdentity: optional(identity),
 };
 
@@ -78,13 +78,13 @@ const prepared = z.object({
   }),
 });
 
-/** `tty` may only be left out where `io` is given. */
-const wired = z.refine<{ tty?: boolean | undefined; io?: ProcessIo | null | undefined }>(
+/** `tty` may be left out only if `io` is given. */
+const ttyOrIo = z.refine<{ tty?: boolean | undefined; io?: ProcessIo | null | undefined }>(
   ({ tty, io }) => tty !== undefined || Boolean(io),
   'missing field `tty`',
 );
 
-/** Ours: a refusal of the sandbox, to a process or one of its descendants. */
+/** Extension: an access that the sandbox denied to a process or one of its descendants. */
 export const denial = z.object({
   kind: z.enum(['write', 'network', 'syscall', 'read']),
   /** The path that was to be changed. */
@@ -96,7 +96,7 @@ export const denial = z.object({
 });
 export type Denial = z.output<typeof denial>;
 
-/** Ours: at most 32, distinct; only for clients with the capability `sandboxDenials`, and only where they are known. */
+/** Extension: at most 32, distinct; only for clients with the capability `sandboxDenials`, and absent if not known. */
 const denials = z.optional(z.array(denial));
 
 const chunk = z.object({ seq: unsigned, stream: outputStream, chunk: bytes });
@@ -115,7 +115,7 @@ const processPhase = z.enum(['starting', 'running', 'draining', 'closed']);
 export const processMethods = {
   'process/start': method({
     family,
-    params: z.discriminatedUnion('mode', [direct, prepared]).check(wired),
+    params: z.discriminatedUnion('mode', [direct, prepared]).check(ttyOrIo),
     result: z.object({ processId, sandboxType: z.optional(z.string()) }),
   }),
   'process/read': method({
@@ -136,9 +136,9 @@ export const processMethods = {
       failure: optional(z.string()),
       sandboxDenied: z.optional(z.boolean()),
       denials,
-      /** Ours: output between `afterSeq` and the first chunk is gone. */
+      /** Extension: output between `afterSeq` and the first chunk is no longer kept. */
       truncated: z.optional(z.boolean()),
-      /** Ours: number of the oldest chunk still kept. */
+      /** Extension: number of the oldest chunk that is still kept. */
       oldestSeq: z.optional(unsigned),
     }),
   }),
@@ -223,14 +223,14 @@ export const processMethods = {
     repeatable: true,
     params: z.object({ processId }),
     result: z.object({
-      /** The number of the command on the machine that executes, also of one in a sandbox. */
+      /** The pid of the command on the host, also if it runs in a sandbox. */
       pid: unsigned,
-      /** Where it works now; null when it has ended, or the directory is gone. */
+      /** Its present working directory; null when the command has ended, or the directory was removed. */
       cwd: z.nullable(pathUri),
-      /** Processor time of the command, its living descendants and those that were waited for. */
+      /** CPU time of the command, its living descendants and those that were waited for. */
       cpuMs: unsigned,
       rssBytes: unsigned,
-      /** How many of its descendants live. */
+      /** The number of its living descendants. */
       descendants: unsigned,
     }),
   }),

@@ -27,7 +27,7 @@ describe('sandboxes of older clients', () => {
     });
   });
 
-  it('may leave everything open, or to a sandbox that is there already', () => {
+  it('may restrict nothing, or rely on an external sandbox', () => {
     expect(wire({ sandboxPolicy: { type: 'danger-full-access' } }).permissions).toEqual({ type: 'disabled' });
     expect(wire({ sandboxPolicy: { type: 'external-sandbox', network_access: 'enabled' } }).permissions).toEqual({
       type: 'external',
@@ -40,14 +40,14 @@ describe('sandboxes of older clients', () => {
     expect(() => decode(sandbox, {})).toThrow('missing field `permissions`');
   });
 
-  it('of May 2026 had their workspace where they ran, which native paths tell', () => {
+  it('of May 2026, recognised by native paths, have their working directory as the workspace', () => {
     const permissions = { type: 'disabled' };
     expect(wire({ permissions, cwd: '/w' }).workspaceRoots).toEqual(['file:///w']);
     expect(wire({ permissions, cwd: '/w', workspaceRoots: [] }).workspaceRoots).toEqual([]);
     expect(wire({ permissions, cwd: 'file:///w' }).workspaceRoots).toBeUndefined();
   });
 
-  it('said none for deny', () => {
+  it('may write `none` for `deny`', () => {
     const file_system = { type: 'restricted', entries: [special('root', 'none')] };
     const { permissions } = wire({ permissions: { type: 'managed', file_system, network: 'restricted' } });
     expect(permissions.file_system.entries).toEqual([special('root', 'deny')]);

@@ -1,11 +1,11 @@
-// What clients of April and May 2026 sent as a sandbox, rewritten into the words of today.
+// Converts the sandboxes of clients of April and May 2026 to the present form.
 import * as z from 'zod/mini';
 import { ExecError } from './errors.ts';
 import { decode, optional } from './schema.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The sandbox as it is sent today; other values are left for the schema to refuse. */
+/** The sandbox in its present form; other values are left to the schema, which refuses them. */
 export function fromOlderDialect(value: unknown): unknown {
   if (!isObject(value)) return value;
   const { sandboxPolicy, ...rest } = value;
@@ -15,8 +15,8 @@ export function fromOlderDialect(value: unknown): unknown {
   return { ...rest, workspaceRoots: roots, permissions: profileOf(sandboxPolicy, roots.length > 0) };
 }
 
-/** The parameters of a file call, whose policy was a member of its own in April. */
-export function withSandboxOfApril(params: unknown): unknown {
+/** The parameters of a file call with its policy inside `sandbox`; in April it was a member of its own. */
+export function withPolicyInSandbox(params: unknown): unknown {
   if (!isObject(params) || params.sandboxPolicy === undefined) return params;
   const { sandboxPolicy, ...rest } = params;
   if (sandboxPolicy === null) return rest;
@@ -27,14 +27,14 @@ export function withSandboxOfApril(params: unknown): unknown {
 const twoSandboxes = (other: string): ExecError =>
   new ExecError('invalidParams', `\`sandboxPolicy\` and \`${other}\` are two sandboxes: send one of them`);
 
-/** In May the working directory was the workspace. Its paths were native, which tells those clients from later ones. */
+/** In May the working directory was the workspace. Clients of May are recognised by their native paths. */
 function withWorkspaceRoots(value: Json): Json {
   const { cwd, workspaceRoots, policyContext } = value;
   if (workspaceRoots !== undefined || policyContext != null) return value;
   return typeof cwd === 'string' && cwd.startsWith('/') ? { ...value, workspaceRoots: [cwd] } : value;
 }
 
-/** In April the working directory was the workspace too, however it was written. */
+/** In April the working directory was the workspace too, as a native path or a URI. */
 function workspaceOf({ cwd, workspaceRoots, policyContext }: Json): readonly unknown[] {
   if (Array.isArray(workspaceRoots)) return workspaceRoots;
   if (isObject(policyContext) && Array.isArray(policyContext.workspaceRoots)) return policyContext.workspaceRoots;
@@ -106,7 +106,7 @@ function inSnakeCase(written: unknown): unknown {
   const { access, read_only_access, readable_roots, include_platform_defaults, ...rest } = policy;
   if (access != null && read_only_access != null) throw new ExecError('invalidParams', 'duplicate field `access`');
   const given = read_only_access ?? access;
-  // Said in one word, its details stand beside it.
+  // If the access is one word, its details are members beside it.
   const details = { readable_roots, include_platform_defaults };
   const beside = Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined));
   if (isObject(given)) return { ...rest, ...beside, access: renamed(given) };

@@ -3,8 +3,8 @@ import { ExecError } from './errors.ts';
 
 /**
  * Refuses members whose name begins with `sandbox` and that no schema knows, at every level the schemas describe. Other
- * unknown members are ignored, as the reference ignores them; one of these may be a restriction, and a request whose
- * restriction is ignored runs with more rights than its client meant.
+ * unknown members are ignored, as the reference ignores them; a member named `sandbox…` may be a restriction, and a request
+ * whose restriction is ignored would have more rights than its client meant.
  */
 export function refuseUnknownSandboxMembers(schema: z.ZodMiniType, value: unknown): void {
   let expected = expectedBySchema.get(schema);
@@ -45,8 +45,8 @@ export function unknownMember(name: string): ExecError {
   );
 }
 
-/** The part of a schema's definition that says what is inside. */
-interface Inside {
+/** The part of a schema's definition that says what is definition. */
+interface SchemaDefinition {
   readonly type: string;
   readonly shape?: Readonly<Record<string, z.ZodMiniType>>;
   readonly element?: z.ZodMiniType;
@@ -55,9 +55,9 @@ interface Inside {
   readonly in?: z.ZodMiniType;
 }
 
-/** The members that a value of one of several schemas may have, found when they are first asked for. */
+/** The members that a value of one of several schemas may have, computed at the first use. */
 class ExpectedMembers {
-  readonly #shapes: readonly Inside[];
+  readonly #shapes: readonly SchemaDefinition[];
   #members: ReadonlyMap<string, ExpectedMembers> | undefined | null = null;
   #element: ExpectedMembers | undefined | null = null;
 
@@ -90,8 +90,10 @@ class ExpectedMembers {
 const expectedBySchema = new WeakMap<z.ZodMiniType, ExpectedMembers>();
 
 /** The shapes a value may have on the wire: alternatives and optional values without their wrapping. */
-function unwrapped(schema: z.ZodMiniType): Inside[] {
-  const inside = schema._zod.def as unknown as Inside;
-  const within = [inside.innerType, inside.in, ...(inside.options ?? [])].filter((inner) => inner !== undefined);
-  return within.length > 0 ? within.flatMap(unwrapped) : [inside];
+function unwrapped(schema: z.ZodMiniType): SchemaDefinition[] {
+  const definition = schema._zod.def as unknown as SchemaDefinition;
+  const within = [definition.innerType, definition.in, ...(definition.options ?? [])].filter(
+    (inner) => inner !== undefined,
+  );
+  return within.length > 0 ? within.flatMap(unwrapped) : [definition];
 }

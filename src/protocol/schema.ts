@@ -3,13 +3,13 @@ import { decodeBase64, encodeBase64, quoted } from '../base/index.ts';
 import { type ErrorKind, ExecError } from './errors.ts';
 import { PathUri } from './path-uri.ts';
 
-/** One request: what it takes and what it gives. */
+/** A request: the schemas of its parameters and its result. */
 export interface Method<P extends z.ZodMiniType = z.ZodMiniType, R extends z.ZodMiniType = z.ZodMiniType> {
   /** Names this kind of request in the error for one that comes before `initialized`. */
   readonly family: string;
   /** The capability that servers with this method announce; a method without one is the reference's. */
   readonly capability?: string;
-  /** Whether the client may send it again when the connection was lost before the answer. */
+  /** Whether a client may repeat the request when the connection was lost before the answer. */
   readonly repeatable?: boolean;
   readonly params: P;
   readonly result: R;
@@ -22,7 +22,7 @@ export function method<P extends z.ZodMiniType, R extends z.ZodMiniType>(definit
 /** Absent and `null` mean the same. */
 export const optional = z.nullish;
 
-/** The parameters of a method that has none: absent, `null` or `{}`. */
+/** The parameters of a method without any: absent, `null` or `{}`. */
 export const noParams = z.custom<null | undefined | Record<string, never>>(
   (value) => value === null || value === undefined || isEmptyObject(value),
   { error: ({ input }) => `invalid type: ${nameOf(input)}, expected unit` },
@@ -32,15 +32,15 @@ function isEmptyObject(value: unknown): boolean {
   return typeof value === 'object' && !Array.isArray(value) && Object.keys(value as object).length === 0;
 }
 
-/** An unsigned 64-bit integer; what JavaScript rounds is far above every limit. */
+/** An unsigned 64-bit integer; JavaScript rounds only those that are far above every limit. */
 export const unsigned = z
   .number()
   .check(z.refine((value) => Number.isInteger(value) && value >= 0 && value < 2 ** 64, 'invalid number'));
 
-/** Bytes: a `Uint8Array` in our code, base64 on the wire. Large ones arrive already decoded (rpc/envelope). */
+/** Bytes: a `Uint8Array` in the program, base64 on the wire. Large ones arrive already decoded (rpc/envelope). */
 export const bytes = base64((reason) => reason);
 
-/** Bytes that are refused in words of their own. */
+/** Bytes whose decoding fails with the error that `refusal` makes. */
 export function base64(refusal: (reason: Error) => Error) {
   return z.codec(
     z.union([z.string(), z.instanceof(Uint8Array)]),
@@ -61,7 +61,7 @@ function decodeText(text: string, refusal: (reason: Error) => Error): Uint8Array
   }
 }
 
-/** A path: a `PathUri` in our code, a `file:` URI on the wire. */
+/** A path: a `PathUri` in the program, a `file:` URI on the wire. */
 export const pathUri = z.codec(
   z.string(),
   z.custom<PathUri>((value) => value instanceof PathUri, "expected a PathUri, such as PathUri.fromNative('/srv')"),
@@ -84,7 +84,7 @@ export function refusing<T>(issues: unknown[], input: unknown, decode: () => T):
   }
 }
 
-/** Decodes a value that came over the wire; the error reads like the reference's. */
+/** Decodes a value from its wire form; the error has the reference's message. */
 export function decode<S extends z.ZodMiniType>(schema: S, value: unknown): z.output<S> {
   const outcome = z.safeParse(schema, value, { reportInput: true });
   if (outcome.success) return outcome.data;
@@ -96,15 +96,15 @@ const kindOf = (issue: z.core.$ZodIssue): ErrorKind | undefined =>
   issue.code === 'custom' ? (issue.params?.kind as ErrorKind | undefined) : undefined;
 
 /**
- * Of several mistakes the one that comes first in the text, as a reader of the text meets them: a member that is missing is
- * noticed at the end of its object, and a fault that does not concern the shape comes after all others.
+ * The first of several faults in the order of the text, in which the reference finds them: a missing member is found at the end of its
+ * object, and a fault that does not concern the shape after all others.
  */
 function firstInText(issues: readonly z.core.$ZodIssue[], value: unknown): z.core.$ZodIssue {
   const places = new Map(issues.map((issue) => [issue, placeOf(issue, value)]));
   return issues.toSorted((one, other) => comparePlaces(places.get(one)!, places.get(other)!))[0]!;
 }
 
-/** The positions of a mistake in the objects around it, from the outermost inwards. */
+/** The positions of a fault in the objects around it, from the outermost inwards. */
 function placeOf(issue: z.core.$ZodIssue, value: unknown): number[] {
   let container = value;
   const positions = issue.path.map((key) => {
@@ -131,7 +131,7 @@ export function encode<S extends z.ZodMiniType>(schema: S, value: z.output<S>): 
   }
 }
 
-/** Path and reason of the first fault in a value; for a union, in the alternative that fits best. */
+/** Path and reason of the first fault in a value; for a union, in the alternative with the fewest faults. */
 function located(issue: z.core.$ZodIssue, path: readonly PropertyKey[] = issue.path): string {
   const closest =
     issue.code === 'invalid_union' ? issue.errors.toSorted((a, b) => a.length - b.length)[0]?.[0] : undefined;
@@ -143,11 +143,11 @@ function located(issue: z.core.$ZodIssue, path: readonly PropertyKey[] = issue.p
 
 const plain = new WeakMap<object, boolean>();
 
-/** Whether values of this shape travel as they are, with nothing inside that has another form on the wire. */
+/** Whether values of this schema equal their wire form: no codec is inside. */
 function isPlain(schema: z.ZodMiniType): boolean {
   let known = plain.get(schema);
   if (known === undefined) {
-    plain.set(schema, true); // a shape that contains itself adds nothing new
+    plain.set(schema, true); // ends the recursion for a schema that contains itself
     const { def } = schema._zod;
     known = def.type !== 'pipe' && innerSchemas(def).every(isPlain);
     plain.set(schema, known);

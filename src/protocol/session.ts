@@ -7,16 +7,16 @@ export const initialize = method({
   params: z.object({
     clientName: z.string(),
     resumeSessionId: optional(z.string()),
-    /** Notifications beyond the reference's that this client wants to see. */
+    /** Notifications beyond the reference's that this client asks for. */
     events: optional(z.array(z.string())),
     /**
-     * What this client knows beyond the reference: with `sandboxDenials` the refusals of sandboxes are reported, with `errorDetails`
+     * Extensions that this client understands: with `sandboxDenials` the accesses that sandboxes deny are reported, with `errorDetails`
      * errors have `data: { errno?, subject?, path?, searched? }`.
      */
     capabilities: optional(z.record(z.string(), z.boolean())),
   }),
   result: z.object({
-    sessionId: z.optional(z.string()), // the oldest servers know no sessions
+    sessionId: z.optional(z.string()), // absent from the oldest servers, which have no sessions
     environmentInfo: optional(environmentInfo),
   }),
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { urlFault } from './url-fault.ts';
 
 // Compared with the reference, one by one.
-describe('a text that is no URL', () => {
+describe('a text that is not a URL', () => {
   it.each([
     ['relative URL without a base', ['', 'x', '//x', '1http://x']],
     [

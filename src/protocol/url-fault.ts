@@ -3,10 +3,10 @@ const SPECIAL = /^(?:https?|wss?|ftp)$/i;
 
 const LAST_LABEL_IS_A_NUMBER = /(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$/i;
 
-/** Characters that a name is read without, soft hyphens above all. */
+/** Names of ignored characters only, such as soft hyphens. */
 const ONLY_IGNORED = /^(?:[\u00ad\u200b\u2060\ufeff]|%c2%ad)+$/i;
 
-/** Why a text is no URL, in the words of the reference; Node gives one message for all mistakes. */
+/** Why a text is not a URL, in the reference's words; Node gives one message for all faults. */
 export function urlFault(text: string): string {
   const [scheme, rest] = schemeOf(text.replaceAll(/[\t\r\n]/g, '').trim());
   if (scheme === undefined) return 'relative URL without a base';

@@ -3,15 +3,15 @@ import { type Deferred, deferred } from '../base/index.ts';
 import { AnswerQueue } from './answer-queue.ts';
 
 describe('a queue of answers', () => {
-  it('makes an answer at once where the link has room', () => {
-    const line = new AnswerQueue(1);
+  it('makes an answer at once when the link has room', () => {
+    const queue = new AnswerQueue(1);
     const made: number[] = [];
-    for (const n of [1, 2, 3]) expect(line.run(() => void made.push(n))).toBeUndefined();
+    for (const n of [1, 2, 3]) expect(queue.run(() => void made.push(n))).toBeUndefined();
     expect(made).toEqual([1, 2, 3]);
   });
 
   it('makes as many answers as it is wide while the link is full, and the others in order as there is room', async () => {
-    const line = new AnswerQueue(2);
+    const queue = new AnswerQueue(2);
     const made: number[] = [];
     const links: Deferred<void>[] = [];
     const answer = (n: number) => () => {
@@ -19,7 +19,7 @@ describe('a queue of answers', () => {
       links.push(deferred());
       return links.at(-1)!.promise;
     };
-    const done = [1, 2, 3, 4].map((n) => line.run(answer(n)));
+    const done = [1, 2, 3, 4].map((n) => queue.run(answer(n)));
     expect(made).toEqual([1, 2]);
     links[1]!.resolve();
     await done[1];
@@ -32,9 +32,9 @@ describe('a queue of answers', () => {
   });
 
   it('goes on after an answer that failed', async () => {
-    const line = new AnswerQueue(1);
-    const failed = line.run(() => Promise.reject(new Error('lost')));
-    const made = line.run(() => undefined);
+    const queue = new AnswerQueue(1);
+    const failed = queue.run(() => Promise.reject(new Error('lost')));
+    const made = queue.run(() => undefined);
     await expect(failed).rejects.toThrow('lost');
     await made;
   });

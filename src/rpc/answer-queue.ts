@@ -1,8 +1,8 @@
 type Task = () => void | Promise<void>;
 
 /**
- * Makes answers as the link has room for them, a number of them at a time: while a client does not read, the others are not
- * made and take no memory. A task returns a promise while the link is full, or while it prepares the answer.
+ * Makes answers when the link has room for them, up to `width` at a time: while a client does not read, the others are not made and
+ * take no memory. A task returns a promise while the link is full, or while it prepares the answer.
  */
 export class AnswerQueue {
   readonly #width: number;

@@ -31,7 +31,7 @@ describe('a message', () => {
     ],
     ['{"jsonrpc":7,"bogus":[1],"id":1,"method":"m"}', { type: 'request', id: '1', method: 'm', params: undefined }],
     [' \r\n{"id":1,"method":"m"}\r\n', { type: 'request', id: '1', method: 'm', params: undefined }],
-  ])('%s is told by its members', (text, message) => {
+  ])('%s is recognised by its members', (text, message) => {
     expect(parse(text)).toEqual(message);
   });
 
@@ -127,7 +127,7 @@ describe('an id', () => {
 });
 
 describe('a number in parameters', () => {
-  it('with a point or an exponent is no integer, whatever its value', () => {
+  it('with a point or an exponent is not an integer, even if its value is whole', () => {
     const { params } = parse('{"id":1,"method":"m","params":{"a":1.0,"b":[1e3,-2E-1,7],"c":"1.0","d":"e\\"1.0"}}') as {
       params: { a: number; b: number[]; c: string; d: string };
     };
@@ -137,7 +137,7 @@ describe('a number in parameters', () => {
   });
 });
 
-/** What a plain parser makes of the parameters, with fractions as they are refused. */
+/** The parameters as a plain parser reads them, with every float replaced by 0.5. */
 function plainly(text: string): string {
   const { params } = JSON.parse(text, (_, value) =>
     typeof value === 'number' && /[.eE]/.test(JSON.stringify(value)) ? 0.5 : value,
@@ -190,7 +190,7 @@ describe('a large message', () => {
     expect(JSON.stringify((parse(text) as { params: unknown }).params)).toBe(plainly(text));
   });
 
-  it('with a payload that is no base64 keeps its text', () => {
+  it('with a payload that is not base64 keeps its text', () => {
     const texts = [`${payload}*`, `${payload.slice(1)}`, `${payload}\\u0041AAA`, `${payload}\\"`, `-_-_${payload}`];
 
     for (const text of texts) {
@@ -208,7 +208,7 @@ describe('a large message', () => {
     expect(reasonOf(text)).not.toBe('none');
   });
 
-  it('means the same as when it is parsed whole', () => {
+  it('has the same parameters as when it is parsed whole', () => {
     const json = fc.jsonValue({ maxDepth: 3 });
     const hostile = fc.constantFrom('a"chunk', '\\chunk', 'chunk":"', '"chunk":"', 'chunk\\', 'params', 'result', 'x');
     const texts = fc.oneof(
@@ -239,7 +239,7 @@ describe('a large message', () => {
     );
   });
 
-  it('of many megabytes of text is parsed although something is odd about it', () => {
+  it('of many megabytes of text is parsed with floats, a large id or a repeated key in it', () => {
     const long = 'text '.repeat(2_400_000);
 
     expect(parse(`{"id":9007199254740993,"method":"m","params":{"x":1.5,"long":"${long}"}}`)).toMatchObject({
@@ -250,7 +250,7 @@ describe('a large message', () => {
   });
 });
 
-it('whatever arrives is a message or malformed, never a failure of ours', () => {
+it('arbitrary text is a message or malformed, and never an internal error', () => {
   const piece = fc.constantFrom(
     '{',
     '}',

@@ -42,7 +42,7 @@ interface Parsed {
 
 /** In shorter messages, searching for a payload costs more than it saves. */
 const BULK_BYTES = 4096;
-/** Clients put payloads this early; in other messages they are parsed as text. */
+/** Payloads that begin later in the message are parsed as text; clients put them before this. */
 const BULK_SEARCH_BYTES = 65_536;
 const payloadKeys = ['chunk', 'dataBase64', 'deltaBase64', 'bodyBase64'] as const;
 /** Replaces the payload while the rest is parsed. Random, so that no peer can send it. */
@@ -106,7 +106,7 @@ function parse(text: string): Parsed {
   return { text, value, floats };
 }
 
-/** Counts the colons outside strings and notices numbers in float notation. */
+/** Counts the colons outside strings, and finds out whether there are numbers in float notation. */
 function inspect(text: string): { members: number; floats: boolean } {
   let members = 0;
   let floats = false;

@@ -38,7 +38,7 @@ export function replaceFloats(text: string, replacement: string): string {
   return parts.join('') + text.slice(copied);
 }
 
-/** Where the string that starts at a quote ends. */
+/** The position of the quote that closes the string with this opening quote. */
 export function closingQuote(text: string, opening: number): number {
   const first = text.indexOf('"', opening + 1);
   if (text.charCodeAt(first - 1) !== BACKSLASH) return first;
@@ -49,7 +49,7 @@ export function closingQuote(text: string, opening: number): number {
 
 /** Whether a name or a text contains half of a surrogate pair, which only an escape can write. */
 export function hasLoneSurrogate(text: string, root: unknown): boolean {
-  if (!text.includes('\\u') || !/\\u[dD][89a-fA-F]/.test(text)) return false; // the first is far faster
+  if (!text.includes('\\u') || !/\\u[dD][89a-fA-F]/.test(text)) return false; // `includes` is far faster
   const open: unknown[] = [root];
   while (open.length > 0) {
     const value = open.pop();
@@ -88,7 +88,7 @@ function* tokens(text: string): Generator<{ token: string; start: number }> {
   }
 }
 
-/** Equal to the start where only white space begins. */
+/** The end of the token at `start`; equal to `start` if there is none. */
 function tokenEnd(text: string, start: number): number {
   if (text.charCodeAt(start) === QUOTE) return closingQuote(text, start) + 1;
   if (punctuation.includes(text[start]!)) return start + 1;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Deferred, deferred } from '../base/index.ts';
 import { type Lane, Lanes } from './lanes.ts';
 
-/** Tasks that note their start and end when told. */
+/** Tasks that record their start and end when the test ends them. */
 function tasks(lanes: Lanes) {
   const started: string[] = [];
   const running = new Map<string, Deferred<void>>();
@@ -24,7 +24,7 @@ function tasks(lanes: Lanes) {
 }
 
 describe('lanes', () => {
-  it('of width one run strictly one after the other, whatever their lane', async () => {
+  it('of width one run tasks of all lanes strictly one after the other', async () => {
     const { run, end, started } = tasks(new Lanes(1, 100));
     run('ordinary', 'a');
     run('control', 'b');
@@ -37,7 +37,7 @@ describe('lanes', () => {
     expect(started).toEqual(['a', 'b', 'c']);
   });
 
-  it('of width two run two tasks each, and a stop is not stuck behind what it stops', async () => {
+  it('of width two run two tasks each, and a control request does not wait behind ordinary ones', async () => {
     const { run, end, started } = tasks(new Lanes(2, 100));
     for (const name of ['a', 'b', 'c', 'd']) run('ordinary', name);
     for (const name of ['x', 'y', 'z']) run('control', name);
@@ -48,7 +48,7 @@ describe('lanes', () => {
     expect(started).toEqual(['a', 'b', 'x', 'y', 'c', 'z']);
   });
 
-  it('run a task that is done at once without waiting for anything', () => {
+  it('run a task that returns no promise at once', () => {
     const lanes = new Lanes(1, 100);
     const order: string[] = [];
 

@@ -8,20 +8,20 @@ export type Lane = 'ordinary' | 'control' | 'parked';
 
 type Task = () => void | Promise<void>;
 
-interface Waiting {
+interface WaitingTask {
   readonly task: Task;
   readonly parks: boolean;
 }
 
 /**
  * Runs up to `width` tasks per lane at a time and starts the others in order. Parked tasks are started in order with the
- * ordinary ones and do not count from then on. With a width of one there is a single lane: strictly one task after another.
+ * ordinary ones and are not counted once they have started. With a width of one there is a single lane: one task after another.
  */
 export class Lanes {
   readonly #width: number;
   readonly #limit: number;
   readonly #running = { ordinary: 0, control: 0 };
-  readonly #waiting: Record<'ordinary' | 'control', Waiting[]> = { ordinary: [], control: [] };
+  readonly #waiting: Record<'ordinary' | 'control', WaitingTask[]> = { ordinary: [], control: [] };
   readonly #room = new Changes();
   #parked = 0;
   #total = 0;
@@ -49,7 +49,7 @@ export class Lanes {
 
   #park(task: Task): void {
     const done = task();
-    this.#leave();
+    this.#uncount();
     if (!done) return;
     this.#parked++;
     const finished = (): void => void this.#parked--;
@@ -65,12 +65,12 @@ export class Lanes {
         const finished = () => this.#finished(lane);
         return void done.then(finished, finished); // a failed task has answered with its error
       }
-      this.#leave();
+      this.#uncount();
     }
     this.#running[lane]--;
   }
 
-  /** The next task that counts; parked ones before it are started. */
+  /** The next task that is counted; parked ones before it are started. */
   #next(lane: 'ordinary' | 'control'): Task | undefined {
     for (let next = this.#waiting[lane].shift(); next; next = this.#waiting[lane].shift()) {
       if (!next.parks) return next.task;
@@ -81,13 +81,14 @@ export class Lanes {
 
   #finished(lane: 'ordinary' | 'control'): void {
     this.#running[lane]--;
-    this.#leave();
+    this.#uncount();
     const next = this.#next(lane);
     if (next) this.#start(lane, next);
     while (this.#waiting[lane][0]?.parks) this.#park(this.#waiting[lane].shift()!.task);
   }
 
-  #leave(): void {
+  /** Removes a task that has ended, or has parked, from the number that limits reading. */
+  #uncount(): void {
     this.#total--;
     this.#room.notify();
   }

@@ -1,6 +1,6 @@
 /**
- * Takes messages from a link, in order. While a returned promise is pending the link hands over nothing more, which
- * is how a busy receiver slows down its peer.
+ * Takes messages from a link, in order. While a returned promise is pending the link hands over no other message, so a busy
+ * receiver slows down its peer.
  */
 export type Receiver = (message: Uint8Array) => void | Promise<void>;
 
@@ -27,7 +27,7 @@ export interface Link {
    * peer is known to have received it, and never if the connection ends first.
    */
   send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void>;
-  /** Asks the peer to confirm what was sent so far. */
+  /** Asks the peer to confirm the messages sent so far. */
   probe(): void;
   /**
    * Whether the peer answers a probe in time. A link without this method notices a lost peer itself (`noticesLoss`) or

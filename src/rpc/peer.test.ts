@@ -82,7 +82,7 @@ describe('a request', () => {
     );
   });
 
-  it('may be answered with a result written by hand', async () => {
+  it('may be answered with a result that is JSON text already', async () => {
     const delivered = deferred();
     const parts = ['{"chunk":"', 'QUFB', '"}'].map((part) => Buffer.from(part));
     const { wire } = peerAndWire({ request: () => new EncodedResult(parts, { onDelivered: delivered.resolve }) });
@@ -134,7 +134,7 @@ describe('a request', () => {
     ]);
   });
 
-  it('is told when the connection is gone', async () => {
+  it('has its signal aborted when the connection is lost', async () => {
     const aborted = deferred<boolean>();
     const { wire } = peerAndWire({
       request: (_method, _params, signal) => {
@@ -149,8 +149,8 @@ describe('a request', () => {
   });
 });
 
-describe('text that is no message', () => {
-  it('is reported, and the conversation goes on', async () => {
+describe('text that is not a message', () => {
+  it('is reported, and the connection stays open', async () => {
     const { wire, seen } = peerAndWire();
     void wire.link.send('{oops');
 
@@ -168,7 +168,7 @@ describe('a notification', () => {
     expect(seen).toEqual({ notifications: [['initialized', {}]], violations: [] });
   });
 
-  it('that is out of place ends the connection, with a last word', async () => {
+  it('that the service refuses ends the connection, after a message sent by `violation`', async () => {
     const { peer, wire, seen } = peerAndWire({
       notification: () => {
         throw new Error('out of place');
@@ -193,7 +193,7 @@ describe('a notification', () => {
     expect(seen.violations).toEqual(['notification: too late']);
   });
 
-  it('holds back what follows while the service is busy with it', async () => {
+  it('delays later messages while the service is busy with it', async () => {
     const busy = deferred();
     const { wire, seen } = peerAndWire({ notification: () => busy.promise });
     void wire.link.send('{"method":"m"}');
@@ -265,12 +265,12 @@ describe('a call', () => {
   );
 });
 
-describe('a fault of ours', () => {
+describe('an internal error', () => {
   it.each([
-    ['while a message is judged', { violation: () => fail() }, 'no message'],
+    ['while malformed text is reported', { violation: () => fail() }, 'no message'],
     ['while an answer is written', { request: () => ({ toJSON: () => fail() }) }, '{"id":1,"method":"m"}'],
     ['while a lane is chosen', { lane: () => fail() }, '{"id":1,"method":"m"}'],
-  ])('%s ends the connection it came on, and nothing else', async (_, service, message) => {
+  ])('%s ends the connection of the message, or is its answer', async (_, service, message) => {
     const faults: string[] = [];
     const { peer, wire } = peerAndWire({ ...service, fault: (error) => void faults.push(String(error)) });
 
@@ -278,7 +278,7 @@ describe('a fault of ours', () => {
 
     const answered = await Promise.race([wire.next(), peer.link.closed]);
     if (answered === undefined) expect(faults).toEqual(['Error: a slip']);
-    else expect(answered).toContain('a slip'); // told as the answer, which is better still
+    else expect(answered).toContain('a slip'); // the error was sent as the answer
   });
 });
 

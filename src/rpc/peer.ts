@@ -14,7 +14,7 @@ export interface EncodedResultOptions {
   readonly room?: Room;
 }
 
-/** A result that is JSON text already. */
+/** A result as JSON text. */
 export class EncodedResult {
   readonly parts: readonly Uint8Array[];
   readonly onDelivered: (() => void) | undefined;
@@ -28,7 +28,7 @@ export class EncodedResult {
     this.#room = room;
   }
 
-  /** The result between two texts; not copied where there is room for them. */
+  /** The result between two texts, without a copy if the buffer has room for them. */
   between(head: Uint8Array, tail: Uint8Array): Uint8Array {
     const [part] = this.parts;
     if (!part || !this.#room || this.#room.before < head.length || this.#room.after < tail.length) {
@@ -61,9 +61,9 @@ export interface Service {
   lane(method: string, params: unknown): Lane;
   /** Whether the answer may be large: such a request is started only when earlier large answers have been sent. */
   hasLargeAnswer?(method: string): boolean;
-  /** Whether the content of a request stays in memory until it is done: above a limit the connection is not read. */
+  /** Whether the content of a request stays in memory until it is answered: above a limit the connection is not read. */
   isKeptInMemory?(method: string): boolean;
-  /** Whether errors carry their details, for a peer that has asked for them. */
+  /** Whether errors have their details, for a peer that has asked for them. */
   readonly sendsErrorDetails?: boolean;
   /** Returns the wire form of the result; a thrown error becomes the error answer. */
   request(method: string, params: unknown, signal: AbortSignal): unknown;
@@ -71,11 +71,11 @@ export interface Service {
   notification(method: string, params: unknown): void | Promise<void>;
   /** Called before the connection goes on (`malformed`) or ends (`notification`, `answer`). */
   violation(kind: Violation, error: Error): void | Promise<void>;
-  /** Called when handling a message failed through a fault of ours; the connection ends. */
+  /** Called when an internal error has ended the connection. */
   fault?(error: unknown): void;
 }
 
-/** A message that breaks the protocol: malformed text, a notification or an answer that is out of place. */
+/** A message that breaks the protocol: malformed text, a refused notification, or an answer to no request. */
 export type Violation = 'malformed' | 'notification' | 'answer';
 
 export interface PeerOptions {
@@ -85,12 +85,12 @@ export interface PeerOptions {
   readonly decodePayload?: PayloadDecoder;
 }
 
-/** The connection ended before the answer came. */
+/** The connection ended before the answer arrived. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 }
 
-/** One end of a JSON-RPC connection in the dialect of the exec-server: no version member, ids kept as written. */
+/** One end of a JSON-RPC connection in the dialect of the exec-server: no version member, and ids are sent back as written. */
 export class Peer {
   readonly link: Link;
   readonly #service: Service;
@@ -115,7 +115,7 @@ export class Peer {
     void link.closed.then(() => this.#end());
     link.open((bytes) => {
       this.#received++;
-      return this.#holding(this.#confined(() => this.#receive(bytes)));
+      return this.#countingHeld(this.#endingOnFault(() => this.#receive(bytes)));
     });
   }
 
@@ -159,14 +159,14 @@ export class Peer {
     return this.link.send(`{"method":${JSON.stringify(method)},"params":${JSON.stringify(params) ?? 'null'}}`);
   }
 
-  #holding(busy: void | Promise<void>): void | Promise<void> {
+  #countingHeld(busy: void | Promise<void>): void | Promise<void> {
     if (!busy) return;
     this.#held++;
     return busy.finally(() => this.#held--);
   }
 
-  /** A fault while a message is handled ends this connection alone. */
-  #confined(work: () => void | Promise<void>): void | Promise<void> {
+  /** Handles a message; an internal error ends only this connection. */
+  #endingOnFault(work: () => void | Promise<void>): void | Promise<void> {
     try {
       return work()?.catch((error) => this.#fail(error));
     } catch (error) {
@@ -208,7 +208,7 @@ export class Peer {
   }
 
   #admit({ id, method, params }: Message & { type: 'request' }, length: number): void | Promise<void> {
-    const task = () => this.#confined(() => this.#answer(id, method, params));
+    const task = () => this.#endingOnFault(() => this.#answer(id, method, params));
     const lane = this.#service.lane(method, params);
     if (lane === 'parked' && this.#lanes.parked >= limits.parkedRequests) {
       return this.#refuse(id, new ExecError('invalidRequest', TOO_MANY_PARKED));

@@ -2,15 +2,15 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
-/** The position of the first value too many, with lines and columns counted as the reference does. */
+/** The position of the first value above the limit, with lines and columns counted as by the reference. */
 export interface Excess {
   readonly line: number;
   readonly column: number;
 }
 
 /**
- * Counts the values of a JSON text from its bytes, so that a text with too many is refused before anything is built from
- * it. Stops at the first value too many; member names are not values. The text need not be valid.
+ * Counts the values of a JSON text from its bytes, so that a text with too many is refused before it is parsed. Stops at the first
+ * value above the limit; member names are not values. The text need not be valid.
  */
 export function excessOfValues(bytes: Uint8Array, limit: number): Excess | undefined {
   if (bytes.length < 2 * limit) return undefined; // every value but the last has at least one byte behind it

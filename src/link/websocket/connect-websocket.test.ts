@@ -73,7 +73,7 @@ describe('a WebSocket connector', () => {
     await expect(webSocket(url, { connectTimeoutMs: 10 })(never)).rejects.toThrow('timed out');
   });
 
-  it('names an address that is no URL of a server', async () => {
+  it('names an address that is not the URL of a server', async () => {
     await expect(webSocket('localhost:39811')(never)).rejects.toThrow(
       "cannot connect to 'localhost:39811': expected ws://HOST:PORT or wss://HOST:PORT",
     );
@@ -84,7 +84,7 @@ describe('a WebSocket connector', () => {
     [404, 'text/plain', ': no exec-server answers at this address; use the one that it has printed'],
     [502, 'text/html; charset=utf-8', ': no exec-server answers at this address; use the one that it has printed'],
     [503, 'text/plain', ': too many'],
-  ])('says of an answer %d of type %s what it means', async (status, type, meaning) => {
+  ])('explains an answer with status %d and type %s', async (status, type, meaning) => {
     await using scope = new Scope();
     const server = createHttpServer((_, response) =>
       response.writeHead(status, { 'content-type': type }).end('too many'),

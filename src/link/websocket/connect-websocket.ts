@@ -12,9 +12,9 @@ export interface WebSocketConnectOptions {
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly connectTimeoutMs?: number;
-  /** How often the server is pinged; it is given up when it has not answered two intervals later. */
+  /** How often the server is pinged; the connection ends if it has not answered two intervals later. */
   readonly pingIntervalMs?: number;
-  /** The certificates to trust for a `wss:` URL, read for each connection; otherwise those that Node trusts. */
+  /** The certificates to trust for a `wss:` URL, read for each connection; by default those that Node trusts. */
   readonly roots?: () => SecureContext;
 }
 
@@ -89,7 +89,7 @@ function reasonOf(url: string, { code, message }: NodeJS.ErrnoException): string
   return message;
 }
 
-/** The status and the text of an answer that refuses the upgrade. Pages for browsers are left out: an exec-server answers in one line. */
+/** Describes an answer that refuses the upgrade, with its status and text. HTML is left out: an exec-server answers with one line of text. */
 async function refusalOf(response: IncomingMessage): Promise<string> {
   const { statusCode = 0, headers } = response;
   const status = `the server refused the connection (HTTP ${statusCode})`;
@@ -103,7 +103,7 @@ async function refusalOf(response: IncomingMessage): Promise<string> {
       if (body.length > LONGEST_REFUSAL) break;
     }
   } catch {
-    // the body broke off: the status alone is shown
+    // the connection ended in the middle of the body: only the status is shown
   }
   const text = body
     .slice(0, LONGEST_REFUSAL)

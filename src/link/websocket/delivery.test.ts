@@ -11,7 +11,7 @@ function observed() {
 }
 
 describe('delivery', () => {
-  it('is asked about when a probe is wanted and something is unconfirmed', () => {
+  it('is asked about when a probe is requested and a message is unconfirmed', () => {
     const { delivery, probes, send } = observed();
 
     delivery.probe();

@@ -2,8 +2,8 @@ import { randomFillSync } from 'node:crypto';
 
 /**
  * Finds out which messages the peer has received. It sends a probe (a ping) every 128 KiB and on request; the answer (the
- * pong) confirms all messages sent before that probe. Memory is freed on an answer, so a probe carries a random text that
- * only a peer which has received it can send back.
+ * pong) confirms all messages sent before that probe. Memory is freed on an answer, so a probe has a random text, which only a
+ * peer that has received it can send back.
  */
 export class Delivery {
   readonly #sendProbe: (text: string) => void;
@@ -46,7 +46,7 @@ export class Delivery {
     return probe.number;
   }
 
-  /** Called with the text of an answer; one that belongs to no unanswered probe confirms nothing. */
+  /** Called with the text of an answer; a text that no unanswered probe has is ignored. */
   answered(text: string): void {
     const at = this.#unanswered.findIndex((probe) => probe.text === text);
     if (at < 0) return;
@@ -61,7 +61,7 @@ export class Delivery {
 
 const RANDOM_BYTES = 8;
 
-/** Random texts, made 512 at a time because one system call costs as much for one. */
+/** Random texts, generated 512 at a time: the system call costs as much for one as for all. */
 class RandomTexts {
   readonly #pool = Buffer.alloc(512 * RANDOM_BYTES);
   #used = this.#pool.length;

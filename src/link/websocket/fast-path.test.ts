@@ -11,7 +11,7 @@ import { FastPath, type NativeBytes } from './fast-path.ts';
 const native: NativeBytes = { send: sendNow, ...byteOperations };
 const fastPathOver = (socket: Socket, written = () => {}): FastPath => FastPath.over(socket, native, written)!;
 
-/** Reads until so many bytes have come, or all; the pieces they came in. */
+/** Reads until `length` bytes have arrived, or to the end; gives the pieces in which they arrived. */
 function read(socket: Socket, length = Number.POSITIVE_INFINITY): Promise<Buffer[]> {
   return new Promise((resolve) => {
     const pieces: Buffer[] = [];
@@ -55,7 +55,7 @@ describe('messages that the fast path sends', () => {
   ])('are not sent on a socket that %s', async (_what, finish) => {
     using both = await socketPair();
     const { near, far } = both;
-    near.on('error', () => {}); // written after the end
+    near.on('error', () => {}); // reports the write after the end
     const fastPath = fastPathOver(near);
     finish(near);
     fastPath.write('too late');
@@ -93,7 +93,7 @@ describe('frames that the fast path receives', () => {
     both.far.write(bytes);
     const pieces = await read(both.near, bytes.length);
     const found = contents(Buffer.concat(pieces));
-    // Buffers compare themselves: a matcher would look at a million properties.
+    // Compared by `Buffer.equals`: a matcher would compare a million properties.
     expect(found.map((content, n) => content.equals([small, large, small][n]!.content))).toEqual([true, true, true]);
     expect(pieces.some((piece) => piece.equals(large.content))).toBe(true);
   });
@@ -106,7 +106,7 @@ describe('frames that the fast path receives', () => {
     expect(Buffer.concat(await read(both.near)).length).toBe(header.length + 500_000);
   });
 
-  it('are left alone where bytes had come before', async () => {
+  it('are passed on unchanged when bytes had arrived before', async () => {
     using both = await socketPair();
     const { header, payload } = frame(1_000_000, true);
     both.near.once('readable', () => {}); // starts reading
@@ -120,7 +120,7 @@ describe('frames that the fast path receives', () => {
 });
 
 describe('the fast path', () => {
-  it('does not exist over a stream that is no socket', () => {
+  it('does not exist over a stream that is not a socket', () => {
     expect(FastPath.over(new PassThrough(), native, () => {})).toBeUndefined();
   });
 });

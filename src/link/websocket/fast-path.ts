@@ -3,9 +3,9 @@ import type { Duplex } from 'node:stream';
 import { type ByteOperations, FrameGatherer, type MessageReceiver } from './frame-gatherer.ts';
 import { FrameWriter } from './frame-writer.ts';
 
-/** Operations in native code that the fast path is made of. */
+/** The native operations of the fast path. */
 export interface NativeBytes extends ByteOperations {
-  /** Has the kernel take bytes on a socket without waiting; how many it took, negative if it takes none any more. */
+  /** Writes bytes to a socket without waiting; gives the number written, negative after an error. */
   send(descriptor: number, bytes: Uint8Array, more?: Uint8Array): number;
 }
 
@@ -27,14 +27,14 @@ export class FastPath {
   }
 
   /**
-   * Nothing unless the socket is a plain TCP or Unix socket: on the descriptor of a TLS socket, messages would travel
-   * unencrypted. `written` is called when what waited in the socket has been sent.
+   * Undefined unless the socket is a plain TCP or Unix socket: written to the descriptor of a TLS socket, messages would be
+   * unencrypted. `written` is called when bytes that waited in the socket have been sent.
    */
   static over(socket: Duplex, native: NativeBytes, written: () => void): FastPath | undefined {
     return isPlain(socket) ? new FastPath(socket, native, written) : undefined;
   }
 
-  /** Takes messages off the socket that came whole, and has `ws` read the others in fewer pieces. */
+  /** Hands messages that arrive whole to the receiver, and passes the others to `ws` in fewer pieces. */
   receive(receiver: MessageReceiver): void {
     const socket = this.#socket;
     // Bytes that arrived with the handshake may end in the middle of a frame.
@@ -51,7 +51,7 @@ export class FastPath {
         if (chunk === null) gatherer.end();
         else gatherer.add(chunk);
       } catch (error) {
-        socket.destroy(error as Error); // out of memory, for example: ends this connection alone
+        socket.destroy(error as Error); // such as out of memory: ends only this connection
         return false;
       }
       return chunk === null ? push(null) : hasRoom;
@@ -72,7 +72,7 @@ export class FastPath {
     this.#writer.flush();
   }
 
-  /** Sends nothing while bytes wait in the socket, or on one that has ended: writing to the socket tells why. */
+  /** Sends nothing while bytes wait in the socket, or after its end, which a write to the socket then reports. */
   #sendNow(bytes: Uint8Array, more?: Uint8Array): number {
     const socket = this.#socket;
     if (!socket.writable || socket.writableLength > 0) return 0;
@@ -84,5 +84,5 @@ interface PlainSocket extends Socket {
   readonly _handle?: { readonly fd?: number } | null;
 }
 
-/** A `TLSSocket` is a `Socket`, too. */
+/** Compares the prototype because a `TLSSocket` is an instance of `Socket`, too. */
 const isPlain = (socket: Duplex): socket is PlainSocket => Object.getPrototypeOf(socket) === Socket.prototype;

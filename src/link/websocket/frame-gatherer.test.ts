@@ -24,7 +24,7 @@ function gathered(bytes: Buffer, sizes: readonly number[]): Buffer[] {
 }
 
 describe('frames that pass the gatherer', () => {
-  it('lose and gain nothing, however they are cut, and the large ones come whole', () => {
+  it('keep all their bytes, however they are cut, and large ones are passed on whole', () => {
     const frames = fc.array(fc.tuple(lengths, fc.boolean()), { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(frames, cuts, (shapes, sizes) => {
@@ -100,7 +100,7 @@ function run(chunks: readonly Buffer[], isOpen: () => boolean) {
   return { messages, whole, together, failure: receiver.errored };
 }
 
-describe('messages that come whole', () => {
+describe('messages that arrive whole', () => {
   it('are handed over in the order of all messages, whenever the receiver is open and however the bytes are cut', () => {
     const message = fc.tuple(fc.oneof(fc.nat(300), fc.constantFrom(125, 126, 65_535, 65_536)), fc.boolean());
     const openings = fc.array(fc.boolean(), { minLength: 1 });

@@ -9,17 +9,17 @@ import {
   payloadLength,
 } from './frame-header.ts';
 
-/** What is done to bytes in native code. */
+/** Operations on bytes in native code. */
 export interface ByteOperations {
-  /** Copies `length` bytes to `offset` of the target and takes the mask off. */
+  /** Copies `length` bytes to `offset` of the target and unmasks them. */
   unmask(source: Uint8Array, key: Uint8Array, target: Uint8Array, offset: number, length: number): void;
-  /** Frees the memory of a chunk at once: the next one can have it before the garbage collector runs. */
+  /** Frees the memory of a chunk at once, so that the next one can use it before the garbage collector runs. */
   release(chunk: Uint8Array): void;
 }
 
-/** Takes messages that came whole. */
+/** Takes messages that arrived whole. */
 export interface MessageReceiver {
-  /** Whether every message before has been received and another one is wanted. */
+  /** Whether all earlier messages have been handled and another one may be handed over. */
   isOpen(): boolean;
   take(message: Uint8Array): void;
   /** Called after the last of the messages that came in one chunk. */
@@ -27,25 +27,24 @@ export interface MessageReceiver {
 }
 
 /**
- * Reads the frames in the chunks of a socket, in front of the `ws` package. Small messages that came whole, as almost all
- * do, go to the receiver. Everything else is passed on: the same frames, but the payload of a large one in one piece and
- * unmasked, with a mask of zeros. It comes in dozens of chunks, and putting them together while each is still in the
- * processor's cache and the next on its way is cheaper than doing so at the end.
+ * Reads the frames in the chunks of a socket before the `ws` package does. Small messages that arrive whole, as almost all do, go to the
+ * receiver. Other frames are passed on, but the payload of a large one in one piece and unmasked, with a mask of zeros. A large payload
+ * arrives in dozens of chunks; joining them while each is still in the processor's cache is cheaper than joining them at the end.
  */
 export class FrameGatherer {
   readonly #pass: (piece: Buffer) => void;
   readonly #native: ByteOperations;
   readonly #receiver: MessageReceiver | undefined;
-  /** The header that is being read: at most 14 bytes, of which so many are there. */
+  /** The header that is being read, of which `#headerBytes` bytes have arrived. */
   readonly #header = Buffer.alloc(LONGEST_HEADER);
   #headerBytes = 0;
-  /** How much of a small frame is still to come. */
+  /** Bytes of a small frame that have not arrived yet. */
   #small = 0;
-  /** Whether the next frame belongs to the message of the last one. */
+  /** Whether the next frame continues the message of the last one. */
   #unfinished = false;
   #large: Buffer | undefined;
   #filled = 0;
-  /** The masking key of the large frame, twice: the key from any offset on is a part of it. */
+  /** The masking key of the large frame, twice, so that the key rotated by any offset is a part of it. */
   readonly #key = Buffer.alloc(2 * KEY_BYTES);
 
   constructor(pass: (piece: Buffer) => void, native: ByteOperations, receiver?: MessageReceiver) {
@@ -60,13 +59,13 @@ export class FrameGatherer {
     if (consumed < chunk.length) this.#gather(consumed === 0 ? chunk : chunk.subarray(consumed));
   }
 
-  /** Passes on what was gathered of an unfinished frame. */
+  /** Passes on the gathered bytes of an unfinished frame. */
   end(): void {
     if (this.#large && this.#filled > 0) this.#pass(this.#large.subarray(0, this.#filled));
     this.#large = undefined;
   }
 
-  /** Hands over the whole messages at the front of a chunk; how many bytes they were. */
+  /** Hands over the whole messages at the front of a chunk; gives their length in bytes. */
   #takeWhole(chunk: Buffer): number {
     const receiver = this.#receiver;
     let at = 0;
@@ -88,7 +87,7 @@ export class FrameGatherer {
 
   #gather(chunk: Buffer): void {
     let passed = 0;
-    let shared = false; // with the reader of the pieces
+    let shared = false; // whether the receiver of the pieces has a view of this chunk
     for (let at = 0; at < chunk.length; ) {
       if (this.#large) {
         at += this.#fill(this.#large, chunk, at);

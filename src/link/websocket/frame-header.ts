@@ -8,7 +8,7 @@ export const KEY_BYTES = 4;
 export const LONGEST_HEADER = 14;
 
 const LENGTH = 0x7f;
-/** Values of the length bits that say in how many bytes the length follows. */
+/** Values of the length bits that mean: the length follows in two, or in eight, bytes. */
 const IN_TWO_BYTES = 126;
 const IN_EIGHT_BYTES = 127;
 
@@ -17,7 +17,7 @@ const lengthBytes = (second: number): number => {
   return short === IN_EIGHT_BYTES ? 8 : short === IN_TWO_BYTES ? 2 : 0;
 };
 
-/** How long a header is, known from its second byte. */
+/** The length of a header with this second byte. */
 export const headerLength = (second: number): number => 2 + lengthBytes(second) + (second & MASKED ? KEY_BYTES : 0);
 
 /** The length of the payload, read from the header that begins at `at` and is complete. */

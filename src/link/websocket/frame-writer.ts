@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import { startTextFrame } from './frame-header.ts';
 
-/** Has the kernel take bytes at once; how many it took, 0 when earlier ones still wait in the socket. */
+/** Writes bytes to the kernel without waiting; gives the number written, 0 while earlier ones wait in the socket. */
 export type SendNow = (bytes: Uint8Array, more?: Uint8Array) => number;
 
 /**
  * Writes the text frames of a server. They are not masked, so header and message go into one buffer, and the small frames
- * of one turn of the event loop leave in one system call. Only what the kernel does not take at once waits in the socket.
+ * of one turn of the event loop are sent in one system call. Only bytes that the kernel does not take at once wait in the socket.
  */
 export class FrameWriter {
   readonly #socket: Socket;
@@ -15,7 +15,7 @@ export class FrameWriter {
   #batch: Buffer[] = [];
   #held = false;
 
-  /** `written` is called when the kernel has taken what waited in the socket. */
+  /** `written` is called when the kernel has taken the bytes that waited in the socket. */
   constructor(socket: Socket, sendNow: SendNow, written: () => void) {
     this.#socket = socket;
     this.#sendNow = sendNow;
@@ -41,7 +41,7 @@ export class FrameWriter {
     this.#held = this.#batch.length === 0;
   }
 
-  /** Sends what is collected; called before anything else is written to the socket. */
+  /** Sends the collected frames; called before other bytes are written to the socket. */
   flush(): void {
     this.#held = false;
     if (this.#batch.length === 0) return;

@@ -40,7 +40,7 @@ describe('keeping a connection alive', () => {
     expect(seen).toEqual(['ping at 30 s', 'ping at 360 s', 'gave up at 420 s']);
   });
 
-  it('is over when it is disposed of', () => {
+  it('stops when it is disposed of', () => {
     const { seen, alive } = watch();
     vi.advanceTimersByTime(30_000);
     alive[Symbol.dispose]();

@@ -1,23 +1,23 @@
-/** Pings a peer and gives up on one that does not answer within two intervals. */
+/** Pings a peer, and calls `onSilence` if it does not answer within two intervals. */
 export class KeepAlive implements Disposable {
   readonly #ping: () => void;
-  readonly #giveUp: () => void;
+  readonly #onSilence: () => void;
   readonly #interval: NodeJS.Timeout;
-  #patience: NodeJS.Timeout | undefined;
+  #deadline: NodeJS.Timeout | undefined;
   #isPaused = false;
 
-  constructor(ping: () => void, giveUp: () => void, intervalMs: number) {
+  constructor(ping: () => void, onSilence: () => void, intervalMs: number) {
     this.#ping = ping;
-    this.#giveUp = giveUp;
+    this.#onSilence = onSilence;
     this.#interval = setInterval(() => this.#check(2 * intervalMs), intervalMs).unref();
   }
 
   answered(): void {
-    clearTimeout(this.#patience);
-    this.#patience = undefined;
+    clearTimeout(this.#deadline);
+    this.#deadline = undefined;
   }
 
-  /** Expects no answer while the connection is not read: it would wait in the socket. */
+  /** Stops the timer while the connection is not read: an answer would wait in the socket. */
   pause(): void {
     this.#isPaused = true;
     this.answered();
@@ -32,9 +32,9 @@ export class KeepAlive implements Disposable {
     this.answered();
   }
 
-  #check(patienceMs: number): void {
-    if (this.#isPaused || this.#patience !== undefined) return; // one ping at a time
-    this.#patience = setTimeout(this.#giveUp, patienceMs).unref();
+  #check(timeoutMs: number): void {
+    if (this.#isPaused || this.#deadline !== undefined) return; // one ping at a time
+    this.#deadline = setTimeout(this.#onSilence, timeoutMs).unref();
     this.#ping();
   }
 }

@@ -9,15 +9,15 @@ import { KeepAlive } from './keep-alive.ts';
 export interface MessageSocketOptions {
   /** How messages are sent. */
   readonly type: 'text' | 'binary';
-  /** Bytes waiting to be sent above which senders wait. */
+  /** Senders wait while more bytes than this wait to be sent. */
   readonly outboxBytes: number;
-  /** Ping this often, and give up on a peer that has not answered two intervals later. */
+  /** Ping this often, and end the connection if the peer has not answered two intervals later. */
   readonly pingIntervalMs?: number | undefined;
-  /** On the server's side the socket that carries the frames. */
+  /** On a server, the socket that carries the frames. */
   readonly rawSocket?: Socket | undefined;
-  /** For the fast path, where the socket allows it; only for text. */
+  /** The operations of the fast path, if the socket may use it; only for text. */
   readonly native?: NativeBytes | undefined;
-  /** Called when a fault of ours has ended the connection. */
+  /** Called when an internal error has ended the connection. */
   readonly onFault?: ((error: unknown) => void) | undefined;
 }
 
@@ -25,12 +25,12 @@ export interface MessageSocketOptions {
 export type MessageHandler = (message: Uint8Array, isBinary: boolean) => void | Promise<void>;
 
 /**
- * Whole messages over one WebSocket: senders wait for a slow peer and the peer for a slow receiver, pongs confirm what was
- * delivered, and a silent peer is given up.
+ * Whole messages over one WebSocket: senders wait for a slow peer and the peer for a slow receiver, pongs confirm deliveries, and the
+ * connection to a silent peer ends.
  */
 export class MessageSocket {
   readonly #closed = deferred();
-  /** Settles when nothing more comes and nothing more can be sent. */
+  /** Settles when no message can arrive or be sent any more. */
   readonly closed = this.#closed.promise;
   readonly #ws: WebSocket;
   readonly #options: MessageSocketOptions;
@@ -41,9 +41,9 @@ export class MessageSocket {
   readonly #pongs = new Changes();
   readonly #keepAlive: KeepAlive | undefined;
   #closeReason: CloseReason | undefined;
-  /** Whether nothing is read because the handler has enough to do. */
+  /** Whether the handler is busy, so that the socket is not read. */
   #busy = false;
-  /** Whether the end was asked for on this side, so that a closing socket says nothing about the peer. */
+  /** Whether this side has ended the connection, so that a closing socket is not a loss of the peer. */
   #closing = false;
   #destroyed = false;
   #over = false;
@@ -78,10 +78,10 @@ export class MessageSocket {
     return this.#closeReason;
   }
 
-  /** Starts handing over messages. Called once; a `ws` that was paused until then is read from then on. */
+  /** Starts handing over messages, and resumes a paused `ws`. Called once. */
   open(handle: MessageHandler): void {
     const ws = this.#ws;
-    const inbox: [Uint8Array, boolean][] = []; // came in one chunk with the message that is being handled
+    const inbox: [Uint8Array, boolean][] = []; // messages that arrived in one chunk with the one that is being handled
     const take = (message: Uint8Array, isBinary: boolean): void => {
       const pending = handle(message, isBinary);
       if (!pending) return;
@@ -119,12 +119,12 @@ export class MessageSocket {
     if (ws.bufferedAmount > this.#options.outboxBytes) return this.#roomAgain();
   }
 
-  /** Asks the peer to confirm what was sent so far. */
+  /** Asks the peer to confirm the messages sent so far. */
   probe(): void {
     if (this.isOpen) this.#delivery.probe();
   }
 
-  /** Asks the peer for a sign of life; false when none comes in time or the connection ends. */
+  /** Whether the peer answers a probe in time; false also when the connection ends. */
   async answers(withinMs: number): Promise<boolean> {
     if (!this.isOpen) return false;
     const probe = this.#delivery.probeNow();
@@ -144,7 +144,7 @@ export class MessageSocket {
     this.#ws.close(closeReason?.code, closeReason?.reason);
   }
 
-  /** Ends the connection without a close frame, once what was sent before has left. */
+  /** Ends the connection without a close frame, after sending the messages that are queued. */
   destroy(): void {
     if (this.#destroyed) return;
     this.#destroyed = true;
@@ -168,7 +168,7 @@ export class MessageSocket {
   }
 
   #answered(text: string): void {
-    if (this.#closing) return; // a connection that is being replaced confirms nothing
+    if (this.#closing) return; // a connection that this side has ended confirms no delivery
     this.#keepAlive?.answered();
     try {
       this.#delivery.answered(text);
@@ -200,8 +200,8 @@ export class MessageSocket {
   }
 
   /**
-   * The connection is over when the close frame or the end of the stream has been read. `ws` reports it only once the
-   * socket is gone, some turns of the event loop later, when the client may have asked for its session on another.
+   * Ends the connection as soon as the close frame or the end of the stream has been read. `ws` reports it only when the socket is
+   * closed, some turns of the event loop later, when the client may have asked for its session on another connection.
    */
   #watchForEnd(socket: Socket): void {
     const check = (): void => {
@@ -213,5 +213,5 @@ export class MessageSocket {
   }
 }
 
-/** How long a peer may take to receive what was sent before `destroy`. */
+/** How long a peer may take to receive the messages sent before `destroy`. */
 const FLUSH_MS = 1000;

@@ -1,4 +1,4 @@
-/** Takes a URL apart; the fragment is never part of what is shown or logged. */
+/** Splits a URL from the token in its fragment, so that the fragment is never shown or logged. */
 export function splitTokenUrl(text: string): { readonly url: string; readonly token?: string } {
   const at = text.indexOf('#');
   if (at < 0) return { url: text };

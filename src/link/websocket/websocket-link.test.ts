@@ -63,7 +63,7 @@ describe.each([
     expect(near.source).toBe('websocket JSON-RPC message from exec-server websocket 127.0.0.1:7');
   });
 
-  it('counts nothing as delivered once it is being destroyed', async () => {
+  it('reports no delivery once it is being destroyed', async () => {
     await using scope = new Scope();
     const { near, client } = await connected(scope);
     let delivered = false;
@@ -172,7 +172,7 @@ describe.each([
     expect(received).toEqual(['good']);
   });
 
-  it('learns from its peer what was delivered', async () => {
+  it('reports a delivery when its peer has confirmed it', async () => {
     await using scope = new Scope();
     const { near, far } = await connected(scope);
     const delivered = deferred();
@@ -198,7 +198,7 @@ describe.each([
     expect(near.send('late')).toBeUndefined();
   });
 
-  it('ends in the orderly way when it is closed', async () => {
+  it('ends with a close frame when it is closed', async () => {
     await using scope = new Scope();
     const { near, client } = await connected(scope);
     const closed = once(client, 'close');
@@ -229,7 +229,7 @@ describe('a WebSocket link', () => {
     expect([plain, secure].map(({ rawSocket }) => Object.hasOwn(rawSocket, 'push'))).toEqual([true, false]);
   });
 
-  it('gives up on a peer that does not answer pings', async () => {
+  it('ends the connection to a peer that does not answer pings', async () => {
     await using scope = new Scope();
     const server = new WebSocketServer({ host: '127.0.0.1', port: 0, autoPong: false });
     scope.defer(() => new Promise((resolve) => server.close(() => resolve())));

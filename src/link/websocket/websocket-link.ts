@@ -6,15 +6,15 @@ import type { NativeBytes } from './fast-path.ts';
 import { MessageSocket } from './message-socket.ts';
 
 export interface WebSocketLinkOptions {
-  /** Where messages come from, for error texts. */
+  /** The address of the peer, for error texts. */
   readonly peer: string;
-  /** On the server's side the socket that carries the frames. */
+  /** On a server, the socket that carries the frames. */
   readonly rawSocket?: Socket;
-  /** For the fast path, where the socket allows it. */
+  /** The operations of the fast path, if the socket may use it. */
   readonly native?: NativeBytes | undefined;
-  /** Ping this often, and give up on a peer that has not answered two intervals later. */
+  /** Ping this often, and end the connection if the peer has not answered two intervals later. */
   readonly pingIntervalMs?: number;
-  /** Called when a fault of ours has ended the connection. */
+  /** Called when an internal error has ended the connection. */
   readonly onFault?: (error: unknown) => void;
 }
 
