@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect as connectClient, env, text } from '../support/client-specification.ts';
+import { sha256 } from '../support/digest.ts';
 import { appeared, eventually, peakMiB, residentMiB, stateOf, uniqueSeconds } from '../support/proc.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { base64, connect, type WireClient } from '../support/wire-client.ts';
@@ -130,8 +130,4 @@ async function settled(outcomes: readonly Promise<unknown>[]): Promise<number> {
   const pending = Symbol();
   const seen = await Promise.all(outcomes.map((result) => Promise.race([result, Promise.resolve(pending)])));
   return seen.filter((result) => result !== pending).length;
-}
-
-function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

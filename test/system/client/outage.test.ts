@@ -5,6 +5,7 @@ import { stdio } from '../../../src/link/connect-stdio.ts';
 import { webSocket } from '../../../src/link/websocket/connect-websocket.ts';
 import { connect, env, text } from '../../support/client-specification.ts';
 import { CuttableProxy } from '../../support/cuttable-proxy.ts';
+import { sha256 } from '../../support/digest.ts';
 import { serverProgram, startServer } from '../../support/server.ts';
 
 /** Prints 40 MB of text that differs everywhere. */
@@ -86,7 +87,7 @@ describe('a client of our server', () => {
 
     const { stdout, exitCode } = await process.communicate(input);
 
-    const digest = createHash('sha256').update(input).digest('hex');
+    const digest = sha256(input);
     expect({ stdout: text(stdout), exitCode }).toEqual({ stdout: `${digest}  -\n`, exitCode: 0 });
   });
 

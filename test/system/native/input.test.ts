@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { sha256 } from '../../support/digest.ts';
 import { bytesOf, finish, outputMatching, start } from './fixture.ts';
 
 const open = { type: 'pipe', stdin: 'open' } as const;
@@ -17,7 +18,7 @@ describe('input', () => {
       for await (const event of child.events) hash.update(bytesOf(event));
     };
     await Promise.all([feed(), collect()]);
-    expect(hash.digest('hex')).toBe(createHash('sha256').update(input).digest('hex'));
+    expect(hash.digest('hex')).toBe(sha256(input));
   });
 
   it('written in one piece is complete when it ends at once', async () => {

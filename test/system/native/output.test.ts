@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Child, type ChildEvent, HEADROOM, releaseChunk, TAILROOM } from '../../../src/host/os/index.ts';
+import { sha256 } from '../../support/digest.ts';
 import { bytesOf, finish, outputMatching, run, start, terminal } from './fixture.ts';
 
 const size = 5 * 1024 * 1024;
@@ -27,7 +28,7 @@ function expected(lineEnd: string) {
     .repeat(Math.ceil(size / line.length))
     .slice(0, size)
     .replaceAll('\n', lineEnd);
-  return { length: text.length, hash: createHash('sha256').update(text).digest('hex') };
+  return { length: text.length, hash: sha256(text) };
 }
 
 describe('output', () => {

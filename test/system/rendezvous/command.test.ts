@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/command.ts';
+import { sha256 } from '../../support/digest.ts';
 import { serverProgram } from '../../support/server.ts';
 import { Endpoint, establish, RegistryCaller } from './fixture.ts';
 
@@ -23,11 +24,8 @@ const file = async (name: string, content: string): Promise<string> => {
   return path;
 };
 
-const digestOf = async (token: string): Promise<string> =>
-  (await import('node:crypto')).createHash('sha256').update(token).digest('hex');
-
 const tokenEntry = async (token: string, scope: string, environments = ['*']) => ({
-  sha256: await digestOf(token),
+  sha256: sha256(token),
   scope,
   environments,
 });

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   chownSync,
   cpSync,
@@ -17,6 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { platformName } from '../../../src/host/os/platform.ts';
+import { sha256 } from '../../support/digest.ts';
 import { type Account, accounts, SandboxFixture, type Started } from './fixture.ts';
 
 const checkout = fileURLToPath(new URL('../../..', import.meta.url));
@@ -80,7 +80,7 @@ function own(path: string, { uid, gid }: Account): void {
 }
 
 function open(account: Account, layout: keyof typeof layouts): Promise<SandboxFixture> {
-  const digest = createHash('sha256').update(TOKEN).digest('hex');
+  const digest = sha256(TOKEN);
   return SandboxFixture.open(
     account,
     { DIGEST: digest, SIGNING: TOKEN, OTHER: 'kept' },

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { sha256 } from '../../support/digest.ts';
 import { answerIn, peerProbe, portOf, probe, undumpableProcess } from '../../support/peer-probe.ts';
 import { StartFrames } from '../../support/start-frames.ts';
 import { connect } from '../../support/wire-client.ts';
@@ -8,7 +8,7 @@ import { accounts, SandboxFixture } from '../sandbox/fixture.ts';
 
 const TOKEN = 'a-token-for-the-peers';
 const withToken = {
-  args: ['--ws-auth', 'capability-token', '--ws-token-sha256', createHash('sha256').update(TOKEN).digest('hex')],
+  args: ['--ws-auth', 'capability-token', '--ws-token-sha256', sha256(TOKEN)],
   headers: { authorization: `Bearer ${TOKEN}` },
 };
 const STRANGER = 54_321;

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { createConnection } from 'node:net';
@@ -8,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sha256 } from '../../support/digest.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import { connect, connectBare } from '../../support/wire-client.ts';
 
@@ -213,7 +213,7 @@ describe('authentication', () => {
   it.each(['file', 'digest'])('by a token from a %s lets in only those who present it', async (source) => {
     const file = join(folder, 'token');
     await writeFile(file, 'open sesame\n');
-    const digest = createHash('sha256').update('open sesame').digest('hex');
+    const digest = sha256('open sesame');
     const flags = source === 'file' ? ['--ws-token-file', file] : ['--ws-token-sha256', digest];
     await using guarded = await startServer({ args: ['--ws-auth', 'capability-token', ...flags] });
     const { url } = guarded;
