@@ -2,11 +2,12 @@ import type { NetworkProtocol } from '../../protocol/index.ts';
 import type { CommandAction } from './command-actions.ts';
 import type { AdditionalPermissions, SandboxPermissions } from './command-request.ts';
 
-/** `acceptWithRule` and `denyWithRule` also write the answer down for the next time. */
+/** `acceptWithRule` and `denyWithRule` also write a rule, so that the question is not asked again. */
 export type ApprovalDecision = 'accept' | 'acceptForSession' | 'acceptWithRule' | 'denyWithRule' | 'decline' | 'cancel';
 
+/** The members that all kinds of questions have. */
 export interface ApprovalQuestion {
-  /** Unique to this question: one call can raise several. */
+  /** Unique to this question: one call can ask several. */
   readonly approvalId: string;
   /** The tool call the question is about. */
   readonly itemId: string;
@@ -14,7 +15,7 @@ export interface ApprovalQuestion {
   readonly environmentId: string;
   readonly startedAtMs: number;
   readonly reason?: string;
-  /** The decisions to offer; any other one is understood as well if it makes sense for the kind. */
+  /** The decisions to offer. Other decisions that make sense for the kind are accepted too. */
   readonly availableDecisions: readonly ApprovalDecision[];
 }
 
@@ -28,7 +29,7 @@ export interface CommandApproval extends ApprovalQuestion {
   readonly tty: boolean;
   readonly sandboxPermissions: SandboxPermissions;
   readonly additionalPermissions?: AdditionalPermissions;
-  /** What the command does, as far as it can be told. */
+  /** What the command does, as far as it is known. */
   readonly actions: readonly CommandAction[];
   /** The prefix that `acceptWithRule` allows from now on. */
   readonly proposedRule?: readonly string[];
@@ -41,7 +42,7 @@ export interface InputApproval extends ApprovalQuestion {
   readonly command: string;
   readonly sessionId: number;
   readonly input: string;
-  /** Where the terminal was started; it may be elsewhere by now. */
+  /** The directory that the terminal was started in; its shell may have left it. */
   readonly cwd: string;
 }
 
@@ -60,9 +61,9 @@ export interface NetworkApproval extends ApprovalQuestion {
 export interface ChangedFile {
   readonly kind: 'add' | 'update' | 'delete' | 'move';
   readonly path: string;
-  /** Where a file goes that moves. */
+  /** The new path of a moved file. */
   readonly movedTo?: string;
-  /** The new text, line by line, each behind `+`, `-` or a blank. */
+  /** The changed lines and their context, each behind `+`, `-` or a blank. */
   readonly diff: readonly string[];
 }
 
@@ -72,7 +73,7 @@ export interface ChangeApproval extends ApprovalQuestion {
   /** The tool and the paths as one line. */
   readonly command: string;
   readonly changes: readonly ChangedFile[];
-  /** Those of the paths that the sandbox does not let be written: to accept is to permit it. */
+  /** The paths that the sandbox does not let be written; accepting permits it. */
   readonly outside: readonly string[];
 }
 
@@ -80,11 +81,11 @@ export type ApprovalRequest = CommandApproval | InputApproval | NetworkApproval 
 
 export interface ApprovalAnswer {
   readonly decision: ApprovalDecision;
-  /** Why it was declined, if not because the user wanted so. */
+  /** The reason, where a decision was declined for another one than the user's wish. */
   readonly reason?: string;
 }
 
-/** Answers questions for the user. An aborted signal withdraws the question. */
+/** Asks the user. An aborted signal withdraws the question. */
 export interface Approver {
   ask(request: ApprovalRequest, signal?: AbortSignal): Promise<ApprovalAnswer>;
 }
@@ -99,5 +100,5 @@ export function callbackApprover(
 /** Declines everything, for hosts without a user to ask. */
 export const denyAll: Approver = callbackApprover(() => ({
   decision: 'decline',
-  reason: 'questions cannot be put here',
+  reason: 'this program has no user to ask',
 }));

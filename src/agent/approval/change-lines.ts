@@ -1,13 +1,13 @@
 import { shownText, shownWord } from '../rules/index.ts';
 import type { ChangedFile } from './approver.ts';
 
-/** Enough to see the point of a change: users decide without reading more. */
+/** As many lines as users read before they decide. */
 const MOST_LINES = 60;
 const LONGEST_LINE = 200;
 
 /**
- * Changes to files as lines to be shown: the name of every file, and below it as much as there is room for of what is
- * written. What is written is indented further and begins with a sign, so it cannot be taken for the name of a file.
+ * The lines that show changes to files: the name of every file, and below it its changed lines as far as there is room.
+ * Changed lines are indented further and begin with a sign, so none can be taken for the name of a file.
  */
 export function changeLines(changes: readonly ChangedFile[]): string[] {
   let room = MOST_LINES;
@@ -23,7 +23,7 @@ export function changeLines(changes: readonly ChangedFile[]): string[] {
   });
 }
 
-/** Tabs stay as they are: they are in every other line of many files, and hide nothing. */
+/** The text of a changed line. Tabs stay as they are: many files have them in most lines, and they hide nothing. */
 function written(line: string): string {
   const isPlain = shownText(line.replaceAll('\t', ' ')) === line.replaceAll('\t', ' ');
   return isPlain ? line : shownText(line);

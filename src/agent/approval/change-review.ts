@@ -1,7 +1,7 @@
 import { joinWords, type Policy } from '../rules/index.ts';
 import type { ChangeApproval, ChangedFile } from './approver.ts';
 import { type ApprovalPolicy, mayAsk } from './policy.ts';
-import { questionHead } from './question-head.ts';
+import { questionMembers } from './question-members.ts';
 import { blockedRefusal, forbiddenRefusal, promptReason, unaskableRefusal } from './refusal-texts.ts';
 
 /** Files that a tool wants to change. */
@@ -12,14 +12,14 @@ export interface ChangeRequest {
   /** Rules judge each path as the command `tool path`. */
   readonly tool: string;
   readonly changes: readonly ChangedFile[];
-  /** Those of the paths that the sandbox does not let be written. */
+  /** The paths that the sandbox does not let be written. */
   readonly outside: readonly string[];
-  /** Why it does not. */
+  /** Why the sandbox does not. */
   readonly obstacle: string;
   readonly justification?: string;
 }
 
-/** The requirement before files may be changed. */
+/** Whether files may be changed, and what has to be asked before. */
 export type ChangeReview =
   | { readonly kind: 'skip' }
   /** The user has to agree to these paths. */
@@ -50,12 +50,12 @@ export function reviewChanges(request: ChangeRequest, policy: ApprovalPolicy, ru
   return { kind: 'ask', paths: asked.map(({ path }) => path), ...(reason !== undefined && { reason }) };
 }
 
-/** The question whether the files may be changed. What is accepted for the session is every file it names; no rule is on offer. */
+/** The question whether files may be changed. `acceptForSession` covers every file that it names; a rule is not offered. */
 export function changeQuestion(request: ChangeRequest, reason: string | undefined): ChangeApproval {
   const { tool, changes, outside } = request;
   return {
     kind: 'fileChange',
-    ...questionHead(request, reason),
+    ...questionMembers(request, reason),
     command: joinWords([tool, ...changedPaths(changes)]),
     changes,
     outside,
@@ -63,7 +63,7 @@ export function changeQuestion(request: ChangeRequest, reason: string | undefine
   };
 }
 
-/** Every path that is written or removed. */
+/** The paths that are written or removed. */
 export function changedPaths(changes: readonly ChangedFile[]): string[] {
   return [...new Set(changes.flatMap(({ path, movedTo }) => (movedTo === undefined ? [path] : [path, movedTo])))];
 }

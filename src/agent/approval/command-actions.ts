@@ -8,7 +8,7 @@ export type CommandAction =
   | { readonly type: 'search'; readonly command: string; readonly query?: string; readonly path?: string }
   | { readonly type: 'unknown'; readonly command: string };
 
-/** The actions of a command. One part that cannot be told makes the whole unknown. */
+/** Recognizes the actions of a command. One unknown part makes the whole command unknown. */
 export function actionsOf(argv: readonly string[], cwd: string): CommandAction[] {
   let directory = cwd;
   const actions: CommandAction[] = [];
@@ -66,7 +66,7 @@ function list(command: string, [path, ...more]: readonly string[]): CommandActio
   return { type: 'listFiles', command, ...(path !== undefined && { path }) };
 }
 
-/** Only tests that look; anything that runs or writes is not among them. */
+/** Only `-name` and `-iname` are recognized: other tests of `find` can run programs or remove files. */
 function find(command: string, args: readonly string[]): CommandAction | undefined {
   const [path, test, query, ...more] = args;
   if (path?.startsWith('-') || more.length > 0) return undefined;
@@ -81,7 +81,7 @@ function search(command: string, args: readonly string[]): CommandAction | undef
   return { type: 'search', command, query, ...(path !== undefined && { path }) };
 }
 
-/** The words that are neither options nor values of options. */
+/** The words that are neither options nor values of the options in `valued`. */
 function operands(args: readonly string[], valued: readonly string[] = []): string[] {
   const end = args.indexOf('--');
   const given = end < 0 ? args : args.slice(0, end);

@@ -2,9 +2,9 @@ import { joinWords } from '../rules/index.ts';
 import type { CommandApproval } from './approver.ts';
 import { actionsOf } from './command-actions.ts';
 import type { CommandRequest } from './command-request.ts';
-import { questionHead } from './question-head.ts';
+import { questionMembers } from './question-members.ts';
 
-/** The question whether a command may run. Declining and accepting for the session are understood though not offered. */
+/** The question whether a command may run. `decline` and `acceptForSession` are accepted as answers, though not offered. */
 export function commandQuestion(
   request: CommandRequest,
   reason: string | undefined,
@@ -13,7 +13,7 @@ export function commandQuestion(
   const { argv, cwd, tty, sandboxPermissions, additionalPermissions } = request;
   return {
     kind: 'command',
-    ...questionHead(request, reason),
+    ...questionMembers(request, reason),
     command: joinWords(argv),
     argv,
     cwd,

@@ -1,7 +1,7 @@
-/** The environment whose files are those of this process. */
+/** The id of the environment that is this machine. */
 export const LOCAL_ENVIRONMENT = 'local';
 
-/** The sandbox that a call asks for. */
+/** What a call asks of the sandbox. */
 export type SandboxPermissions = 'use_default' | 'require_escalated' | 'with_additional_permissions';
 
 /** The permissions that a call asks for on top of the profile, spelled as the tool's parameter. */
@@ -10,19 +10,19 @@ export interface AdditionalPermissions {
   readonly file_system?: { readonly read?: readonly string[]; readonly write?: readonly string[] };
 }
 
-/** The confinement of a command with default permissions. */
+/** What confines a command with default permissions. */
 export interface Confinement {
   readonly restrictsFiles: boolean;
-  /** Paths that may not be read: they are hidden inside the sandbox alone, so nothing may run outside it. */
+  /** Some paths may not be read. Only the sandbox hides them, so nothing may run outside it. */
   readonly hasDeniedReads: boolean;
   /** The profile keeps commands off the network. */
   readonly restrictsNetwork?: boolean;
   readonly managedNetwork: boolean;
-  /** The environment brings a network policy of its own, which an escalated command would escape. */
+  /** The environment has a network policy of its own, which a command outside the sandbox would escape. */
   readonly ownNetworkPolicy: boolean;
 }
 
-/** Whether there is anything for a sandbox to do. */
+/** Whether anything confines the command. */
 export function isConfined({ restrictsFiles, hasDeniedReads, restrictsNetwork, managedNetwork }: Confinement): boolean {
   return restrictsFiles || hasDeniedReads || restrictsNetwork === true || managedNetwork;
 }
@@ -43,13 +43,13 @@ export interface CommandRequest {
   readonly sandboxPermissions: SandboxPermissions;
   readonly additionalPermissions?: AdditionalPermissions;
   readonly justification?: string;
-  /** The rule the caller would like to have for commands of this kind. */
+  /** The rule that the model proposes for commands of this kind. */
   readonly prefixRule?: readonly string[];
   readonly confinement: Confinement;
-  /** The home directory there, where that is known. */
+  /** The home directory of the user in the environment; undefined where it is unknown. */
   readonly home?: string;
-  /** The variables of this program, where commands run on this machine. */
+  /** The variables of this program; undefined for another machine. */
   readonly variables?: Readonly<Record<string, string | undefined>>;
-  /** Whether other commands, in their sandboxes, could change what is at a path of this machine meanwhile; none unless given. */
+  /** Whether sandboxed commands could change what is at a path of this machine; they can change nothing unless given. */
   readonly isWritable?: (path: string) => boolean;
 }

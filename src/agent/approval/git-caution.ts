@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { callsGit, gitCallHazard, plainCommands } from '../rules/index.ts';
 import { type CommandRequest, LOCAL_ENVIRONMENT } from './command-request.ts';
 
-/** Why a command with git in it should not leave the sandbox by rules alone; nothing if it may. */
+/** Why a command that runs git should not leave the sandbox by rules alone; undefined when it may. */
 export async function gitCaution({
   argv,
   cwd,

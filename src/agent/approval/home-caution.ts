@@ -1,13 +1,13 @@
 import { posix } from 'node:path';
 import type { CommandRequest } from './command-request.ts';
 
-/** The start-up files of shells in a home, and the files that those usually read in turn. */
+/** The start-up files of shells in a home directory, and the files that those usually read in turn. */
 const START_UP_FILES = [
   ...['.profile', '.bash_profile', '.bash_login', '.bashrc'],
   ...['.zshenv', '.zprofile', '.zlogin', '.zshrc'],
 ];
 
-/** Why a command should not leave the sandbox by rules alone: other commands can have more run with it. */
+/** Why a command should not leave the sandbox by rules alone: other commands can write the start-up files of its shell. */
 export function homeCaution({
   home,
   variables = {},

@@ -27,16 +27,16 @@ const REASON =
   'Send input to an existing terminal. This terminal was launched outside the sandbox, bypassing any managed network proxy. ' +
   "The cwd is its launch directory; the terminal's current directory and state may have changed.";
 
-/** More than this is not read before it is agreed to. */
+/** Bytes that a user can review; the limit is the reference's. */
 const LARGEST_REVIEW = 8_000;
 
-/** Only what goes to a command outside the sandbox it could be in; an interrupt ends a command and tells it nothing. */
+/** Whether the user has to approve input: text for a command that runs outside the sandbox, unless it is only an interrupt. */
 export function needsReview({ input, tty, sandboxed, confinement }: InputRequest): boolean {
   const isInterrupt = !tty && input === '\x03';
   return input !== '' && !isInterrupt && !sandboxed && isConfined(confinement);
 }
 
-/** Why the user cannot be asked about the text; nothing if the user can. */
+/** Why input is refused without a question; undefined when the user can be asked. */
 export function inputRefusal(request: InputRequest, policy: ApprovalPolicy): string | undefined {
   const { input, confinement } = request;
   if (confinement.hasDeniedReads) {
@@ -50,14 +50,14 @@ export function inputRefusal(request: InputRequest, policy: ApprovalPolicy): str
   return undefined;
 }
 
-/** The size of all that is to be reviewed, in bytes, as Codex puts it together. */
+/** The bytes that the user has to review, as Codex counts them. */
 function reviewSize({ environmentId, sessionId, input, cwd, tty }: InputRequest): number {
   const sandbox_permissions = 'require_escalated';
   const call = { tool: 'write_stdin', environment_id: environmentId, session_id: sessionId, chars: input, cwd };
   return Buffer.byteLength(JSON.stringify({ ...call, sandbox_permissions, tty }, null, 2) + REASON);
 }
 
-/** The question whether the text may be typed. The call's own id names it. */
+/** The question whether text may be typed. Its id is that of the call. */
 export function inputQuestion(request: InputRequest): InputApproval {
   const { callId, itemId, turnId, environmentId, sessionId, cwd, input } = request;
   return {

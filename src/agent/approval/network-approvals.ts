@@ -2,7 +2,7 @@ import type { NetworkProtocol } from '../../protocol/index.ts';
 import { compileHosts, joinWords, type Rules } from '../rules/index.ts';
 import type { ApprovalDecision, Approver, NetworkApproval } from './approver.ts';
 import { type ApprovalPolicy, mayAsk } from './policy.ts';
-import { questionHead } from './question-head.ts';
+import { questionMembers } from './question-members.ts';
 import { untilAborted } from './until-aborted.ts';
 
 type Verdict = 'allow' | 'deny';
@@ -19,7 +19,8 @@ export interface NetworkRequest {
   readonly cwd?: string;
 }
 
-interface Pending {
+/** A question about a host, which any number of connections wait for. */
+interface OpenNetworkQuestion {
   readonly verdict: Promise<Verdict>;
   readonly abandon: AbortController;
   waiting: number;
@@ -32,15 +33,16 @@ interface NetworkApprovalsOptions {
   readonly onProblem: (error: Error) => void;
 }
 
-/** Beyond these, hosts are refused rather than queued or remembered. */
+/** Open questions; a connection to one more host is denied without a question. */
 const MOST_QUESTIONS = 64;
+/** Hosts accepted for the session; the oldest is forgotten for a new one. */
 const MOST_REMEMBERED = 1_000;
 
-/** Decides about hosts: by the rules, by what was answered for the session, else by asking. */
+/** Decides about connections: by the rules, by answers for the session, otherwise by asking the user. */
 export class NetworkApprovals {
   readonly #options: NetworkApprovalsOptions;
   readonly #accepted = new Set<string>();
-  readonly #pending = new Map<string, Pending>();
+  readonly #open = new Map<string, OpenNetworkQuestion>();
 
   constructor(options: NetworkApprovalsOptions) {
     this.#options = options;
@@ -48,17 +50,17 @@ export class NetworkApprovals {
 
   async decide(request: NetworkRequest, signal?: AbortSignal): Promise<Verdict> {
     const { policy, rules } = this.#options;
-    const host = normal(request.host);
+    const host = normalizedHost(request.host);
     const { allowed, denied } = compileHosts((await rules.current()).networkRules);
     if (denied.includes(host)) return 'deny';
     const key = JSON.stringify([request.environmentId, host, request.port, request.protocol]);
     if (allowed.includes(host) || this.#accepted.has(key)) return 'allow';
     if (!mayAsk(policy, 'sandbox_approval') || signal?.aborted) return 'deny';
-    return this.#wait(this.#standing(key) ?? this.#ask(key, { ...request, host }), signal);
+    return this.#wait(this.#openQuestion(key) ?? this.#ask(key, { ...request, host }), signal);
   }
 
-  /** A waiter that gives up is denied. The question stands as long as one waiter is left. */
-  async #wait(pending: Pending | undefined, signal: AbortSignal | undefined): Promise<Verdict> {
+  /** Waits for the answer; a waiter that gives up is denied. The last one to give up withdraws the question. */
+  async #wait(pending: OpenNetworkQuestion | undefined, signal: AbortSignal | undefined): Promise<Verdict> {
     if (!pending) return 'deny';
     pending.waiting += 1;
     return untilAborted(pending.verdict, signal, () => {
@@ -68,21 +70,21 @@ export class NetworkApprovals {
     });
   }
 
-  /** The open question about a host. One that was just withdrawn is replaced. */
-  #standing(key: string): Pending | undefined {
-    const pending = this.#pending.get(key);
+  /** The open question about a host, unless it has just been withdrawn. */
+  #openQuestion(key: string): OpenNetworkQuestion | undefined {
+    const pending = this.#open.get(key);
     return pending?.abandon.signal.aborted ? undefined : pending;
   }
 
-  #ask(key: string, request: NetworkRequest): Pending | undefined {
-    if (this.#pending.size >= MOST_QUESTIONS) return undefined;
+  #ask(key: string, request: NetworkRequest): OpenNetworkQuestion | undefined {
+    if (this.#open.size >= MOST_QUESTIONS) return undefined;
     const abandon = new AbortController();
     const verdict = untilAborted(this.#answer(key, request, abandon.signal), abandon.signal, (): Verdict => 'deny');
     const forget = (): void => {
-      if (this.#pending.get(key) === pending) this.#pending.delete(key);
+      if (this.#open.get(key) === pending) this.#open.delete(key);
     };
-    const pending: Pending = { verdict: verdict.finally(forget), abandon, waiting: 0 };
-    this.#pending.set(key, pending);
+    const pending: OpenNetworkQuestion = { verdict: verdict.finally(forget), abandon, waiting: 0 };
+    this.#open.set(key, pending);
     return pending;
   }
 
@@ -90,7 +92,7 @@ export class NetworkApprovals {
     const { approver, onProblem } = this.#options;
     let decision: ApprovalDecision;
     try {
-      ({ decision } = await approver.ask(question(request), signal));
+      ({ decision } = await approver.ask(networkQuestion(request), signal));
     } catch (error) {
       onProblem(error as Error);
       return 'deny'; // a user who cannot be asked has not agreed
@@ -114,11 +116,11 @@ export class NetworkApprovals {
   }
 }
 
-function question(request: NetworkRequest): NetworkApproval {
+function networkQuestion(request: NetworkRequest): NetworkApproval {
   const { host, port, protocol, argv, cwd } = request;
   return {
     kind: 'network',
-    ...questionHead(request, `Network access to "${host}" is blocked by policy.`),
+    ...questionMembers(request, `Network access to "${host}" is blocked by policy.`),
     host,
     port,
     protocol,
@@ -128,8 +130,8 @@ function question(request: NetworkRequest): NetworkApproval {
   };
 }
 
-/** As rules spell hosts. */
-function normal(host: string): string {
+/** A host as rules spell it. */
+function normalizedHost(host: string): string {
   return host
     .trim()
     .replace(/^\[(.*)\]$/, '$1')

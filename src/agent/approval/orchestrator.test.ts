@@ -219,12 +219,12 @@ describe('a command that is asked about', () => {
     expect(attempts).toEqual([]);
   });
 
-  it('is declined where questions cannot be put', async () => {
+  it('is declined where there is no user to ask', async () => {
     const rules = await RulesStore.open({});
     const orchestrator = new Orchestrator({ policy: 'untrusted', approver: denyAll, rules });
     const running = orchestrator.run(command('uname'), async () => ({ kind: 'done', value: 1 }));
 
-    await expect(running).rejects.toThrow('questions cannot be put here');
+    await expect(running).rejects.toThrow('this program has no user to ask');
   });
 
   it('says when the question begins and ends, also if it ends badly', async () => {

@@ -3,7 +3,7 @@ import type { ApprovalAnswer, ApprovalRequest, Approver } from './approver.ts';
 import { type ChangeRequest, changedPaths, changeQuestion, reviewChanges } from './change-review.ts';
 import { commandQuestion } from './command-question.ts';
 import { type CommandRequest, isConfined, mayLeaveSandbox } from './command-request.ts';
-import { directoryPin } from './directory-pin.ts';
+import { localDirectoryIdentity } from './directory-identity.ts';
 import { gitCaution } from './git-caution.ts';
 import { homeCaution } from './home-caution.ts';
 import { type InputRequest, inputQuestion, inputRefusal, needsReview } from './input-review.ts';
@@ -16,12 +16,13 @@ import { type Requirement, requirementFor } from './requirement.ts';
 import { commandKey, fileKey, SessionApprovals } from './session-approvals.ts';
 import { untilAborted } from './until-aborted.ts';
 
+/** How the orchestrator wants a command to be run. */
 export interface AttemptOptions {
   readonly sandboxed: boolean;
   readonly number: 1 | 2;
-  /** Rules let it leave the sandbox: a name in it may mean no program that commands can write. */
+  /** Rules let the command leave the sandbox: its names must not resolve to programs that commands can write. */
   readonly byRule?: boolean;
-  /** Which directory the user was asked about: the command may start in no other. */
+  /** The identity of the directory that the user was asked about: the command may start in no other. */
   readonly directory?: string | undefined;
 }
 
@@ -31,10 +32,10 @@ export type AttemptOutcome<T> =
   | { readonly kind: 'denied'; readonly value: T };
 
 export interface RunHooks {
-  /** The user is being asked from now on. The caller suspends its time limits. */
+  /** Called when a question begins: callers suspend their time limits. */
   onQuestion?(): void;
   onAnswered?(): void;
-  /** Tells which directory the command would run in, whatever path leads to it; asked before and after a question. */
+  /** Identifies the directory that the command would run in; called before and after a question. */
   identify?(): Promise<string>;
   readonly signal?: AbortSignal;
 }
@@ -45,11 +46,11 @@ export interface OrchestratorOptions {
   readonly rules: Rules;
   /** The answers accepted for the session; a store of its own unless given. */
   readonly cache?: SessionApprovals;
-  /** Told when an accepted rule could not be written down. The answer counts all the same, this once. */
+  /** Called when a rule could not be written. The answer holds once all the same. */
   readonly onProblem?: (error: Error) => void;
 }
 
-/** Decides whether commands run, asks where it must, and runs them: at most twice, the second time without sandbox. */
+/** Decides whether commands may run, asks the user if necessary, and runs them: at most twice, the second time without sandbox. */
 export class Orchestrator {
   readonly #policy: ApprovalPolicy;
   readonly #approver: Approver;
@@ -73,7 +74,7 @@ export class Orchestrator {
     return mayAsk(this.#policy, 'sandbox_approval') ? undefined : escalationRefusal(this.#policy);
   }
 
-  /** The same for additional permissions within the sandbox. */
+  /** The refusal of a call that asks for additional permissions within the sandbox; undefined where that may be asked. */
   get additionalRefusal(): string | undefined {
     return this.#policy === 'on-request' ? undefined : additionalRefusal(this.#policy);
   }
@@ -89,33 +90,33 @@ export class Orchestrator {
     const byRule = !sandboxed && requirement.kind === 'skip' && isConfined(request.confinement);
     const first = await attempt({ sandboxed, number: 1, directory, ...(byRule && { byRule }) });
     if (first.kind === 'done' || !sandboxed || !this.#mayRetry(request)) return { value: first.value, sandboxed };
-    const asked =
+    const directoryAsked =
       requirement.kind === 'skip'
         ? await this.#approve(request, { ...requirement, reason: RETRY_QUESTION }, hooks)
         : directory;
-    const second = await attempt({ sandboxed: false, number: 2, directory: asked });
+    const second = await attempt({ sandboxed: false, number: 2, directory: directoryAsked });
     return { value: second.value, sandboxed: false };
   }
 
-  /** Resolves when the text may be typed; throws `Rejected` or `Cancelled` otherwise. */
+  /** Resolves when text may be typed; throws `Rejected` or `Cancelled` otherwise. */
   async approveInput(request: InputRequest, hooks: RunHooks = {}): Promise<void> {
     if (!needsReview(request)) return;
     const refusal = inputRefusal(request, this.#policy);
     if (refusal !== undefined) throw new Rejected('policy', refusal);
-    accepted(await this.#ask(inputQuestion(request), hooks));
+    requireAccepted(await this.#ask(inputQuestion(request), hooks));
   }
 
-  /** Resolves when the files may be changed; throws `Rejected` or `Cancelled` otherwise. */
+  /** Resolves when files may be changed; throws `Rejected` or `Cancelled` otherwise. */
   async approveChanges(request: ChangeRequest, hooks: RunHooks = {}): Promise<void> {
     const review = reviewChanges(request, this.#policy, await this.#rules.current());
     if (review.kind === 'forbid') throw new Rejected('policy', review.reason);
     const key = (path: string): string => fileKey(request.environmentId, path);
     if (review.kind === 'skip' || review.paths.every((path) => this.#cache.has(key(path)))) return;
-    const decision = accepted(await this.#ask(changeQuestion(request, review.reason), hooks));
+    const decision = requireAccepted(await this.#ask(changeQuestion(request, review.reason), hooks));
     if (decision === 'acceptForSession') for (const path of changedPaths(request.changes)) this.#cache.add(key(path));
   }
 
-  /** Says whether a command may reach a host. Equal questions that come at once are asked once. */
+  /** Decides whether a command may connect to a host. Equal questions at the same time are asked once. */
   approveNetwork(request: NetworkRequest, hooks: RunHooks = {}): Promise<'allow' | 'deny'> {
     return this.#network.decide(request, hooks.signal);
   }
@@ -131,7 +132,7 @@ export class Orchestrator {
     return caution === undefined ? { requirement } : this.#permitCautiously(request, requirement, caution, hooks);
   }
 
-  /** A rule does not speak for programs that a repository or a home names: the user does, or they stay in the sandbox. */
+  /** A command that could run programs no rule knows: the user is asked, or it stays in the sandbox where that is not allowed. */
   async #permitCautiously(
     request: CommandRequest,
     requirement: Requirement,
@@ -144,7 +145,7 @@ export class Orchestrator {
     return { requirement, directory: await this.#approve(request, { reason }, hooks) };
   }
 
-  /** Tells which directory the user was asked about; nothing where that is unknown or the answer was remembered. */
+  /** Asks the user; returns the identity of the directory asked about, undefined where it is unknown or the answer was remembered. */
   async #approve(
     request: CommandRequest,
     { reason, proposedRule }: { readonly reason?: string; readonly proposedRule?: readonly string[] },
@@ -152,9 +153,9 @@ export class Orchestrator {
   ): Promise<string | undefined> {
     const key = commandKey(request);
     if (this.#cache.has(key)) return undefined;
-    const identify = async () => (hooks.identify ? hooks.identify() : directoryPin(request));
+    const identify = async () => (hooks.identify ? hooks.identify() : localDirectoryIdentity(request));
     const directory = await identify();
-    const decision = accepted(await this.#ask(commandQuestion(request, reason, proposedRule), hooks));
+    const decision = requireAccepted(await this.#ask(commandQuestion(request, reason, proposedRule), hooks));
     if ((await identify()) !== directory) throw new Rejected('policy', replacedRefusal(request.cwd));
     if (decision === 'acceptForSession') this.#cache.add(key);
     if (decision === 'acceptWithRule' && proposedRule) {
@@ -173,14 +174,14 @@ export class Orchestrator {
     }
   }
 
-  /** Under the other policies the caller is expected to ask for escalation itself. */
+  /** Whether the user is asked after a denial. Under `on-request` the model asks to leave the sandbox itself. */
   #mayRetry({ confinement }: CommandRequest): boolean {
     const asksAboutDenials = this.#policy !== 'on-request' && mayAsk(this.#policy, 'sandbox_approval');
     return asksAboutDenials && mayLeaveSandbox(confinement);
   }
 }
 
-/** The permissions of a command, and the directory that the user was asked about, if any. */
+/** A command that may run, and the identity of the directory that the user was asked about. */
 interface Permit {
   readonly requirement: Requirement;
   readonly directory?: string | undefined;
@@ -192,7 +193,7 @@ function startsSandboxed({ sandboxPermissions, confinement }: CommandRequest, re
   return isConfined(confinement) && !(leaves && mayLeaveSandbox(confinement));
 }
 
-/** The answer, unless the caller gives up first. An approver that fails has not agreed. */
+/** The answer, or `cancel` as soon as the caller gives up. An approver that fails counts as a refusal. */
 async function answerOf(approver: Approver, question: ApprovalRequest, signal?: AbortSignal): Promise<ApprovalAnswer> {
   try {
     return await untilAborted(approver.ask(question, signal), signal, () => ({ decision: 'cancel' }));
@@ -202,7 +203,8 @@ async function answerOf(approver: Approver, question: ApprovalRequest, signal?: 
   }
 }
 
-function accepted({ decision, reason = DECLINED }: ApprovalAnswer): ApprovalAnswer['decision'] {
+/** Throws unless the user has agreed. */
+function requireAccepted({ decision, reason = DECLINED }: ApprovalAnswer): ApprovalAnswer['decision'] {
   if (decision === 'cancel') throw new Cancelled();
   if (decision === 'decline' || decision === 'denyWithRule') throw new Rejected('user', reason);
   return decision;

@@ -3,7 +3,7 @@ import { ExecError } from '../../protocol/index.ts';
 const categories = ['sandbox_approval', 'rules', 'skill_approval', 'request_permissions', 'mcp_elicitations'] as const;
 type Category = (typeof categories)[number];
 
-/** Which kinds of question may be put to the user; the others become refusals. */
+/** Which kinds of question may be asked; the others become refusals. */
 export type GranularApprovals = Readonly<Record<Category, boolean>>;
 
 /** When the user is asked before a command runs. */
@@ -12,7 +12,7 @@ export type ApprovalPolicy = 'never' | 'on-request' | 'untrusted' | { readonly g
 const names: Readonly<Record<string, ApprovalPolicy>> = {
   never: 'never',
   'on-request': 'on-request',
-  'on-failure': 'on-request', // an older name
+  'on-failure': 'on-request', // an older name of it
   untrusted: 'untrusted',
 };
 
@@ -26,7 +26,7 @@ export function parseApprovalPolicy(value: unknown): ApprovalPolicy {
   return { granular: fromRecord(granular) };
 }
 
-/** Whether the policy lets this kind of question through to the user. */
+/** Whether the policy permits this kind of question. */
 export function mayAsk(policy: ApprovalPolicy, category: 'rules' | 'sandbox_approval'): boolean {
   return typeof policy === 'string' ? policy !== 'never' : policy.granular[category];
 }
@@ -47,11 +47,11 @@ function fromRecord(given: Readonly<Record<string, unknown>>): GranularApprovals
     if (typeof value !== 'boolean') throw wrong(`granular.${key} must be true or false, not ${JSON.stringify(value)}`);
   }
   const missing = required.find((category) => !(category in given));
-  if (missing) throw wrong(`granular.${missing} is missing: say true or false`);
+  if (missing) throw wrong(`granular.${missing} is missing: set it to true or false`);
   return { ...allOff, ...given };
 }
 
-/** The two kinds that came later are off unless named. */
+/** The kinds that must be named; the two that came later are off by default. */
 const required: readonly Category[] = ['sandbox_approval', 'rules', 'mcp_elicitations'];
 
 const allOff: GranularApprovals = {

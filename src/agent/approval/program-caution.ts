@@ -3,8 +3,8 @@ import { plainCommands } from '../rules/index.ts';
 import type { CommandRequest } from './command-request.ts';
 
 /**
- * Why a command should not leave the sandbox by rules alone: a rule for a relative path means another file in every directory,
- * one that commands have written among them.
+ * Why a command should not leave the sandbox by rules alone: a rule for a relative path matches another file in every
+ * directory, also one that commands have written.
  */
 export function programCaution({
   argv,

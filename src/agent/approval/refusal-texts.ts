@@ -1,7 +1,7 @@
 import { type Evaluation, joinWords, type RuleMatch } from '../rules/index.ts';
 import type { ApprovalPolicy } from './policy.ts';
 
-/** The texts models know: they are answers of tools, word for word. */
+/** These texts are the reference's, which models know. */
 export const DECLINED = 'rejected by user';
 export const RETRY_QUESTION = 'command failed; retry without sandbox?';
 const FORCED_REMOVAL = 'rm -f style commands are not permitted. Use a safer approach';
@@ -12,7 +12,7 @@ const NO_RULE_QUESTIONS = 'approval required by policy rule, but AskForApproval:
 export const OWN_NETWORK_POLICY =
   'escalated permissions cannot be granted: this environment enforces a network policy of its own, inside the sandbox only';
 
-/** To a command whose directory is another one than when the question was asked. */
+/** The refusal of a command whose directory was replaced during the question. */
 export const replacedRefusal = (cwd: string): string =>
   `the working directory ${cwd} has been replaced since the question`;
 
@@ -22,12 +22,12 @@ export function escalationRefusal(policy: ApprovalPolicy): string {
   return `approval policy is ${name}; reject command — you cannot ask for escalated permissions if the approval policy is ${name}`;
 }
 
-/** To a wish for more within the sandbox: one policy alone has a question for it. */
+/** The refusal of additional permissions, which can be asked for under one policy only. */
 export function additionalRefusal(policy: ApprovalPolicy): string {
   return `approval policy is ${policyName(policy)}; reject command — you cannot request additional permissions unless the approval policy is OnRequest`;
 }
 
-/** To a command that is forbidden: by the longest rule that says so, else by the heuristic. */
+/** The refusal of a forbidden command: with the reason of the longest rule, otherwise of the heuristic. */
 export function forbiddenRefusal(argv: readonly string[], { matchedRules }: Evaluation): string {
   const rule = longest({ matchedRules }, 'forbidden');
   const why = rule ? (rule.justification ?? forbiddenPrefix(rule)) : FORCED_REMOVAL;
@@ -37,7 +37,7 @@ export function forbiddenRefusal(argv: readonly string[], { matchedRules }: Eval
 /** The refusal of changes that the sandbox forbids, under a policy that forbids asking. */
 export const blockedRefusal = (obstacle: string): string => `${obstacle}; rejected by user approval settings`;
 
-/** To a command that needs a question the policy does not allow. */
+/** The refusal of a command that needs a question which the policy does not permit. */
 export function unaskableRefusal(
   policy: ApprovalPolicy,
   asks: 'rules' | 'sandbox_approval',
@@ -48,7 +48,7 @@ export function unaskableRefusal(
   return isDangerous ? FORCED_REMOVAL : NO_SANDBOX_QUESTIONS;
 }
 
-/** Why a rule wants the question; nothing if no rule does. */
+/** The reason that a rule gives for a question; undefined when no rule asks. */
 export function promptReason(argv: readonly string[], evaluation: Evaluation): string | undefined {
   const rule = longest(evaluation, 'prompt');
   if (!rule) return undefined;
@@ -57,7 +57,7 @@ export function promptReason(argv: readonly string[], evaluation: Evaluation): s
   return `${command} requires approval: ${rule.justification}`;
 }
 
-/** The most specific match with a decision; of equals the last. */
+/** The longest match with a decision; among equals the last one. */
 function longest({ matchedRules }: Evaluation, decision: RuleMatch['decision']): RuleMatch | undefined {
   const rules = matchedRules.flatMap((match) => ('prefixRuleMatch' in match ? match.prefixRuleMatch : []));
   return rules

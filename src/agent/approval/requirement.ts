@@ -11,11 +11,11 @@ import {
 import type { RejectionKind } from './rejection.ts';
 import { proposeRetryRule, proposeRule } from './rule-proposal.ts';
 
-/** The requirement before a command may run. */
+/** Whether a command may run, and what has to be asked before. */
 export type Requirement =
   | {
       readonly kind: 'skip';
-      /** Rules allow every part of it, which is a grant to leave the sandbox. */
+      /** Rules allow every part of the command, which lets it leave the sandbox. */
       readonly bypassesSandbox: boolean;
       readonly proposedRule?: readonly string[];
     }
@@ -25,13 +25,13 @@ export type Requirement =
 /** Facts about a command that no rule matches. */
 interface UnknownCommand {
   readonly isDangerous: boolean;
-  /** There is something a command could escape from. */
+  /** Something confines the command. */
   readonly isConfined: boolean;
-  /** The call wants more than the default sandbox gives. */
+  /** The call asks for more than the default sandbox permits. */
   readonly wantsMore: boolean;
 }
 
-/** The requirement for a command that no rule matches. */
+/** Decides about a command that no rule matches. */
 function judgeUnknown(policy: ApprovalPolicy, command: UnknownCommand): Decision {
   if (command.isDangerous) return policy === 'never' ? 'forbidden' : 'prompt';
   if (policy === 'never') return 'allow';

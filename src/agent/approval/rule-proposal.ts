@@ -5,20 +5,20 @@ export interface ProposalFacts {
   readonly commands: readonly (readonly string[])[];
   readonly evaluation: Evaluation;
   readonly rules: Policy;
-  /** Judges a set of commands by other rules, all else being equal. */
+  /** Judges a command by other rules, with the same policy and options. */
   readonly judge: (rules: Policy, command: readonly string[]) => Decision | undefined;
-  /** What the caller would like. */
+  /** The rule that the model proposes. */
   readonly wanted: readonly string[] | undefined;
 }
 
-/** The rule to offer with a question: what the caller wants if it covers the command, else the first part that asks. */
+/** The rule to offer with a question: the model's if it covers the command, otherwise the first part that asks. */
 export function proposeRule(facts: ProposalFacts): readonly string[] | undefined {
   const { wanted, evaluation } = facts;
   if (wanted && isAcceptable(wanted, facts)) return wanted;
   return firstUnknown(evaluation, 'prompt');
 }
 
-/** The rule to offer when the sandbox has denied something to a command that needed no approval. */
+/** The rule to offer when the sandbox has refused something to a command that needed no approval. */
 export function proposeRetryRule(evaluation: Evaluation): readonly string[] | undefined {
   return hasRule(evaluation) ? undefined : firstUnknown(evaluation, 'allow');
 }
@@ -29,7 +29,7 @@ function isAcceptable(wanted: readonly string[], { evaluation, rules, commands, 
   return commands.every((command) => judge(extended, command) === 'allow');
 }
 
-/** A rule that asks goes on asking, so there is nothing to offer beside it. */
+/** The first command that only the heuristic has decided about; undefined where a rule asks, as it would go on asking. */
 function firstUnknown({ matchedRules }: Evaluation, decision: Decision): readonly string[] | undefined {
   const asks = matchedRules.some((match) => 'prefixRuleMatch' in match && match.prefixRuleMatch.decision === 'prompt');
   if (asks) return undefined;

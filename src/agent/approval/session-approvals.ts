@@ -2,9 +2,10 @@ import { basename } from 'node:path';
 import { plainCommands } from '../rules/index.ts';
 import type { CommandRequest } from './command-request.ts';
 
+/** Remembered answers; the oldest is forgotten for a new one. */
 const MOST_REMEMBERED = 1_000;
 
-/** Answers that the user accepted for the session. The oldest are forgotten above a limit. */
+/** The keys of what the user has accepted for the session. */
 export class SessionApprovals {
   readonly #keys = new Set<string>();
 
@@ -19,10 +20,10 @@ export class SessionApprovals {
   }
 }
 
-/** A file is the same to the user whatever is done to it, by whichever tool. */
+/** The key of a file, for all tools and kinds of change. */
 export const fileKey = (environmentId: string, path: string): string => JSON.stringify(['file', environmentId, path]);
 
-/** Calls with equal keys are the same to the user. */
+/** The key of a command: an answer holds for all calls with the same one. */
 export function commandKey(request: CommandRequest): string {
   const { environmentId, argv, cwd, tty, sandboxPermissions, additionalPermissions } = request;
   const executable = argv[0] ?? '';
@@ -38,7 +39,7 @@ export function commandKey(request: CommandRequest): string {
   ]);
 }
 
-/** A script of one plain command is that command, however it is quoted and whichever shell runs it. */
+/** A script of one plain command counts as that command, however it is quoted and whichever shell runs it. */
 function canonical(argv: readonly string[]): readonly string[] {
   const plain = plainCommands(argv);
   if (plain?.length === 1) return plain[0]!;

@@ -6,13 +6,14 @@ import { changeLines } from './change-lines.ts';
 
 export interface TerminalApproverOptions {
   readonly input?: NodeJS.ReadStream;
-  /** Not standard output by default, which belongs to the program's own result. */
+  /** Standard error by default, as standard output is for the program's result. */
   readonly output?: NodeJS.WriteStream;
 }
 
+/** After so many unknown answers the question counts as declined. */
 const MOST_TRIES = 10;
 
-/** Asks at the terminal, one question at a time. Without a terminal everything is declined at once. */
+/** Asks at the terminal, one question at a time. Without a terminal every question is declined at once. */
 export function terminalApprover(options: TerminalApproverOptions = {}): Approver {
   const { input = process.stdin, output = process.stderr } = options;
   let last: Promise<unknown> = Promise.resolve();
@@ -20,13 +21,13 @@ export function terminalApprover(options: TerminalApproverOptions = {}): Approve
     ask(request, signal) {
       if (!input.isTTY || !output.isTTY) return Promise.resolve(unasked);
       const answer = last.then(() => askNow(request, { input, output }, signal));
-      last = answer.catch(() => undefined); // thrown to its asker
+      last = answer.catch(() => undefined); // the caller of `ask` gets it
       return answer;
     },
   };
 }
 
-const unasked: ApprovalAnswer = { decision: 'decline', reason: 'the question cannot be put: there is no terminal' };
+const unasked: ApprovalAnswer = { decision: 'decline', reason: 'there is no terminal to ask at' };
 
 async function askNow(
   request: ApprovalRequest,
@@ -62,7 +63,7 @@ interface Choice {
   readonly label: string;
 }
 
-/** The user can always decline, offered or not. */
+/** The choices for a question. The user can always decline, also when that is not offered. */
 function choicesFor(request: ApprovalRequest): Choice[] {
   const rule = request.kind === 'command' ? request.proposedRule : undefined;
   const same = request.kind === 'fileChange' ? 'these files' : 'exactly this';
@@ -103,7 +104,7 @@ function describe(request: ApprovalRequest): string[] {
     const { host, port, protocol } = request;
     const target = `${host}:${port} (${protocol})`;
     return [
-      'A command wants to reach the network.',
+      'A command wants to connect to the network.',
       ...prose('host', target),
       ...fact('command', request.argv && shownLines(request.argv)),
       ...facts,

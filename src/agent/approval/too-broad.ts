@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 
-/** Prefixes that would allow nearly anything: interpreters, shells, runners and tools that do everything. */
+/** Prefixes that would allow nearly every command: interpreters, shells, and programs that start others. */
 const TOO_BROAD: Readonly<Record<string, readonly string[]>> = {
   'Rscript env git osascript pypy pypy3 pythonw pyw rm sudo': [''],
   'doas nice nohup npx setsid ssh stdbuf time timeout uvx xargs': [''],
@@ -24,7 +24,7 @@ const prefixes = new Set(
   ),
 );
 
-/** Whether a rule for exactly these words should not be offered, wherever the program is. */
+/** Whether a rule for exactly these words should not be offered, in whichever directory the program lies. */
 export function isTooBroad([program, ...flags]: readonly string[]): boolean {
   return program === undefined || (flags.length <= 1 && prefixes.has([basename(program), ...flags].join(' ')));
 }

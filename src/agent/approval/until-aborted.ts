@@ -1,8 +1,12 @@
 import { deferred, onAbort } from '../../base/index.ts';
 
-/** The result of the work, or of `gone` as soon as the signal aborts. The work goes on then, and its result is ignored. */
-export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined, gone: () => T): Promise<T> {
+/** The result of the work, or of `onAborted` as soon as the signal aborts; the work then goes on, and its result is ignored. */
+export async function untilAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal | undefined,
+  onAborted: () => T,
+): Promise<T> {
   const aborted = deferred();
   using _listening = onAbort(signal, () => aborted.resolve());
-  return await Promise.race([work, aborted.promise.then(gone)]);
+  return await Promise.race([work, aborted.promise.then(onAborted)]);
 }

@@ -200,7 +200,7 @@ describe('a question at the terminal', () => {
 
     expect([code, await printed]).toEqual([
       0,
-      'ANSWERS [{"decision":"decline","reason":"the question cannot be put: there is no terminal"}]\n',
+      'ANSWERS [{"decision":"decline","reason":"there is no terminal to ask at"}]\n',
     ]);
   });
 });

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { ApprovalQuestion } from './approver.ts';
 
-/** The subject of a question. */
-interface Occasion {
+/** The call that a question is about. */
+interface QuestionSubject {
   readonly callId: string;
   readonly turnId?: string | undefined;
   readonly environmentId: string;
 }
 
-/** The members that every question has. */
-export function questionHead(
-  { callId, turnId, environmentId }: Occasion,
+/** The members that all kinds of questions have. */
+export function questionMembers(
+  { callId, turnId, environmentId }: QuestionSubject,
   reason: string | undefined,
 ): Omit<ApprovalQuestion, 'availableDecisions'> {
   return {
