@@ -9,7 +9,7 @@ export interface PatchOutcome {
   readonly text: string;
   readonly success: boolean;
   readonly files: readonly PatchedFile[];
-  /** The error of the file system, if that is the reason. */
+  /** The error of the file system, where that is the reason. */
   readonly failure?: ExecError;
 }
 
@@ -34,7 +34,7 @@ export async function applyPatch(
   const { permit } = options;
   const permitThenStart: ChangeOptions['permit'] = async (planned) => {
     const access = await permit!(planned);
-    startedAt = performance.now(); // the user's time is not the tool's
+    startedAt = performance.now(); // the time of the question does not count
     return access;
   };
   try {
@@ -52,7 +52,7 @@ export async function applyPatch(
   }
 }
 
-/** Paths as the patch spells them. */
+/** The line about a change in the answer, with the path as the patch spells it. */
 function patchedBy(change: FileChange): PatchedFile {
   if (change.kind === 'update') return { kind: 'M', path: change.moveTo ?? change.path };
   return { kind: change.kind === 'add' ? 'A' : 'D', path: change.path };
@@ -73,12 +73,12 @@ function answer(exitCode: number, startedAt: number, output: string): string {
 const summary = (patched: readonly PatchedFile[]): string =>
   ['Success. Updated the following files:', ...patched.map(({ kind, path }) => `${kind} ${path}`)].join('\n');
 
-/** Added ones first, deleted ones last. */
+/** Added files first, deleted files last. */
 const inOrder = (patched: readonly PatchedFile[]): PatchedFile[] =>
   (['A', 'M', 'D'] as const).flatMap((wanted) => patched.filter(({ kind }) => kind === wanted));
 
 function describe({ message, step, cause, rollBackFailure }: CommitError): string {
-  if (step === 'create-directories' && !rollBackFailure) return message; // all that the reference says
+  if (step === 'create-directories' && !rollBackFailure) return message; // the reference's text, which has no more
   const rest = rollBackFailure
     ? `Putting back what was already written failed too: ${rollBackFailure.message}. Check the files of the patch.`
     : 'No files were modified.';

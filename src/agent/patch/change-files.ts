@@ -6,20 +6,20 @@ import type { WriteAccess } from './commit.ts';
 import { StagedFiles } from './staged-files.ts';
 import { editText } from './text-edit.ts';
 
-/** The change of one file. Paths are absolute. */
+/** The change of one file, for the user who is asked about it. Paths are absolute. */
 export interface PlannedChange {
   readonly kind: 'add' | 'update' | 'delete' | 'move';
   readonly path: string;
-  /** Where a file goes that moves. */
+  /** The new path of a moved file. */
   readonly movedTo?: string;
-  /** Lines that come, go and stay, each behind its sign; all lines of a file that is written anew. */
+  /** Added, removed and kept lines, each behind its sign; all lines of a new file. */
   readonly diff: readonly string[];
 }
 
 export interface ChangeOptions extends FileOptions {
-  /** Asked when it is certain what would be touched: how to write it; in the sandbox of the options unless given. */
+  /** Called with the planned changes before anything is written; tells how to write each file. Default: in the sandbox of the options. */
   readonly permit?: (changes: readonly PlannedChange[]) => Promise<WriteAccess>;
-  /** Changes that share one are written one after the other, each on top of those before it. */
+  /** Changes with the same mutex are written one after the other, each on top of those before it. */
   readonly mutex?: Mutex;
 }
 

@@ -16,7 +16,7 @@ export interface Chunk {
   /** A line somewhere above the place, such as the head of the function it is in. */
   readonly context: string | undefined;
   readonly edits: readonly Edit[];
-  /** The place is the end of the file. */
+  /** The edits are at the end of the file. */
   readonly isAtEnd: boolean;
 }
 
@@ -26,12 +26,12 @@ export interface Edit {
 }
 
 export interface Patch {
-  /** Where the files are, if the patch says so. */
+  /** The environment of the files, where the patch names one. */
   readonly environmentId: string | undefined;
   readonly changes: readonly FileChange[];
 }
 
-/** A patch that cannot be applied. The message is for its author, the cause is the error of the file system. */
+/** A patch that cannot be applied. The message is for the model; the cause is the error of the file system, if there is one. */
 export class PatchError extends Error {
   override readonly name = 'PatchError';
   override readonly cause: ExecError | undefined;

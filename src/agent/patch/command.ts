@@ -3,12 +3,12 @@ import type { ExecutorFileSystem } from '../../protocol/index.ts';
 import { applyPatch, type PatchOutcome } from './apply-patch.ts';
 import type { ChangeOptions } from './change-files.ts';
 
-/** A command that stands for the patch tool. */
+/** A command that calls the patch tool. */
 export interface PatchCommand {
   readonly text: string;
-  /** Where the script goes first. */
+  /** The directory that the script changes to first. */
   readonly directory: string | undefined;
-  /** False when the command is nothing but a patch, which a shell would take apart. */
+  /** False when the command is a bare patch, which a shell would not understand. */
   readonly isExplicit: boolean;
 }
 
@@ -17,13 +17,13 @@ const SHELL = /(?:^|\/)(?:ba|z|da|k)?sh$/;
 const WORD = String.raw`[^\s'"\`$\\;&|<>()*?[\]{}~#!]+|'[^']*'|"[^"\`$\\]*"`;
 const CALL = String.raw`^\s*(?:cd[ \t]+(${WORD})[ \t]*&&\s*)?(?:${NAMES.join('|')})[ \t]*`;
 const HEREDOC = new RegExp(`${CALL}<<-?[ \\t]*(['"]?)([\\w.-]+)\\2[ \\t]*\\r?\\n([\\s\\S]*)$`);
-// Two runs of blanks side by side would take the square of their length to tell that nothing follows.
+// The lookbehind keeps two runs of blanks apart: the time for a long run would be quadratic otherwise.
 const ARGUMENT = new RegExp(`${CALL}(?<=[ \\t])('[^']*'|"[^"\`$\\\\]*")\\s*$`);
 
 /**
- * The patch in a command that does nothing else: `apply_patch PATCH` as arguments, or as a shell's script with the
- * patch quoted or in a here-document, after one `cd` if need be. The shell would expand what is in an unquoted
- * here-document; the author of a patch does not intend that.
+ * Finds the patch in a command that only applies one: `apply_patch PATCH` as arguments, or as a shell's script with the patch
+ * quoted or in a here-document, optionally after one `cd`. A shell would expand variables in an unquoted here-document, which
+ * the author of a patch does not intend.
  */
 export function parsePatchCommand(argv: readonly string[]): PatchCommand | undefined {
   const [program, flag, script] = argv;
@@ -39,7 +39,7 @@ export function parsePatchCommand(argv: readonly string[]): PatchCommand | undef
   return (argument && { text: unquoted(argument)!, directory: unquoted(from), isExplicit: true }) || undefined;
 }
 
-/** The here-document, if nothing comes after it. */
+/** The text of the here-document; undefined when something follows it. */
 function untilDelimiter(rest: string, delimiter: string): string | undefined {
   const lines = rest.split('\n');
   const end = lines.findIndex((line) => line.replace(/\r$/, '').replace(/^\t+/, '') === delimiter);
@@ -49,7 +49,7 @@ function untilDelimiter(rest: string, delimiter: string): string | undefined {
 
 const unquoted = (word: string | undefined): string | undefined => word?.replace(/^(['"])([\s\S]*)\1$/, '$2');
 
-/** Carries out such a command in a directory. */
+/** Carries out such a command in the directory `cwd`. */
 export async function applyPatchCommand(
   command: PatchCommand,
   files: ExecutorFileSystem,

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { encodeUtf8 } from '../../base/index.ts';
 import { ExecError, type ExecutorFileSystem, type PathOptions, PathUri } from '../../protocol/index.ts';
 
-/** On which terms a file is written. */
+/** The options to write a file with. */
 export type WriteAccess = (path: string) => Pick<PathOptions, 'sandbox' | 'followSymlinks'>;
 
 /** A file before and after a patch; absent means there is none. */
@@ -19,12 +19,12 @@ const FAILURES: Readonly<Record<CommitStep, string>> = {
   delete: 'Failed to delete file',
 };
 
-/** A write that failed. What was written before it has been put back, unless it says otherwise. */
+/** A write that failed. The writes before it have been undone, unless `rollBackFailure` is set. */
 export class CommitError extends Error {
   override readonly name = 'CommitError';
   readonly step: CommitStep;
   override readonly cause: ExecError;
-  /** Why putting back failed. */
+  /** Why undoing failed. */
   readonly rollBackFailure: ExecError | undefined;
 
   constructor(step: CommitStep, path: string, cause: ExecError, rollBackFailure: ExecError | undefined) {
@@ -49,15 +49,16 @@ export class Commit {
   async run(changes: ReadonlyMap<string, FileVersions>): Promise<void> {
     const written = [...changes].filter(([, { after }]) => after !== undefined);
     const removed = [...changes].filter(([, { before, after }]) => before !== undefined && after === undefined);
-    // Files appear before others disappear: a move that is interrupted leaves two copies, never none.
+    // New files are written before old ones are removed: an interrupted move leaves two copies, never none.
     for (const [path, versions] of written) {
-      await this.#attempt('create-directories', path, () => this.#makeDirectoryOf(path));
-      await this.#attempt('write', path, () => this.#write(path, versions));
+      await this.#orRollBack('create-directories', path, () => this.#makeDirectoryOf(path));
+      await this.#orRollBack('write', path, () => this.#write(path, versions));
     }
-    for (const [path, versions] of removed) await this.#attempt('delete', path, () => this.#remove(path, versions));
+    for (const [path, versions] of removed) await this.#orRollBack('delete', path, () => this.#remove(path, versions));
   }
 
-  async #attempt(step: CommitStep, path: string, action: () => Promise<void>): Promise<void> {
+  /** Takes a step; when it fails, undoes all steps before it. */
+  async #orRollBack(step: CommitStep, path: string, action: () => Promise<void>): Promise<void> {
     try {
       await action();
     } catch (error) {
@@ -71,7 +72,7 @@ export class Commit {
       await this.#files.writeFile(PathUri.fromNative(path), encodeUtf8(after!), this.#access(path));
     } catch (error) {
       const now = await this.#read(path);
-      if (!isEqual(now, before)) this.#undo.push(() => this.#restore(path, before)); // it was cut before it failed
+      if (!isEqual(now, before)) this.#undo.push(() => this.#restore(path, before)); // the failed write has changed the file
       throw error;
     }
     this.#undo.push(() => this.#restore(path, before));
@@ -87,11 +88,11 @@ export class Commit {
     if (missing.length === 0) return;
     await this.#files.createDirectory(PathUri.fromNative(posix.dirname(path)), this.#access(path));
     this.#undo.push(async () => {
-      for (const made of missing) await this.#removeAgain(made, path); // not what others have put there since
+      for (const made of missing) await this.#removeAgain(made, path); // fails where others have put files into it
     });
   }
 
-  /** The directories to remove again, innermost first; making them tells about anything but their absence. */
+  /** The missing directories of a path, innermost first. Other errors than absence are left to their creation. */
   async #missing(path: string): Promise<string[]> {
     const missing: string[] = [];
     for (let at = posix.dirname(path); at !== '/'; at = posix.dirname(at)) {
@@ -110,16 +111,16 @@ export class Commit {
     else await this.#removeAgain(path, path);
   }
 
-  /** A file that was made, or a directory made for it. */
+  /** Removes a file that the commit has made, or a directory made for it. */
   async #removeAgain(made: string, path: string): Promise<void> {
     await this.#files.remove(PathUri.fromNative(made), { ...this.#access(path), recursive: false });
   }
 
   async #read(path: string): Promise<Uint8Array | undefined> {
-    return this.#files.readFile(PathUri.fromNative(path), this.#access(path)).catch(() => undefined); // as before the patch
+    return this.#files.readFile(PathUri.fromNative(path), this.#access(path)).catch(() => undefined); // no file, as before a failed creation
   }
 
-  /** Newest first. One step that fails does not keep the others from being taken. */
+  /** Undoes all steps, newest first, also after one of them fails; returns the first failure. */
   async #rollBack(): Promise<ExecError | undefined> {
     let failure: ExecError | undefined;
     for (const step of this.#undo.reverse()) {

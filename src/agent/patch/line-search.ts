@@ -1,5 +1,5 @@
-/** From the strictest comparison to the most forgiving. */
-const readings: readonly ((line: string) => string)[] = [
+/** How lines are compared, from the strictest way to the most lenient. */
+const normalizations: readonly ((line: string) => string)[] = [
   (line) => line,
   (line) => line.trimEnd(),
   (line) => line.trim(),
@@ -7,23 +7,25 @@ const readings: readonly ((line: string) => string)[] = [
 ];
 
 /**
- * Finds a run of lines, at the end of the text alone if asked. The first comparison under which it is found anywhere
- * decides: exactly, without blanks at the end, without blanks around it, with punctuation spelt in ASCII.
+ * Finds a run of lines in a text. Comparisons are tried in order: exact, without blanks at the end, without blanks around the
+ * line, with punctuation in ASCII. The first one that finds the run anywhere decides.
  */
 export class LineSearch {
   readonly #lines: readonly string[];
-  readonly #read = new Map<number, readonly string[]>();
+  /** The lines by the index of their normalization. */
+  readonly #normalized = new Map<number, readonly string[]>();
 
   constructor(lines: readonly string[]) {
     this.#lines = lines;
   }
 
+  /** The index of the run, from `from` on, or only at the end of the text; undefined when it is not found. */
   find(wanted: readonly string[], from: number, isAtEnd = false): number | undefined {
     const last = this.#lines.length - wanted.length;
     const first = isAtEnd ? Math.max(last, 0) : from;
-    for (const [index, reading] of readings.entries()) {
-      const lines = this.#reading(index, reading);
-      const searched = wanted.map(reading);
+    for (const [index, normalize] of normalizations.entries()) {
+      const lines = this.#linesBy(index, normalize);
+      const searched = wanted.map(normalize);
       for (let at = first; at <= last; at++) {
         if (searched.every((line, offset) => line === lines[at + offset])) return at;
       }
@@ -31,14 +33,14 @@ export class LineSearch {
     return undefined;
   }
 
-  #reading(index: number, reading: (line: string) => string): readonly string[] {
-    const known = this.#read.get(index) ?? this.#lines.map(reading);
-    this.#read.set(index, known);
-    return known;
+  #linesBy(index: number, normalize: (line: string) => string): readonly string[] {
+    const lines = this.#normalized.get(index) ?? this.#lines.map(normalize);
+    this.#normalized.set(index, lines);
+    return lines;
   }
 }
 
-/** The characters that word processors put in the place of those on a keyboard. */
+/** Replaces typographic dashes, quotes and blanks by those of a keyboard. */
 function plainPunctuation(line: string): string {
   return line
     .replace(/[\u2010-\u2015\u2212]/g, '-')

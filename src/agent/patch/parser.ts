@@ -14,7 +14,7 @@ export function parsePatch(text: string): Patch {
   return new Parser(bodyOf(text)).patch();
 }
 
-/** The lines between the first and the last one, which have to be what they are. */
+/** The lines between the first and the last one, which are checked. */
 function bodyOf(text: string): string[] {
   const lines = withoutHeredoc(linesOf(text.trim()));
   if (lines.length < 2 && lines[0] === '') throw invalid(`The last line of the patch must be '${END}'`);
@@ -25,7 +25,7 @@ function bodyOf(text: string): string[] {
   return lines.slice(1, -1);
 }
 
-/** Models that mean a shell's here-document sometimes hand over its marks too. */
+/** Removes the delimiters of a here-document, which models sometimes pass on with the patch. */
 function withoutHeredoc(lines: string[]): string[] {
   const isWrapped = lines.length >= 4 && /^<<(?:EOF|'EOF'|"EOF")$/.test(lines[0]!) && lines.at(-1)!.endsWith('EOF');
   return isWrapped ? linesOf(lines.slice(1, -1).join('\n').trim()) : lines;
@@ -83,7 +83,7 @@ class Parser {
 
   #chunks(): Chunk[] {
     const chunks: Chunk[] = [];
-    if (this.#line === END_OF_FILE) this.#at++; // out of place, but harmless
+    if (this.#line === END_OF_FILE) this.#at++; // misplaced, but harmless
     for (;;) {
       while (chunks.length > 0 && this.#line?.trim() === '') this.#at++;
       if (this.#line === undefined || HEADER.test(this.#line.trimEnd())) return chunks;
@@ -123,7 +123,7 @@ class Parser {
     );
   }
 
-  /** Lines are counted from the one that begins the patch. */
+  /** An error with the line number, counted from the line that begins the patch. */
   #error(message: string, at = this.#at): PatchError {
     return new PatchError(`invalid hunk at line ${at + 2}, ${message}`);
   }

@@ -1,7 +1,7 @@
 import { ExecError, type ExecutorFileSystem, type FileOptions, PathUri } from '../../protocol/index.ts';
 import { Commit, type FileVersions, type WriteAccess } from './commit.ts';
 
-/** Files as they will be once everything is written. Nothing is touched before `commit`. */
+/** Collects changes of files. Nothing is written before `commit`. */
 export class StagedFiles {
   readonly #files: ExecutorFileSystem;
   readonly #options: FileOptions;
@@ -12,7 +12,7 @@ export class StagedFiles {
     this.#options = options;
   }
 
-  /** The text of a file as staged so far. */
+  /** The text of a file after the changes so far. */
   async read(path: string): Promise<string> {
     const staged = this.#staged.get(path);
     if (staged === undefined) return decodeText(await this.#present(path));
@@ -20,7 +20,7 @@ export class StagedFiles {
     return staged.after;
   }
 
-  /** Whether the file is new. One that is there must be readable, or it could not be put back. */
+  /** Stages the text of a file; true when the file is new. An existing file must be readable, so that it can be restored. */
   async write(path: string, text: string): Promise<boolean> {
     const staged = this.#staged.get(path);
     const before = staged ? staged.before : await this.#presentIfAny(path);
@@ -28,16 +28,16 @@ export class StagedFiles {
     return (staged ? staged.after : before) === undefined;
   }
 
-  /** Fails if there is no such file. */
+  /** Stages the removal of a file; throws when there is none. */
   async remove(path: string): Promise<void> {
     const staged = this.#staged.get(path);
     if (staged) await this.read(path);
     this.#staged.set(path, { before: staged ? staged.before : await this.#present(path), after: undefined });
   }
 
-  /** Writes and removes everything, or puts back what it has done and throws. */
+  /** Writes and removes all files; on failure undoes everything and throws a `CommitError`. */
   async commit(access: WriteAccess): Promise<void> {
-    this.#options.signal?.throwIfAborted(); // from here on the patch is applied whole
+    this.#options.signal?.throwIfAborted(); // from here on all changes are made, or none
     await new Commit(this.#files, access).run(this.#staged);
   }
 
@@ -59,6 +59,6 @@ function decodeText(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new ExecError('invalidRequest', 'the file is no UTF-8 text');
+    throw new ExecError('invalidRequest', 'the file is not UTF-8 text');
   }
 }

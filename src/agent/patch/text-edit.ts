@@ -10,8 +10,8 @@ interface Replacement {
 const BYTE_ORDER_MARK = '\ufeff';
 
 /**
- * The text of a file after the chunks of a patch, which have to come in the order of the file. Lines that stay keep
- * their spelling and their line ending; new ones get the ending of the file's first line.
+ * Applies the chunks of a patch to a text; they must be in the order of its lines. Kept lines keep their spelling and their line
+ * ending; new lines get the ending of the first line.
  */
 export function editText(text: string, chunks: readonly Chunk[], path: string): string {
   const mark = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
@@ -51,7 +51,7 @@ function place(lines: readonly string[], chunks: readonly Chunk[], path: string,
   });
 }
 
-/** Where the edits belong. An empty line at the end that the file does not have is taken for an oversight. */
+/** Finds the lines that the edits are about. An empty last line that the file does not have is ignored, as models often add one. */
 function locate(
   search: LineSearch,
   edits: readonly Edit[],
@@ -77,7 +77,7 @@ function withoutLastOld(edits: readonly Edit[]): Edit[] {
 const oldLines = (edits: readonly Edit[]): string[] =>
   edits.filter(({ kind }) => kind !== 'add').map(({ line }) => line);
 
-/** What stands there afterwards: lines that stay are taken from the file, which may spell them differently. */
+/** The lines after the edits. Kept lines are taken from the file, as their spelling may differ from the patch. */
 function newLines(edits: readonly Edit[], present: readonly string[], ending: string): string[] {
   let at = 0;
   return edits.flatMap(({ kind, line }) => {

@@ -9,7 +9,7 @@ export interface UserConfigOptions {
   readonly read: (file: string) => string | undefined;
 }
 
-/** What commands can write of the user's own configuration: a file of it, one that it includes, or a program or directory it names. */
+/** Finds a path that commands can write and git would use: a file of the user's configuration, one that it includes, or a program or directory that it names. */
 export function writableUserConfig({ variables, isWritable, read }: UserConfigOptions): string | undefined {
   const known = new Set(userConfigs(variables));
   for (const file of known) {
@@ -23,15 +23,16 @@ export function writableUserConfig({ variables, isWritable, read }: UserConfigOp
   return undefined;
 }
 
-/** Where git looks for it. */
+/** The files of the user's configuration. */
 function userConfigs({ GIT_CONFIG_GLOBAL, XDG_CONFIG_HOME }: UserConfigOptions['variables']): string[] {
   const folder = XDG_CONFIG_HOME || join(homedir(), '.config');
   return [join(homedir(), '.gitconfig'), join(folder, 'git/config'), ...(GIT_CONFIG_GLOBAL ? [GIT_CONFIG_GLOBAL] : [])];
 }
 
+/** Included files; a configuration with more counts as a hazard. */
 const MOST_FILES = 64;
 
-/** Every word that could be a path, but for keys that are known to run and include nothing. */
+/** Every word that could be a path, except in keys whose values git neither runs nor includes. */
 function pathsIn(text: string, folder: string): { included: readonly string[]; named: readonly string[] } {
   const native = (word: string): string => resolve(folder, word.replace(/^~(?=\/)/, homedir()));
   const included = [...text.matchAll(/^.*\bpath\s*=\s*"?([^"\n]+?)"?\s*$/gim)].map(([, word]) => native(word!));
@@ -40,10 +41,10 @@ function pathsIn(text: string, folder: string): { included: readonly string[]; n
   return { included, named: words.map(native) };
 }
 
-/** Keys of safe, maintenance, gui, core, commit, blame and mailmap. */
+/** Keys of the sections safe, maintenance, gui, core, commit, blame and mailmap. */
 const HARMLESS = /^\s*(?:directory|repo|recentrepo|excludesfile|template|ignorerevsfile|file)\s*=/i;
 
-/** Where a path leads; the path itself if nothing is there. */
+/** The path without links; the path itself where nothing is there. */
 function realPath(path: string): string {
   try {
     return realpathSync.native(path);

@@ -1,8 +1,8 @@
 import { Policy } from './rule-set.ts';
 
 /**
- * The rules to judge by while some of them cannot be read: those from before and those that can be read now, with the strictest of
- * each, and none that allows anything. What is allowed by one file the unread one may forbid.
+ * The rules while a file cannot be read: those from before and those that can be read, where `allow` becomes `prompt`, as the
+ * unread file may forbid what another one allows.
  */
 export function cautiousPolicy(policies: readonly Policy[]): Policy {
   return new Policy(

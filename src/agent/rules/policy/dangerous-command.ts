@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { commandsIn } from '../shell/script-commands.ts';
 
-/** Commands nested deeper than this count as dangerous: harmless ones are not. */
+/** Commands nested deeper than this count as dangerous: no harmless command needs it. */
 const DEEPEST = 8;
 
 type Judge = (args: readonly string[], depth: number) => boolean;
@@ -10,7 +10,7 @@ const inScript = (script: string | undefined, depth: number): boolean =>
   script !== undefined && commandsIn(script).some((inner) => isDangerous(inner, depth + 1));
 const shell: Judge = ([flag, script], depth) => (flag === '-c' || flag === '-lc') && inScript(script, depth);
 
-/** The programs that can be dangerous: forced removal, and what hides other commands. */
+/** The programs that can be dangerous: `rm`, and programs that run other commands. */
 const judges: ReadonlyMap<string, Judge> = new Map<string, Judge>([
   ['rm', isForced],
   ['sudo', (args, depth) => isDangerous(args, depth + 1)],
@@ -40,7 +40,7 @@ function isForced(args: readonly string[]): boolean {
   return flags.some((flag) => flag === '--force' || /^-[^-]*f/.test(flag));
 }
 
-/** What `env` runs: everything after its own flag, assignments and `--`. */
+/** The command that `env` runs: everything after its flag, assignments and `--`. */
 function withoutEnvironment(args: readonly string[]): readonly string[] {
   const start = args.findIndex((word) => word !== '-i' && !/^[A-Za-z_]\w*=/.test(word));
   if (start < 0) return [];

@@ -1,7 +1,7 @@
 import { quoted } from '../../../base/index.ts';
 import type { Decision, PrefixRule, RuleMatch } from './prefix-rule.ts';
 
-/** How a message about an example names a rule. */
+/** A rule in the reference's debug form, for messages about examples. */
 export function describeRule({ first, rest, decision, justification }: PrefixRule): string {
   const positions = rest.map((words) =>
     words.length === 1 ? `Single(${quoted(words[0]!)})` : `Alts(${quoteAll(words)})`,

@@ -1,4 +1,4 @@
-/** What of a repository's configuration cannot make git run a program or reach another repository; undefined for all else. */
+/** Keys of a repository's configuration, by section, that cannot make git run a program or reach another repository. */
 const HARMLESS: Readonly<Record<string, RegExp>> = {
   core: /^(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|quotepath|compression|abbrev|sharedrepository|preloadindex|untrackedcache|splitindex|commentchar|checkstat|trustctime|bigfilethreshold|looseCompression|whitespace|longpaths|protecthfs|protectntfs|sparsecheckout|sparsecheckoutcone|commitgraph|multipackindex|deltabasecachelimit|packedgitlimit|packedgitwindowsize|fsync|fsyncmethod)$/i,
   user: /^(?:name|email|useconfigonly|signingkey)$/i,
@@ -39,16 +39,17 @@ const HARMLESS: Readonly<Record<string, RegExp>> = {
   lfs: /^(?:repositoryformatversion)$/i,
 };
 
-/** A remote of which git runs nothing on this machine but its own transports. */
-const FAR = /^(?:https?:\/\/(?!-)[^\s:][^\s]*|(?:ssh|git):\/\/(?!-)[^\s]+|(?!-)[\w.-]+@(?!-)[\w.-]+:(?![-:])[^\s]*)$/;
+/** URLs for which git runs only its own transports on this machine. */
+const REMOTE_URL =
+  /^(?:https?:\/\/(?!-)[^\s:][^\s]*|(?:ssh|git):\/\/(?!-)[^\s]+|(?!-)[\w.-]+@(?!-)[\w.-]+:(?![-:])[^\s]*)$/;
 
-/** Whether an address leads away from this machine by a transport of git's own. */
-export const isFarRemote = (url: string): boolean => FAR.test(url) && !url.includes('::');
+/** Whether an address leads to another machine by a transport of git's own. */
+export const isRemoteUrl = (url: string): boolean => REMOTE_URL.test(url) && !url.includes('::');
 
 export interface GitConfig {
   /**
    * The first line that could make git run a program, include another file, or reach a repository on this machine; undefined
-   * when every line is known to be harmless. What is not known counts as harmful.
+   * when every line is known to be harmless. Unknown keys count as harmful.
    */
   readonly harmful: string | undefined;
   /** The names of its remotes. */
@@ -72,20 +73,20 @@ export function readGitConfig(text: string): GitConfig {
     if (!isHarmless(section, setting)) return { harmful: line, remotes };
     if (remote !== undefined && /^url\b/i.test(setting)) remotes.add(remote);
     const used = section === 'branch.' ? /^(?:remote|pushremote)\s*=\s*"?([^"]*)"?$/i.exec(setting)?.[1] : undefined;
-    if (used !== undefined && used !== '.' && !isFarRemote(used)) wanted.set(used, line);
+    if (used !== undefined && used !== '.' && !isRemoteUrl(used)) wanted.set(used, line);
   }
-  // Git takes a name that is no remote for a directory.
-  const stray = [...wanted].find(([name]) => !remotes.has(name));
-  return { harmful: stray?.[1], remotes };
+  // Git takes a name that is not that of a remote for a directory.
+  const unknown = [...wanted].find(([name]) => !remotes.has(name));
+  return { harmful: unknown?.[1], remotes };
 }
 
 function isHarmless(section: string, setting: string): boolean {
   const [, key, value = ''] = /^([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$/.exec(setting) ?? [];
-  // A value that goes on in the next line would hide that line.
+  // A value that continues in the next line would hide that line.
   if (key === undefined || value.endsWith('\\') || !Object.hasOwn(HARMLESS, section)) return false;
   if (!HARMLESS[section]!.test(key)) return false;
   const isRemote = /^(?:url|pushurl)$/i.test(key) || (section === 'branch.' && /^(?:remote|pushremote)$/i.test(key));
   if (!isRemote) return true;
   const bare = value.replace(/^"([^"\\]*)"$/, '$1');
-  return isFarRemote(bare) || (section === 'branch.' && (bare === '.' || /^\w[\w/-]*$/.test(bare)));
+  return isRemoteUrl(bare) || (section === 'branch.' && (bare === '.' || /^\w[\w/-]*$/.test(bare)));
 }

@@ -14,10 +14,10 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { writableUserConfig } from '../git-user-config.ts';
-import { isFarRemote, readGitConfig } from './git-config.ts';
+import { isRemoteUrl, readGitConfig } from './git-config.ts';
 
-/** Git commands that run nothing but what hooks and configuration name. */
-const PLAIN = new Set(
+/** Git commands that run no other programs than those in hooks and configuration. */
+const KNOWN_COMMANDS = new Set(
   (
     'add am apply archive blame branch bundle cat-file check-attr check-ignore checkout cherry cherry-pick clean clone commit ' +
     'commit-tree config count-objects describe diff diff-files diff-index diff-tree fetch for-each-ref format-patch fsck gc grep ' +
@@ -26,24 +26,31 @@ const PLAIN = new Set(
     'symbolic-ref tag update-index update-ref var version whatchanged worktree write-tree'
   ).split(' '),
 );
-const REACHING = new Set('archive clone fetch ls-remote pull push remote'.split(' '));
+/** Git commands that connect to other repositories. */
+const REMOTE_COMMANDS = new Set('archive clone fetch ls-remote pull push remote'.split(' '));
 /**
- * Options that name a program, lead into repositories that are not looked at, or make a command that is taken to show
- * something write it over any file instead; git also takes the beginning of one.
+ * Options that name a program, lead into repositories that are not inspected, or make a command that shows something write it
+ * over any file instead. Git also accepts a prefix of an option.
  */
-const NAMING = (
+const HAZARDOUS_OPTIONS = (
   'exec upload-pack receive-pack open-files-in-pager recurse-submodules recursive template extcmd config remote repo multiple ' +
   'output'
 ).split(' ');
 /** Commands whose first word is a repository: hooks of one on this machine would run. */
-const ADDRESSED = new Set('fetch ls-remote pull push'.split(' '));
-const COUNTED = /^(?:--depth|--deepen|--jobs|-j)$/;
-const SHORT: Readonly<Record<string, RegExp>> = { rebase: /^-[a-z]*x/, grep: /^-[A-Za-z]*O/, clone: /^-[a-z]*[cu]/ };
+const ADDRESSED_COMMANDS = new Set('fetch ls-remote pull push'.split(' '));
+/** Options that a number follows. */
+const NUMBER_OPTIONS = /^(?:--depth|--deepen|--jobs|-j)$/;
+/** Short options that name a program, by command. */
+const HAZARDOUS_FLAGS: Readonly<Record<string, RegExp>> = {
+  rebase: /^-[a-z]*x/,
+  grep: /^-[A-Za-z]*O/,
+  clone: /^-[a-z]*[cu]/,
+};
 
 export interface GitHazardOptions {
-  /** Those of the process that starts git, which name configuration of the user. */
+  /** The variables of the process that starts git, which can name configuration files. */
   readonly variables?: Readonly<Record<string, string | undefined>>;
-  /** Where the command runs, absolute. */
+  /** The directory that the command runs in, absolute. */
   readonly cwd: string;
   /** Whether commands of a sandbox could change what is at a path while git runs. */
   readonly isWritable: (path: string) => boolean;
@@ -58,7 +65,7 @@ const RUNNERS = new Set(
   ),
 );
 
-/** The same for a whole command: git itself, or a program that is called to run it. */
+/** `gitHazard` for a whole command: git itself, or a program that runs it. */
 export async function gitCallHazard(argv: readonly string[], options: GitHazardOptions): Promise<string | undefined> {
   const [program = '', ...args] = argv;
   if (isGit(program)) return gitHazard(args, options);
@@ -75,8 +82,8 @@ const MOST_NESTED = 64;
 const LARGEST_FILE = 1024 * 1024;
 
 /**
- * Why git should not run outside a sandbox by a rule alone: because its repository, or one nested in it, names programs to run.
- * Undefined when nothing does. What cannot be told counts as a hazard.
+ * Why git should not run outside a sandbox by a rule alone: its arguments, its repository or one nested in it name programs to
+ * run. Undefined when none does. Whatever cannot be read counts as a hazard.
  */
 export async function gitHazard(
   args: readonly string[],
@@ -87,18 +94,18 @@ export async function gitHazard(
     let at = 0;
     for (; args[at]?.startsWith('-'); at++) {
       const option = args[at]!;
-      if (option === '-C') folder = ledTo(folder, args[++at] ?? '');
+      if (option === '-C') folder = resolveLinks(folder, args[++at] ?? '');
       else if (option === '--version') return undefined;
       else if (!/^--(?:no-pager|no-optional-locks|literal-pathspecs|no-replace-objects)$/.test(option)) {
         return `git is called with ${option}`;
       }
     }
     const [command = '', ...words] = args.slice(at);
-    if (!PLAIN.has(command)) return `git ${command} can run other programs`;
-    const naming = words.find((word) => namesProgram(command, word));
-    if (naming !== undefined) return `git ${command} is called with ${naming}`;
+    if (!KNOWN_COMMANDS.has(command)) return `git ${command} can run other programs`;
+    const hazardous = words.find((word) => isHazardousOption(command, word));
+    if (hazardous !== undefined) return `git ${command} is called with ${hazardous}`;
     if (command === 'config' && !isReading(words)) return 'git config writes';
-    const local = REACHING.has(command) ? words.find((word) => isLocal(word, folder)) : undefined;
+    const local = REMOTE_COMMANDS.has(command) ? words.find((word) => isLocal(word, folder)) : undefined;
     if (local !== undefined) return `git ${command} reaches the repository ${local}`;
     const own = writableUserConfig({
       variables,
@@ -108,23 +115,23 @@ export async function gitHazard(
     if (own !== undefined) return `commands can write ${own}`;
     const inspection = new Inspection(isWritable);
     await inspection.inspect(folder);
-    const address = ADDRESSED.has(command) ? addressIn(words) : undefined;
-    // Git takes what is no remote for a directory, which could be there by the time it looks.
-    if (address === undefined || isFarRemote(address) || inspection.remotes.has(address)) return undefined;
+    const address = ADDRESSED_COMMANDS.has(command) ? addressIn(words) : undefined;
+    // Git takes a name that is not that of a remote for a directory, which could be there by the time it looks.
+    if (address === undefined || isRemoteUrl(address) || inspection.remotes.has(address)) return undefined;
     return `git ${command} reaches the repository ${address}`;
   } catch (error) {
     return (error as Error).message;
   }
 }
 
-function namesProgram(command: string, word: string): boolean {
-  if (!word.startsWith('--')) return SHORT[command]?.test(word) ?? false;
+function isHazardousOption(command: string, word: string): boolean {
+  if (!word.startsWith('--')) return HAZARDOUS_FLAGS[command]?.test(word) ?? false;
   const name = word.slice(2).split('=')[0]!;
   if (name === '') return false;
-  return NAMING.some((option) => option.startsWith(name));
+  return HAZARDOUS_OPTIONS.some((option) => option.startsWith(name));
 }
 
-/** What is written to the user's own configuration would be run by the next git. */
+/** Whether `git config` only reads: a program written to the user's configuration would be run by the next git. */
 function isReading(words: readonly string[]): boolean {
   const [first, ...rest] = words;
   return (
@@ -133,19 +140,20 @@ function isReading(words: readonly string[]): boolean {
   );
 }
 
-/** The first word that is neither an option nor the number of one. */
+/** The first word that is neither an option nor its number. */
 function addressIn(words: readonly string[]): string | undefined {
-  return words.find((word, at) => !word.startsWith('-') && !COUNTED.test(words[at - 1] ?? ''));
+  return words.find((word, at) => !word.startsWith('-') && !NUMBER_OPTIONS.test(words[at - 1] ?? ''));
 }
 
 /** Whether a word may be the address of a repository on this machine, whose hooks and configuration would count as well. */
 function isLocal(word: string, folder: string): boolean {
-  if (word.startsWith('-') || isFarRemote(word)) return false;
+  if (word.startsWith('-') || isRemoteUrl(word)) return false;
   return word.includes('::') || word.startsWith('file:') || isFolder(resolve(folder, word));
 }
 
+/** Inspects repositories for programs that git would run. */
 class Inspection {
-  /** Names of remotes on other machines, of all repositories that were met. */
+  /** Names of remotes on other machines, of all inspected repositories. */
   readonly remotes = new Set<string>();
   readonly #isWritable: (path: string) => boolean;
   #count = 0;
@@ -154,17 +162,17 @@ class Inspection {
     this.#isWritable = isWritable;
   }
 
-  /** Throws what is wrong with the repository of a directory, if it is in one. */
+  /** Inspects the repository that a directory is in, if any; throws the hazard. */
   async inspect(folder: string): Promise<void> {
-    for (let at = ledTo('/', folder); ; at = dirname(at)) {
+    for (let at = resolveLinks('/', folder); ; at = dirname(at)) {
       const inner = join(at, '.git');
-      // Git passes over what it does not take for a repository: only what is surely one ends the search.
+      // Git skips directories that it does not take for a repository, so only a certain one ends the search.
       if (exists(inner)) {
         await this.#repository(gitFolder(inner), at, 0);
-        if (isWhole(gitFolder(inner))) return;
+        if (isCertainRepository(gitFolder(inner))) return;
       } else if (isThere(join(at, 'HEAD'))) {
         await this.#repository(at, undefined, 0);
-        if (isWhole(at)) return;
+        if (isCertainRepository(at)) return;
       }
       // A repository could be put there between this look and the start of git.
       if (this.#isWritable(inner) || this.#isWritable(join(at, 'HEAD'))) throw new Error(`commands can write ${at}`);
@@ -186,8 +194,8 @@ class Inspection {
       if (harmful !== undefined) throw new Error(`${file} says ${harmful}`);
       for (const name of remotes) this.remotes.add(name);
     }
-    const old = ['remotes', 'branches'].map((name) => join(common, name)).find((path) => listed(path).length > 0);
-    if (old !== undefined) throw new Error(`${old} may name repositories of this machine`);
+    const legacy = ['remotes', 'branches'].map((name) => join(common, name)).find((path) => listed(path).length > 0);
+    if (legacy !== undefined) throw new Error(`${legacy} may name repositories of this machine`);
     // A fetch goes into submodules that are not checked out, and the removal of a worktree looks for changes there.
     const modules = join(common, 'modules');
     if (listed(modules).length > 0) throw new Error(`${modules} has repositories of submodules`);
@@ -213,30 +221,30 @@ class Inspection {
   }
 }
 
-/** What a `.git` is: the directory, or what the file points to. */
+/** The directory of a `.git`: itself, or the target of the file. */
 function gitFolder(path: string): string {
-  if (isFolder(path)) return ledTo('/', path);
+  if (isFolder(path)) return resolveLinks('/', path);
   const target = /^gitdir: (.+?)[\r\n]*$/.exec(readSmall(path))?.[1];
-  if (target === undefined) throw new Error(`${path} cannot be understood`);
-  return ledTo(dirname(path), target);
+  if (target === undefined) throw new Error(`${path} is not a gitdir file`);
+  return resolveLinks(dirname(path), target);
 }
 
-/** Where the repository of a worktree has its configuration and hooks. */
+/** The directory with the configuration and hooks of a worktree's repository. */
 function commonFolder(git: string): string {
   const file = join(git, 'commondir');
-  return exists(file) ? ledTo(git, readSmall(file).replace(/[\r\n]+$/, '')) : git;
+  return exists(file) ? resolveLinks(git, readSmall(file).replace(/[\r\n]+$/, '')) : git;
 }
 
-/** Where a path leads from a directory, by the links on its way, as it leads git. */
-function ledTo(folder: string, path: string): string {
+/** Resolves a path from a directory through its links, as git does. */
+function resolveLinks(folder: string, path: string): string {
   return realpathSync.native(path.startsWith('/') ? path : `${folder}/${path}`);
 }
 
-/** Throws for what is no UTF-8: the name that came out would be another one. */
+/** Throws for bytes that are not UTF-8, as the decoded name would be another one. */
 const exactText = (bytes: Uint8Array): string =>
   new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
 
-/** A pipe in the place of a file would be waited for. */
+/** Reads a file; does not wait for a pipe in its place. */
 function readSmall(path: string): string {
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -254,7 +262,7 @@ function hookIn(folder: string): string | undefined {
   return listed(folder).find((name) => !name.endsWith('.sample') && isExecutable(join(folder, name)));
 }
 
-/** Paths of the repositories that the index knows. To be asked only once the configuration is known to be harmless. */
+/** Paths of the nested repositories in the index. Runs git, so the configuration must be known to be harmless. */
 async function gitLinks(git: string, tree: string): Promise<string[]> {
   if (!exists(join(git, 'index'))) return [];
   const env = {
@@ -272,15 +280,15 @@ async function gitLinks(git: string, tree: string): Promise<string[]> {
     .map((line) => line.slice(line.indexOf('\t') + 1));
 }
 
-/** Whether git surely takes a directory for a repository. */
-function isWhole(git: string): boolean {
+/** Whether git certainly takes a directory for a repository. */
+function isCertainRepository(git: string): boolean {
   const common = commonFolder(git);
   const head = exists(join(git, 'HEAD')) ? readSmall(join(git, 'HEAD')) : '';
   const isHead = /^(?:ref: refs\/\S+|[0-9a-f]{40}|[0-9a-f]{64})\n?$/.test(head);
   return isHead && isFolder(join(common, 'objects')) && isFolder(join(common, 'refs'));
 }
 
-/** Also a link that leads nowhere, which git takes for a HEAD. */
+/** Whether there is a file or a link; git also takes a link that leads nowhere for a HEAD. */
 const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -290,6 +298,6 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();
   } catch {
-    return false; // a link that leads nowhere is no hook
+    return false; // a link that leads nowhere is not a hook
   }
 }

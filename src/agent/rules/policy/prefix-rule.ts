@@ -5,7 +5,7 @@ export type Decision = (typeof decisions)[number];
 /** Matches commands that begin with these words. */
 export interface PrefixRule {
   readonly first: string;
-  /** Each position is one word, or several of which any will do. */
+  /** The words at each further position, of which any matches. */
   readonly rest: readonly (readonly string[])[];
   readonly decision: Decision;
   readonly justification?: string;
@@ -14,12 +14,12 @@ export interface PrefixRule {
 export interface RuleMatch {
   readonly matchedPrefix: readonly string[];
   readonly decision: Decision;
-  /** The path that was taken for the bare name in the rule. */
+  /** The path that matched a rule for its bare name. */
   readonly resolvedProgram?: string;
   readonly justification?: string;
 }
 
-/** The match of a rule, if there is one; `resolvedProgram` is the path the command's first word was before. */
+/** Matches a rule with a command. `resolvedProgram` is the path whose basename the first word is. */
 export function matchRule(
   { first, rest, decision, justification }: PrefixRule,
   command: readonly string[],

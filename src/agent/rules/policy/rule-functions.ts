@@ -12,7 +12,7 @@ export interface PrefixRuleCall {
   readonly notMatch: readonly (readonly string[])[];
 }
 
-/** What the functions of the language tell. */
+/** Receives the calls of the functions. */
 export interface RuleCollector {
   prefixRule(call: PrefixRuleCall): void;
   networkRule(rule: NetworkRule): void;
@@ -70,7 +70,7 @@ function parseJustification(text: string | undefined): { justification?: string 
   return { justification: text };
 }
 
-/** Each position as the list of the words that fit it. */
+/** The words of each position, of which any matches. */
 function parsePattern({ items }: List): (readonly string[])[] {
   if (items.length === 0) throw new Failure('invalid pattern element: pattern cannot be empty');
   return items.map((item) => {

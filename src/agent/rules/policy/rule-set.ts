@@ -3,15 +3,15 @@ import type { NetworkRule } from './network-rule.ts';
 import { type Decision, matchRule, type PrefixRule, type RuleMatch, strictest } from './prefix-rule.ts';
 
 export interface CheckOptions {
-  /** Lets rules for a bare name speak for a path that ends in it, as far as `host_executable` allows. */
+  /** Matches rules for a bare name with paths that end in it, as far as `host_executable` permits. */
   readonly resolveHostExecutables?: boolean;
-  /** What relative program paths start from; the process's own by default. */
+  /** The directory of relative program paths; the process's own by default. */
   readonly cwd?: string;
   /** Which paths a rule for a bare name may allow, besides those that `host_executable` lists; all by default. */
   readonly isTrusted?: (path: string) => boolean;
 }
 
-/** What matched a command; a command no rule knows can be judged by a heuristic. */
+/** A matching rule; or the decision of a heuristic, for a command that no rule matches. */
 export type Match =
   | { readonly prefixRuleMatch: RuleMatch }
   | { readonly heuristicsRuleMatch: { readonly command: readonly string[]; readonly decision: Decision } };
@@ -62,7 +62,7 @@ export class Policy {
     );
   }
 
-  /** Whether a rule may have something to say about a program, depending on its arguments. */
+  /** Whether a rule can match the program, depending on its arguments. */
   mentions(program: string): boolean {
     return this.#byProgram.has(program) || this.#byProgram.has(basename(program));
   }

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 const SHELLS = ['bash', 'zsh', 'sh'];
 const SCRIPT_FLAGS = ['-c', '-lc'];
 
-/** Words that begin something else than a simple command. */
+/** Reserved words and builtins that a simple command cannot begin with. */
 const RESERVED = new Set(
   (
     'if then else elif fi for select while until do done case esac in function coproc ' +
@@ -13,18 +13,17 @@ const RESERVED = new Set(
 
 const BLANKS = /[ \t]+/y;
 const SEPARATOR = /&&|\|\||[;|\n]/y;
-/** Nothing in it that a shell might expand (zsh: a leading `=`), and nothing that quotes. */
+/** Characters that a shell neither expands (zsh: a leading `=`) nor takes for quotes. */
 const BARE = /(?!=)[^\s'"`$\\{}*?[\]~^#&|;<>()]+/y;
 const SINGLE_QUOTED = /'([^']*)'/y;
-/** Assignments, negations, job numbers and the like, all too odd to be taken for the name of a program. */
-const ODD_NAME = /[=!%@]|^-|^\d+$/;
-/** Without expansion, and without a backslash that the shell would take away. */
+/** Assignments, negations and job numbers, which are not names of programs. */
+const NOT_A_PROGRAM = /[=!%@]|^-|^\d+$/;
+/** Double quotes without expansions, and without a backslash that the shell would remove. */
 const DOUBLE_QUOTED = /"((?:[^"\\$`]|\\[^"\\$`\n])*)"/y;
 
 /**
- * The commands a shell would run for `[shell, "-c" | "-lc", script]`, if the script consists of nothing but simple
- * commands with literal words, joined by `&&`, `||`, `;`, `|` or newlines. Nothing otherwise: then only the whole
- * can be judged.
+ * The commands that a shell would run for `[shell, "-c" | "-lc", script]`, if the script has only simple commands with literal
+ * words, joined by `&&`, `||`, `;`, `|` or newlines. Undefined otherwise: then only the whole command can be judged.
  */
 export function plainCommands(argv: readonly string[]): string[][] | undefined {
   const [shell, flag, script] = argv;
@@ -69,10 +68,10 @@ class Scanner {
     return this.#match(pattern)?.[0];
   }
 
-  /** The words up to the next separator; the first of them unquoted, and neither an assignment nor reserved. */
+  /** The words up to the next separator; the first one is unquoted, and neither an assignment nor reserved. */
   command(): string[] | undefined {
     const name = this.take(BARE);
-    if (name === undefined || RESERVED.has(name) || ODD_NAME.test(name)) return undefined;
+    if (name === undefined || RESERVED.has(name) || NOT_A_PROGRAM.test(name)) return undefined;
     const words = [name];
     while (this.take(BLANKS) !== undefined) {
       if (this.isAtEnd || this.#isAtSeparator()) return words;

@@ -1,10 +1,10 @@
-/** Words a command can stand behind. */
+/** Words that a command can follow. */
 const LEADING = new Set('if then else elif while until do ! { } time case in'.split(' '));
 const ASSIGNMENT = /^[A-Za-z_]\w*\+?=/;
 
 /**
- * Every command a script might run, wherever it stands: in control flow, subshells and substitutions too. Rather one
- * too many than one too few: text that only looks like a command, as in a here-document, is taken for one.
+ * Every command that a script might run, also in control flow, subshells and substitutions. Text that only looks like a command,
+ * as in a here-document, is taken for one, so that none is missed.
  */
 export function commandsIn(script: string): string[][] {
   const scan = new ScriptScan();
@@ -48,13 +48,13 @@ class ScriptScan {
     this.#word = (this.#word ?? '') + text;
   }
 
-  /** The shell runs what is substituted inside double quotes. */
+  /** Adds text in double quotes, whose command substitutions the shell runs. */
   #quoted(text: string): void {
     this.#add(text.replace(/\\(["\\$`])/g, '$1'));
     for (const [, inner] of text.matchAll(/(?:\$\(|`)([\s\S]*)/g)) this.commands.push(...commandsIn(inner!));
   }
 
-  /** The file a redirection names is no word of the command, and neither is a number before it. */
+  /** Begins a redirection: neither its file nor a number before it is a word of the command. */
   #redirect(): void {
     if (/^\d+$/.test(this.#word ?? '')) this.#word = undefined;
     this.#endWord();

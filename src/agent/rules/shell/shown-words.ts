@@ -1,9 +1,9 @@
 import { joinWords } from './words.ts';
 
-/** Text, or bytes that need not be any. */
+/** Text, or bytes that need not be UTF-8. */
 export type Shown = string | Uint8Array;
 
-/** What a terminal obeys, and what cannot be seen or told from something else: control and format characters, odd blanks. */
+/** Characters that control a terminal, are invisible, or look like a blank. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]|[^\S ]/u;
 const ESCAPED = /[\\']|[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]|[^\S ]/gu;
 const NAMED: Readonly<Record<string, string>> = {
@@ -16,14 +16,14 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 
 /**
- * A command as people are asked about it: all of it, in words that Bash reads back as they are. What cannot be seen stands
+ * A command as users are asked about it: complete, in words that Bash reads back unchanged. Words with invisible characters are
  * escaped in `$'…'`.
  */
 export function shownWords(words: readonly Shown[]): string {
   return words.map(shownWord).join(' ');
 }
 
-/** The same over several lines, for scripts: every further line begins with `$'`, as no line of a question does. */
+/** The same in several lines, for scripts: every further line begins with `$'`, so it cannot be taken for a line of the question. */
 export function shownLines(words: readonly Shown[]): string {
   return words.map((word) => shown(word, /(?<=\n)(?=[\s\S])/)).join(' ');
 }
@@ -34,13 +34,13 @@ export function shownWord(word: Shown): string {
 
 function shown(word: Shown, lineEnd?: RegExp): string {
   if (typeof word !== 'string') return isText(word) ? shown(text(word), lineEnd) : `$'${escapedBytes(word)}'`;
-  const whole = text(Buffer.from(word)); // what is no character goes to programs as a replacement
+  const whole = text(Buffer.from(word)); // lone surrogates become U+FFFD, as in the argv of the program
   if (!UNSEEN.test(whole)) return joinWords([whole]);
   const lines = lineEnd === undefined ? [whole] : whole.split(lineEnd);
   return lines.map((line) => `$'${escaped(line)}'`).join('\\\n');
 }
 
-/** Prose as it is, unless something in it cannot be seen. */
+/** Prose as it is, or escaped where it has invisible characters. */
 export function shownText(prose: string): string {
   return UNSEEN.test(prose) || prose.startsWith("$'") ? `$'${escaped(prose)}'` : prose;
 }

@@ -1,4 +1,4 @@
-/** Splits a line into words by POSIX quoting; nothing if a quote is left open. A word that begins with `#` is a comment. */
+/** Splits a line into words by POSIX quoting; undefined where a quote is open. A word that begins with `#` starts a comment. */
 export function splitWords(line: string): string[] | undefined {
   const words: string[] = [];
   let word: string | undefined;
@@ -44,7 +44,7 @@ export function joinWords(words: readonly string[]): string {
   return words.map(quoteWord).join(' ');
 }
 
-/** A word is quoted piece by piece: as many characters at a time as one way of quoting can hold. */
+/** Quotes a word piece by piece: each piece has as many characters as one way of quoting can hold. */
 function quoteWord(word: string): string {
   if (word === '') return "''";
   let quoted = '';
@@ -56,7 +56,7 @@ function quoteWord(word: string): string {
   return quoted;
 }
 
-/** In order of preference among those that hold equally much. No way but single quotes holds a leading `^`. */
+/** The longest piece; of equal ones plain text is preferred to single quotes, those to double quotes. Only single quotes hold a leading `^`. */
 function longest(text: string): { length: number; quoted: string } {
   const plain = /^[-+./:@\]_0-9A-Za-z]*/.exec(text)![0];
   const single = /^\^?[^'\\^]*/.exec(text)![0];

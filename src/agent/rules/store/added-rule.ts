@@ -2,7 +2,7 @@ import type { NetworkProtocol, NetworkRule } from '../policy/network-rule.ts';
 import type { PrefixRule } from '../policy/prefix-rule.ts';
 import { Policy } from '../policy/rule-set.ts';
 
-/** A rule that an answer of the user made. */
+/** A rule that an answer of the user adds. */
 export type AddedRule =
   | { readonly kind: 'prefix'; readonly pattern: readonly string[] }
   | {
@@ -12,7 +12,7 @@ export type AddedRule =
       readonly decision: 'allow' | 'deny';
     };
 
-/** The rule as a line of a rules file; the parser reads the same words back. */
+/** The rule as a line of a rules file, which the parser reads back as the same rule. */
 export function ruleLine(rule: AddedRule): string {
   if (rule.kind === 'network') {
     const { host, protocol, decision } = rule;
@@ -37,7 +37,7 @@ function networkRule({ host, protocol, decision }: AddedRule & { kind: 'network'
   return { host, protocol, decision: decision === 'deny' ? 'forbidden' : 'allow' };
 }
 
-/** Strings of JSON are strings of the rules language too, except for halves of surrogate pairs, which cannot be typed. */
+/** JSON strings are strings of the rules language too, except those with lone surrogates. */
 function quoted(text: string): string {
   if (/\p{Surrogate}/u.test(text)) throw new Error('a rule cannot hold text that is not Unicode');
   return JSON.stringify(text);

@@ -5,6 +5,7 @@ import { type AddedRule, ruleLine } from './added-rule.ts';
 import { lockFile } from './lock-file.ts';
 import { LARGEST_RULES_FILE } from './rules-folder.ts';
 
+/** Bytes of a rule; commands are much shorter. */
 const LONGEST_LINE = 64 * 1024;
 
 /**
@@ -13,7 +14,7 @@ const LONGEST_LINE = 64 * 1024;
  */
 export async function appendRule(path: string, rule: AddedRule): Promise<void> {
   const line = ruleLine(rule);
-  if (Buffer.byteLength(line) > LONGEST_LINE) throw new Error(`a rule of more than ${LONGEST_LINE} bytes is not kept`);
+  if (Buffer.byteLength(line) > LONGEST_LINE) throw new Error(`the rule is longer than ${LONGEST_LINE} bytes`);
   await mkdir(dirname(path), { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });
@@ -22,7 +23,7 @@ export async function appendRule(path: string, rule: AddedRule): Promise<void> {
   await append(file, path, line);
 }
 
-/** Links are refused: rules are never read through one, so the rule would be lost. */
+/** Refuses a symbolic link: rules are not read through links, so the rule would be lost. */
 async function openRules(path: string): Promise<FileHandle> {
   const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
   try {
@@ -45,7 +46,7 @@ async function append(file: FileHandle, path: string, line: string): Promise<voi
     if (bytesWritten < added.length) throw new Error(`${path} could not take the whole rule`);
     await file.datasync();
   } catch (error) {
-    await file.truncate(size); // half a line would make all rules unreadable
+    await file.truncate(size); // an incomplete line would make all rules unreadable
     throw error;
   }
 }

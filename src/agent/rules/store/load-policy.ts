@@ -52,7 +52,7 @@ function run(source: Source, interpreter: Interpreter, globals: ReadonlyMap<stri
   interpreter.run(statements, new Variables(new Set(assignedNames(statements)), globals));
 }
 
-/** A rule's examples are held against the rules of its own call alone. */
+/** Checks the examples of a `prefix_rule` call against the rules of that call alone. */
 function checkExamples(
   { rules, match, notMatch, span }: PrefixRuleCall & { readonly span: Span },
   hostExecutables: ReadonlyMap<string, readonly string[]>,

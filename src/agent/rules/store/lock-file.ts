@@ -2,17 +2,18 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const RETRY_MS = 10;
+/** Holders need milliseconds; a lock held this long is reported. */
 const PATIENCE_MS = 5_000;
-/** Holders write one line; one this old has died in a way its number does not tell. */
+/** A lock this old belongs to a dead process, even if another process has its number by now. */
 const STALE_MS = 30_000;
 
-/** Holds a lock among processes: a file that only one can create. What a dead process left behind is taken over. */
+/** Locks a path among processes by creating a file. The lock of a dead process is taken over. */
 export async function lockFile(path: string): Promise<AsyncDisposable> {
   const deadline = performance.now() + PATIENCE_MS;
   while (!(await create(path))) {
     if (await isAbandoned(path)) await rm(path, { force: true });
     else if (performance.now() > deadline)
-      throw new Error(`${path} is held by another process; remove it if that is gone`);
+      throw new Error(`${path} is held by another process; remove the file if that process has ended`);
     else await delay(RETRY_MS);
   }
   return { [Symbol.asyncDispose]: () => rm(path, { force: true }) };
@@ -35,7 +36,7 @@ async function isAbandoned(path: string): Promise<boolean> {
     const holder = Number(await readFile(path, 'utf8'));
     return holder > 0 && !isAlive(holder); // no number yet: it was created a moment ago
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false; // released meanwhile
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false; // released in the meantime
     throw error;
   }
 }

@@ -10,7 +10,7 @@ export const LARGEST_RULES_FILE = 1024 * 1024;
 /** The device number of `/dev/null` on Linux, a common way to name no rules at all. */
 const NULL_DEVICE = 0x103;
 
-/** Where a user's own rules are: `rules` in `EXEC_SERVER_HOME`, else in `CODEX_HOME`, else in `~/.codex`. */
+/** The directory of a user's own rules: `rules` in `EXEC_SERVER_HOME`, else in `CODEX_HOME`, else in `~/.codex`. */
 export function userRulesFolder(env: NodeJS.ProcessEnv): string {
   return join(env.EXEC_SERVER_HOME || env.CODEX_HOME || join(env.HOME || homedir(), '.codex'), 'rules');
 }
@@ -26,13 +26,13 @@ export async function findRulesFiles(folders: readonly string[]): Promise<Stampe
   return (await Promise.all(folders.map(filesIn))).flat();
 }
 
-/** The state of a file that was named; a link stands for what it leads to. Reading tells what is wrong with one that has none. */
+/** The stamp of a named file, through links; `none` for a missing file, whose error comes when it is read. */
 export async function stampOf(path: string): Promise<StampedFile> {
-  const status = await stat(path, { bigint: true }).catch(() => undefined); // reading it tells why
+  const status = await stat(path, { bigint: true }).catch(() => undefined); // reading the file fails with the reason
   return { path, stamp: status ? stamp(status) : 'none' };
 }
 
-/** Throws an error that names the file. */
+/** Reads a file; the error names it. */
 export async function readRules({ path }: StampedFile): Promise<RulesFile> {
   try {
     return await read(path);
@@ -42,7 +42,7 @@ export async function readRules({ path }: StampedFile): Promise<RulesFile> {
 }
 
 async function read(path: string): Promise<RulesFile> {
-  await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // a named pipe would be waited for
+  await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // does not wait for a writer of a named pipe
   const status = await handle.stat();
   const isNullDevice = status.isCharacterDevice() && status.rdev === NULL_DEVICE;
   if (!status.isFile() && !isNullDevice) throw new Error('it is not a regular file');

@@ -6,7 +6,7 @@ import { appendRule } from './append-rule.ts';
 import { loadPolicy, type RulesFile } from './load-policy.ts';
 import { findRulesFiles, readRules, type StampedFile, stampOf } from './rules-folder.ts';
 
-/** Rules to judge by, which answers of the user can add to. */
+/** A set of rules, which answers of the user can add to. */
 export interface Rules {
   current(): Promise<Policy>;
   add(rule: AddedRule): Promise<void>;
@@ -17,11 +17,11 @@ export interface RulesStoreOptions {
   readonly folders?: readonly string[];
   /** Single files, read after the folders; they must exist. */
   readonly files?: readonly string[];
-  /** The file that answers of the user are added to; without it they last as long as this object. */
+  /** The file that rules from answers are added to; without it they last as long as this object. */
   readonly addTo?: string;
   /**
-   * Told when a changed file cannot be used. The rules before the change stay in force where it is wrong; where it cannot be
-   * read, they hold together with what can be read, and nothing is allowed by a rule before it has been.
+   * Called when a changed file cannot be used. Where it has a mistake, the rules before the change stay in force; where it cannot
+   * be read, they hold together with the readable files, and no rule allows anything until it has been read.
    */
   readonly onProblem?: (error: Error) => void;
 }
@@ -31,10 +31,10 @@ export class RulesStore implements Rules {
   readonly #options: RulesStoreOptions;
   #policy = new Policy([]);
   #state = '';
-  /** Rules without a file to be in. */
+  /** Added rules that no file has. */
   readonly #unwritten: AddedRule[] = [];
   #problem = '';
-  /** One reader or writer at a time. */
+  /** The last reader or writer, for which the next one waits. */
   #last: Promise<unknown> = Promise.resolve();
 
   private constructor(options: RulesStoreOptions) {
@@ -54,7 +54,7 @@ export class RulesStore implements Rules {
     return this.#inTurn(() => this.#refresh());
   }
 
-  /** Writes a rule down; it counts from the next call of `current` on. */
+  /** Writes a rule, which is in force from the next call of `current` on. */
   add(rule: AddedRule): Promise<void> {
     return this.#inTurn(async () => {
       const { addTo } = this.#options;
@@ -76,7 +76,7 @@ export class RulesStore implements Rules {
     const texts = await Promise.allSettled(files.map(readRules));
     const unread = texts.find((text) => text.status === 'rejected');
     try {
-      if (unread) throw unread.reason; // and it is tried again the next time, as the state stays what it was
+      if (unread) throw unread.reason; // `#state` stays, so the next call tries again
       this.#use(files, texts.flatMap(fulfilled));
     } catch (error) {
       this.#report(error as Error);
@@ -85,7 +85,7 @@ export class RulesStore implements Rules {
   }
 
   #use(files: readonly StampedFile[], texts: readonly RulesFile[]): void {
-    this.#state = stateOf(files); // also if they turn out wrong: they are as wrong the next time
+    this.#state = stateOf(files); // also for files with a mistake, which would fail again
     this.#policy = this.#unwritten.reduce(withRule, loadPolicy(texts));
     this.#problem = '';
   }
@@ -105,7 +105,7 @@ export class RulesStore implements Rules {
 
   #inTurn<T>(task: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(task);
-    this.#last = turn.catch(() => undefined); // thrown to its caller
+    this.#last = turn.catch(() => undefined); // the caller gets the error
     return turn;
   }
 }
@@ -113,7 +113,7 @@ export class RulesStore implements Rules {
 const fulfilled = (text: PromiseSettledResult<RulesFile>): RulesFile[] =>
   text.status === 'fulfilled' ? [text.value] : [];
 
-/** The rules of the files that are right, each by itself. */
+/** The rules of each file that has no mistake. */
 function readable(files: readonly RulesFile[]): Policy[] {
   return files.flatMap((file) => {
     try {
