@@ -1,6 +1,6 @@
 import type { Expression, Statement } from './syntax.ts';
 
-/** The names a list of statements gives values to, those inside functions left out: they are the functions' own. */
+/** The names that statements assign. Names inside a function are local to it and left out. */
 export function assignedNames(statements: readonly Statement[]): string[] {
   return statements.flatMap((statement) => {
     switch (statement.kind) {

@@ -1,5 +1,5 @@
 import { methodNames, methodOf } from './methods.ts';
-import { mismatch, NativeFunction } from './native-function.ts';
+import { NativeFunction, typeMismatch } from './native-function.ts';
 import { compare } from './operators.ts';
 import { Dict, Failure, isTrue, iterate, LARGEST, List, Range, Tuple, typeName, type Value } from './value.ts';
 import { repr, str } from './value-text.ts';
@@ -12,7 +12,7 @@ function items(value: Value | undefined): Value[] {
   return [...iterate(value)];
 }
 
-/** How many things a value holds. */
+/** The value of `len()`. */
 export function length(value: Value): number {
   if (typeof value === 'string') return [...value].length;
   if (value instanceof List || value instanceof Tuple) return value.items.length;
@@ -47,7 +47,7 @@ function toInteger(value: Value, base: Value | undefined): bigint {
   if (typeof value === 'bigint') return value;
   if (typeof value === 'boolean') return value ? 1n : 0n;
   if (typeof value === 'number' && Number.isFinite(value)) return BigInt(Math.trunc(value));
-  throw mismatch('a', 'bool | float | int | str', value);
+  throw typeMismatch('a', 'bool | float | int | str', value);
 }
 
 function toFloat(value: Value): number {
@@ -137,7 +137,7 @@ const functions = [
   }),
 ];
 
-/** What every program can use without having defined it. */
+/** The names that every program has. */
 export const builtins: ReadonlyMap<string, Value> = new Map<string, Value>([
   ['False', false],
   ['None', null],

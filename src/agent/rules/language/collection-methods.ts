@@ -1,22 +1,22 @@
 import type { Method } from './methods.ts';
-import type { Given } from './native-function.ts';
+import type { BoundArguments } from './native-function.ts';
 import { position } from './subscript.ts';
 import { Dict, Failure, isEqual, iterate, List, Tuple, type Value } from './value.ts';
 import { repr } from './value-text.ts';
 
 const listMethods: Readonly<Record<string, Method<List>>> = {
-  append: { parameters: ['/el'], run: (self, { el }) => nothing(self.splice(self.items.length, 0, el!)) },
-  clear: { parameters: [], run: (self) => nothing(self.splice(0, self.items.length)) },
+  append: { parameters: ['/el'], run: (self, { el }) => none(self.splice(self.items.length, 0, el!)) },
+  clear: { parameters: [], run: (self) => none(self.splice(0, self.items.length)) },
   extend: {
     parameters: ['/other'],
-    run: (self, { other }) => nothing(self.splice(self.items.length, 0, ...iterate(other!))),
+    run: (self, { other }) => none(self.splice(self.items.length, 0, ...iterate(other!))),
   },
   index: { parameters: ['/needle'], run: (self, { needle }) => BigInt(find(self, needle!)) },
   insert: {
     parameters: ['/index: int', '/el'],
     run: (self, { index, el }) => {
       const at = Number(index as bigint);
-      return nothing(self.splice(at < 0 ? Math.max(0, at + self.items.length) : at, 0, el!));
+      return none(self.splice(at < 0 ? Math.max(0, at + self.items.length) : at, 0, el!));
     },
   },
   pop: {
@@ -27,11 +27,11 @@ const listMethods: Readonly<Record<string, Method<List>>> = {
       return self.splice(at, 1)[0]!;
     },
   },
-  remove: { parameters: ['/needle'], run: (self, { needle }) => nothing(self.splice(find(self, needle!), 1)) },
+  remove: { parameters: ['/needle'], run: (self, { needle }) => none(self.splice(find(self, needle!), 1)) },
 };
 
 const dictMethods: Readonly<Record<string, Method<Dict>>> = {
-  clear: { parameters: [], run: (self) => nothing(self.clear()) },
+  clear: { parameters: [], run: (self) => none(self.clear()) },
   get: { parameters: ['/key', '/default?'], run: (self, given) => found(self, given) ?? null },
   items: { parameters: [], run: (self) => new List(self.entries().map((entry) => new Tuple(entry))) },
   keys: { parameters: [], run: (self) => new List(self.keys()) },
@@ -63,7 +63,7 @@ const dictMethods: Readonly<Record<string, Method<Dict>>> = {
   update: {
     parameters: ['/pairs?', '**kwargs'],
     run: (self, { pairs }, { named }) => {
-      const given = pairs instanceof Dict ? pairs.entries() : pairs ? [...iterate(pairs)].map(asPair) : [];
+      const given = pairs instanceof Dict ? pairs.entries() : pairs ? [...iterate(pairs)].map(pairOf) : [];
       for (const [key, value] of [...given, ...named]) self.set(key, value);
       return null;
     },
@@ -73,12 +73,13 @@ const dictMethods: Readonly<Record<string, Method<Dict>>> = {
 
 export const collectionMethods = { list: listMethods, dict: dictMethods };
 
-/** The value of a key, or the default given for when there is none. */
-function found(dict: Dict, { key, default: otherwise }: Given): Value | undefined {
+/** The value of a key, or the default of the call. */
+function found(dict: Dict, { key, default: otherwise }: BoundArguments): Value | undefined {
   return dict.has(key!) ? dict.get(key!) : otherwise;
 }
 
-function nothing(_: unknown): null {
+/** The value of a method that returns None. */
+function none(_: unknown): null {
   return null;
 }
 
@@ -88,7 +89,7 @@ function find(list: List, needle: Value): number {
   return at;
 }
 
-function asPair(value: Value): readonly [Value, Value] {
+function pairOf(value: Value): readonly [Value, Value] {
   const [key, item, ...rest] = iterate(value);
   if (item === undefined || rest.length > 0) throw new Failure('dict.update expect a list of pairs or a dictionary');
   return [key!, item];

@@ -1,6 +1,6 @@
 import type { Source, Span } from './source.ts';
 
-/** Shows where a span lies: file, line and column, then the lines themselves with the span marked. */
+/** Shows a span: file, line and column, then its lines with the span marked. */
 export function excerpt(source: Source, span: Span): string {
   if (span.start === source.text.length && /\n$/.test(source.text)) return `--> ${source.name}:1:1\n |\n |\n`;
   const { line, column } = source.position(span.start);
@@ -18,7 +18,7 @@ export function excerpt(source: Source, span: Span): string {
   return [`${' '.repeat(width)}--> ${source.name}:${line}:${column}`, margin, ...rows, margin, ''].join('\n');
 }
 
-/** A span that ends with its line counts as lying on that line. */
+/** Whether a span is shown on one line; one that ends with its newline is. */
 function isOneLine(source: Source, { start, end }: Span): boolean {
   return source.lineAt(start) === source.lineAt(end) || (end - start === 1 && source.text[start] === '\n');
 }
@@ -53,7 +53,7 @@ function columnsBefore(source: Source, offset: number): number {
   return displayWidth(source.text.slice(source.lineStart(source.lineAt(offset)), offset));
 }
 
-/** How many columns a terminal uses: none for control and joining characters, two for East Asian wide ones. */
+/** The columns of a text in a terminal: none for control and joining characters, two for East Asian wide ones. */
 function displayWidth(text: string): number {
   let width = 0;
   for (const character of text) {

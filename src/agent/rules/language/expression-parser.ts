@@ -4,13 +4,13 @@ import type { BinaryOperator, Clause, Expression } from './syntax.ts';
 import type { Token } from './token.ts';
 import { TokenCursor } from './token-cursor.ts';
 
-/** Deeper nesting than anybody writes, and far from the end of the stack. */
+/** Nesting of expressions: more than rules need, and far less than the call stack holds. */
 const DEEPEST = 200;
 const depths = new WeakMap<TokenCursor, number>();
 
 const COMPARISONS = ['==', '!=', '<', '>', '<=', '>=', 'in', 'not'];
 
-/** From the weakest to the strongest. */
+/** Operators by precedence, from the weakest to the strongest. */
 const LEVELS: readonly (readonly BinaryOperator[])[] = [
   ['|'],
   ['^'],
@@ -20,13 +20,13 @@ const LEVELS: readonly (readonly BinaryOperator[])[] = [
   ['*', '/', '//', '%'],
 ];
 
-/** One expression, or several with commas between them: a tuple. */
+/** Parses one expression, or several separated by commas, which make a tuple. */
 export function parseExpressions(cursor: TokenCursor): Expression {
   const first = parseExpression(cursor);
   return cursor.isSymbol(',') ? parseRest(cursor, first) : first;
 }
 
-/** The rest of a tuple without parentheses, at its first comma. */
+/** Parses the rest of a tuple from its first comma on. */
 export function parseRest(cursor: TokenCursor, first: Expression, isInParentheses = false): Expression {
   const items = [first];
   while (cursor.eat(',')) {
@@ -76,7 +76,7 @@ function parseConditional(cursor: TokenCursor): Expression {
   return { kind: 'conditional', test, yes, no, start: yes.start, end: no.end };
 }
 
-/** Also what a comprehension iterates over and tests: an expression without an `if` of its own. */
+/** Parses an expression without `if`, as the `for` and `if` clauses of a comprehension have. */
 function parseOr(cursor: TokenCursor): Expression {
   let left = parseAnd(cursor);
   while (cursor.eat('or')) {
@@ -285,7 +285,7 @@ function parseComprehension(
   return { kind: 'comprehension', item, clauses, locals, ...cursor.since(start) };
 }
 
-/** The variables of a `for`: no comparison operators there, so that `in` ends them. */
+/** Parses the variables of a `for`, which have no comparison operators, so that `in` ends them. */
 export function parseTargets(cursor: TokenCursor): Expression {
   const start = cursor.start;
   const items = [parseLevel(cursor, 0)];
@@ -297,7 +297,7 @@ export function parseTargets(cursor: TokenCursor): Expression {
   return checkTarget(cursor, isTuple ? { kind: 'tuple', items, ...cursor.since(start) } : items[0]!);
 }
 
-/** Only names, attributes, subscripts and sequences of them can be given a value. */
+/** Refuses assignments to anything but names, attributes, subscripts and sequences of them. */
 export function checkTarget(cursor: TokenCursor, target: Expression): Expression {
   if (target.kind === 'list' || target.kind === 'tuple') for (const item of target.items) checkTarget(cursor, item);
   else if (target.kind !== 'name' && target.kind !== 'attribute' && target.kind !== 'index') {

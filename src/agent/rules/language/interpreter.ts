@@ -13,10 +13,10 @@ import { Dict, Failure, isTrue, iterate, List, Tuple, typeName, type Value } fro
 import { repr, str } from './value-text.ts';
 import { Variables } from './variables.ts';
 
-/** How deep calls may nest. */
+/** How deep calls may nest; the limit is the reference's. */
 const DEEPEST_CALL = 50;
 
-/** How much a file may do before it counts as one that never ends. */
+/** Statements, calls and iterations of a file, above which it counts as endless. */
 const MOST_STEPS = 1_000_000;
 
 /** How a list of statements ended. */
@@ -32,7 +32,7 @@ export class Interpreter {
     this.source = source;
   }
 
-  /** Where the call now being made was written. */
+  /** The span of the innermost running call. */
   get callSite(): Span {
     return this.#frames.at(-1)?.span ?? { start: 0, end: 0 };
   }
@@ -49,7 +49,7 @@ export class Interpreter {
     return this.#at(expression, () => this.#value(expression, variables));
   }
 
-  /** Gives values to names, attributes excepted: nothing in the language has any that could be set. */
+  /** Assigns a value to a target. No value has attributes that could be set. */
   assign(target: Expression, value: Value, variables: Variables): void {
     this.#at(target, () => {
       if (target.kind === 'name') {
@@ -87,7 +87,7 @@ export class Interpreter {
     return callee.call(args, (inner, ...positional) => this.call(inner, { positional, named: new Map() }, span));
   }
 
-  /** Gives a failure of the work its place, unless something inside has one that is more exact. */
+  /** Runs the work; adds this position to a failure that has none yet. */
   #at<T>(span: Span, work: () => T): T {
     try {
       return work();
@@ -131,7 +131,7 @@ export class Interpreter {
       case 'return':
         return { returned: statement.value ? this.evaluate(statement.value, variables) : null, by: statement };
       case 'load':
-        throw this.#error(noImports(statement.module), statement);
+        throw this.#error(importRefusal(statement.module), statement);
       case 'break':
       case 'continue':
         return statement.kind;
@@ -155,7 +155,7 @@ export class Interpreter {
     return typeof outcome === 'object' ? outcome : 'end';
   }
 
-  /** Hands out items until told to stop; the collection cannot change meanwhile. */
+  /** Visits items until `visit` returns false; the collection cannot change meanwhile. */
   #each(collection: Value, span: Span, visit: (item: Value) => boolean): void {
     const items = this.#at(span, () => iterate(collection));
     const held = collection instanceof List || collection instanceof Dict ? collection : undefined;
@@ -306,6 +306,6 @@ function keywords(value: Value): [string, Value][] {
   });
 }
 
-export function noImports(module: string): string {
+export function importRefusal(module: string): string {
   return `No imports are available, you tried \`${module}\` (no call to \`Evaluator.set_loader\`)`;
 }

@@ -8,8 +8,8 @@ const FLOAT = /(?:[0-9]+\.[0-9]*(?:[eE][-+]?[0-9]+)?|\.[0-9]+(?:[eE][-+]?[0-9]+)
 const INTEGER = /(?:0[xX][0-9A-Fa-f]+|0[oO][0-7]+|0[bB][01]+|[0-9]+)/y;
 const STRING_START = /(f[rR]?|[rR]f?)?("""|'''|"|')/y;
 
-/** Something that is no token; carries the stretch to point at. */
-export class Unreadable extends Error {
+/** An error in the text of a token, with its span. */
+export class LexerError extends Error {
   readonly start: number;
   readonly end: number;
 
@@ -20,12 +20,12 @@ export class Unreadable extends Error {
   }
 }
 
-/** Cuts a text into tokens; the first thing that is none ends the list as an `invalid` token. */
+/** Cuts a text into tokens. At the first error the list ends with an `invalid` token. */
 export function tokenize(text: string): Token[] {
   return new Lexer(text, 0).run();
 }
 
-/** The tokens of an expression inside an f-string, up to the brace (or conversion) that ends it. */
+/** The tokens of an expression in an f-string, up to the brace or conversion that ends it. */
 export function embeddedTokens(text: string, start: number): { tokens: Token[]; end: number } {
   return new Lexer(text, start).runEmbedded();
 }
@@ -51,7 +51,7 @@ class Lexer {
       for (const _ of this.#indents) this.#tokens.push({ kind: 'dedent', ...end });
       this.#tokens.push({ kind: 'end', ...end });
     } catch (error) {
-      if (!(error instanceof Unreadable)) throw error;
+      if (!(error instanceof LexerError)) throw error;
       this.#tokens.push({ kind: 'invalid', reason: error.message, start: error.start, end: error.end });
     }
     return this.#tokens;
@@ -71,14 +71,14 @@ class Lexer {
       }
       this.#next();
     }
-    throw new Unreadable('f-string expression is missing closing `}`', start, start + 1);
+    throw new LexerError('f-string expression is missing closing `}`', start, start + 1);
   }
 
   #next(): void {
     const text = this.#text;
     const start = this.#at;
     const character = text[start]!;
-    if (character === '\t') throw new Unreadable('tabs are not allowed', start, start + 1);
+    if (character === '\t') throw new LexerError('tabs are not allowed', start, start + 1);
     else if (/[ \r]/.test(character)) this.#at += 1;
     else if (character === '#') this.#at = endOfLine(text, start);
     else if (character === '\\' && /^\\\r?\n/.test(text.slice(start, start + 3)))
@@ -133,14 +133,14 @@ class Lexer {
     const symbol = this.#take(SYMBOLS);
     if (!symbol) {
       const unknown = String.fromCodePoint(this.#text.codePointAt(start)!);
-      throw new Unreadable(`invalid input \`${unknown}\``, start, start + unknown.length);
+      throw new LexerError(`invalid input \`${unknown}\``, start, start + unknown.length);
     }
     if ('([{'.includes(symbol)) this.#openBrackets += 1;
     if (')]}'.includes(symbol)) this.#openBrackets -= 1;
     this.#tokens.push({ kind: 'symbol', text: symbol, start, end: this.#at });
   }
 
-  /** Blank lines and comment lines do not count; tabs are refused, however many spaces they may stand for. */
+  /** Reads the indentation of the next line that is neither blank nor a comment; refuses tabs. */
   #indentation(newline: number): void {
     const lineStart = /(?:[ \t\r]*(?:#[^\n]*)?\n)*/y;
     lineStart.lastIndex = this.#at;
@@ -155,7 +155,7 @@ class Lexer {
       this.#at = end;
       return;
     }
-    if (run.includes('\t')) throw new Unreadable('tabs are not allowed', newline, newline);
+    if (run.includes('\t')) throw new LexerError('tabs are not allowed', newline, newline);
     this.#at = end;
     this.#adjust([...run].filter((character) => character === ' ').length, { newline, start, end });
   }
@@ -168,7 +168,7 @@ class Lexer {
     }
     while (indent < (this.#indents.at(-1) ?? 0)) {
       this.#indents.pop();
-      if (indent > (this.#indents.at(-1) ?? 0)) throw new Unreadable('incorrect indentation', newline, end);
+      if (indent > (this.#indents.at(-1) ?? 0)) throw new LexerError('incorrect indentation', newline, end);
       this.#tokens.push({ kind: 'dedent', start, end: start });
     }
   }
@@ -180,8 +180,8 @@ class Lexer {
     return found;
   }
 
-  #unreadable(reason: string, start: number): Unreadable {
-    return new Unreadable(reason, start, this.#at);
+  #unreadable(reason: string, start: number): LexerError {
+    return new LexerError(reason, start, this.#at);
   }
 }
 

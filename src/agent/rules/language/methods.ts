@@ -1,19 +1,19 @@
 import { collectionMethods } from './collection-methods.ts';
-import { type Arguments, type Caller, type Given, NativeFunction } from './native-function.ts';
+import { type Arguments, type BoundArguments, type CallFunction, NativeFunction } from './native-function.ts';
 import { stringMethods } from './string-methods.ts';
 import { typeName, type Value } from './value.ts';
 
-/** A method before it is bound to the value it acts on. */
+/** A method that is not bound to a value. */
 export interface Method<T> {
   readonly parameters: readonly string[];
-  readonly run: (self: T, given: Given, args: Arguments, caller: Caller) => Value;
+  readonly run: (self: T, given: BoundArguments, args: Arguments, caller: CallFunction) => Value;
 }
 
 type MethodTable = Readonly<Record<string, Method<never>>>;
 
 const tables: Readonly<Record<string, MethodTable>> = { string: stringMethods, ...collectionMethods };
 
-/** The method of that name, bound to the value; nothing if values of its type have none. */
+/** The method with a name, bound to the value; undefined where the type of the value has none. */
 export function methodOf(value: Value, name: string): NativeFunction | undefined {
   const table = tables[typeName(value)];
   if (!table || !Object.hasOwn(table, name)) return undefined;

@@ -4,7 +4,7 @@ import type { Source } from './source.ts';
 import { suggestion } from './spelling.ts';
 import type { Expression, FunctionSyntax, Statement } from './syntax.ts';
 
-/** Every name must lead somewhere before anything runs: to a variable, a parameter or one of `globals`. */
+/** Checks before the run that every name is that of a variable, a parameter or one of `globals`. */
 export function checkNames(source: Source, statements: readonly Statement[], globals: Iterable<string>): void {
   const names = new Set(assignedNames(statements));
   new NameCheck(source, [...globals]).statements(statements, [names]);
@@ -93,7 +93,7 @@ class NameCheck {
   }
 }
 
-/** The expressions an expression is made of, for those that open no scope. */
+/** The direct parts of an expression that opens no scope. */
 function parts(expression: Expression): readonly Expression[] {
   switch (expression.kind) {
     case 'fstring':

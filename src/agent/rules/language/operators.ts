@@ -3,7 +3,7 @@ import { formatPercent } from './text-format.ts';
 import { Dict, Failure, isEqual, LARGEST, List, Range, Tuple, typeName, type Value } from './value.ts';
 import { float } from './value-text.ts';
 
-/** Applies an operator that looks at both its operands. */
+/** Applies an operator that evaluates both operands. */
 export function binary(operator: BinaryOperator, left: Value, right: Value): Value {
   switch (operator) {
     case '==':

@@ -2,7 +2,7 @@ import { parseExpression } from './expression-parser.ts';
 import type { Argument, Expression, Parameter } from './syntax.ts';
 import type { TokenCursor } from './token-cursor.ts';
 
-/** The parameters of a `def` or, without types, of a `lambda`, up to `closing`. */
+/** Parses the parameters of a `def`, or of a `lambda`, which have no types, up to `closing`. */
 export function parseParameters(cursor: TokenCursor, closing: ')' | ':'): Parameter[] {
   const parameters: Parameter[] = [];
   while (!cursor.isSymbol(closing)) {
@@ -12,11 +12,11 @@ export function parseParameters(cursor: TokenCursor, closing: ')' | ':'): Parame
     if (!cursor.eat(',')) break;
   }
   const last = parameters.at(-1);
-  if (last?.kind === 'star') cursor.later(1, '`*` parameter must not be last', last);
+  if (last?.kind === 'star') cursor.deferError(1, '`*` parameter must not be last', last);
   return parameters;
 }
 
-/** What stands behind the colon of a parameter or variable, or behind an arrow. */
+/** Parses the type after the colon of a parameter or variable, or after an arrow. */
 export function parseType(cursor: TokenCursor): Expression {
   const type = parseExpression(cursor);
   const what =
@@ -44,23 +44,23 @@ function parseParameter(cursor: TokenCursor, mayHaveType: boolean): Parameter {
 function checkParameter(cursor: TokenCursor, earlier: readonly Parameter[], parameter: Parameter): void {
   const has = (...kinds: Parameter['kind'][]): boolean => earlier.some(({ kind }) => kinds.includes(kind));
   if (parameter.name !== '*' && earlier.some(({ name }) => name === parameter.name)) {
-    cursor.later(1, 'duplicated parameter name', parameter);
+    cursor.deferError(1, 'duplicated parameter name', parameter);
   }
   if (has('kwargs') && parameter.kind === 'plain') {
-    cursor.later(1, 'Parameter after kwargs', parameter);
+    cursor.deferError(1, 'Parameter after kwargs', parameter);
   }
   const isRequired = parameter.kind === 'plain' && parameter.fallback === undefined;
   if (isRequired && !has('star', 'args') && earlier.some(({ fallback }) => fallback !== undefined)) {
-    cursor.later(1, 'positional parameter after non positional', parameter);
+    cursor.deferError(1, 'positional parameter after non positional', parameter);
   }
   if ((parameter.kind === 'args' || parameter.kind === 'star') && has('args', 'star', 'kwargs')) {
-    cursor.later(1, 'Args parameter after another args or kwargs parameter', parameter);
+    cursor.deferError(1, 'Args parameter after another args or kwargs parameter', parameter);
   }
   if (parameter.kind === 'kwargs' && has('kwargs'))
-    cursor.later(1, 'Multiple kwargs dictionary in parameters', parameter);
+    cursor.deferError(1, 'Multiple kwargs dictionary in parameters', parameter);
 }
 
-/** What stands between the parentheses of a call. */
+/** Parses the arguments of a call up to its closing parenthesis. */
 export function parseArguments(cursor: TokenCursor): Argument[] {
   const args: Argument[] = [];
   while (!cursor.isSymbol(')')) {
@@ -92,19 +92,19 @@ function parseArgument(cursor: TokenCursor): Argument {
 function checkArgument(cursor: TokenCursor, earlier: readonly Argument[], argument: Argument): void {
   const has = (...kinds: Argument['kind'][]): boolean => earlier.some(({ kind }) => kinds.includes(kind));
   if (argument.kind === 'positional' && has('named', 'args', 'kwargs')) {
-    cursor.later(0, 'positional argument after non positional', argument);
+    cursor.deferError(0, 'positional argument after non positional', argument);
   }
   if (argument.kind === 'named') {
     const nameSpan = { start: argument.start, end: argument.start + argument.name.length };
-    if (has('args', 'kwargs')) cursor.later(0, 'named argument after *args or **kwargs', argument);
+    if (has('args', 'kwargs')) cursor.deferError(0, 'named argument after *args or **kwargs', argument);
     if (earlier.some(({ kind, name }) => kind === 'named' && name === argument.name)) {
-      cursor.later(0, 'repeated named argument', nameSpan);
+      cursor.deferError(0, 'repeated named argument', nameSpan);
     }
   }
   if (argument.kind === 'args' && has('args', 'kwargs')) {
-    cursor.later(0, 'Args array after another args or kwargs', argument);
+    cursor.deferError(0, 'Args array after another args or kwargs', argument);
   }
   if (argument.kind === 'kwargs' && has('kwargs')) {
-    cursor.later(0, 'Multiple kwargs dictionary in arguments', argument);
+    cursor.deferError(0, 'Multiple kwargs dictionary in arguments', argument);
   }
 }

@@ -8,8 +8,8 @@ import { TokenCursor } from './token-cursor.ts';
 
 const UPDATES = ['+=', '-=', '*=', '/=', '//=', '%=', '&=', '|=', '^=', '<<=', '>>='] as const;
 
-/** Where a statement stands: some are for loops or functions only. */
-interface Place {
+/** The blocks around a statement: some statements are for loops or functions only. */
+interface EnclosingBlocks {
   readonly isInDef: boolean;
   readonly isInFor: boolean;
 }
@@ -27,11 +27,11 @@ export function parse(source: Source): Statement[] {
   return statements;
 }
 
-function parseStatement(cursor: TokenCursor, place: Place): Statement[] {
+function parseStatement(cursor: TokenCursor, blocks: EnclosingBlocks): Statement[] {
   if (cursor.isKeyword('def')) return [parseDef(cursor)];
-  if (cursor.isKeyword('if')) return [parseIf(cursor, place)];
-  if (cursor.isKeyword('for')) return [parseFor(cursor, place)];
-  return parseLine(cursor, place);
+  if (cursor.isKeyword('if')) return [parseIf(cursor, blocks)];
+  if (cursor.isKeyword('for')) return [parseFor(cursor, blocks)];
+  return parseLine(cursor, blocks);
 }
 
 function parseDef(cursor: TokenCursor): Statement {
@@ -48,73 +48,73 @@ function parseDef(cursor: TokenCursor): Statement {
   return { kind: 'def', name, nameSpan, syntax, ...cursor.since(start) };
 }
 
-/** At `if` or `elif`. */
-function parseIf(cursor: TokenCursor, place: Place): Statement {
+/** Parses from `if` or `elif` on. */
+function parseIf(cursor: TokenCursor, blocks: EnclosingBlocks): Statement {
   const start = cursor.take().start;
   const test = parseExpression(cursor);
   cursor.expectSymbol(':');
-  const yes = parseSuite(cursor, place);
-  const no = cursor.isKeyword('elif') ? [parseIf(cursor, place)] : parseElse(cursor, place);
+  const yes = parseSuite(cursor, blocks);
+  const no = cursor.isKeyword('elif') ? [parseIf(cursor, blocks)] : parseElse(cursor, blocks);
   return { kind: 'if', test, yes, no, ...cursor.since(start) };
 }
 
-function parseElse(cursor: TokenCursor, place: Place): Statement[] {
+function parseElse(cursor: TokenCursor, blocks: EnclosingBlocks): Statement[] {
   if (!cursor.eat('else')) return [];
   cursor.expectSymbol(':');
-  return parseSuite(cursor, place);
+  return parseSuite(cursor, blocks);
 }
 
-function parseFor(cursor: TokenCursor, place: Place): Statement {
+function parseFor(cursor: TokenCursor, blocks: EnclosingBlocks): Statement {
   const start = cursor.take().start;
   const target = parseTargets(cursor);
   cursor.expectKeyword('in');
   const over = parseExpression(cursor);
   cursor.expectSymbol(':');
-  const body = parseSuite(cursor, { ...place, isInFor: true });
+  const body = parseSuite(cursor, { ...blocks, isInFor: true });
   return { kind: 'for', target, over, body, ...cursor.since(start) };
 }
 
-function parseSuite(cursor: TokenCursor, place: Place): Statement[] {
-  if (cursor.current.kind !== 'newline') return parseLine(cursor, place);
+function parseSuite(cursor: TokenCursor, blocks: EnclosingBlocks): Statement[] {
+  if (cursor.current.kind !== 'newline') return parseLine(cursor, blocks);
   cursor.skipNewlines();
   cursor.expect('indent', 'new indentation block');
   const statements: Statement[] = [];
   do {
-    statements.push(...parseStatement(cursor, place));
+    statements.push(...parseStatement(cursor, blocks));
     cursor.skipNewlines();
   } while (!cursor.isEndOfBlock);
   cursor.eatDedent();
   return statements;
 }
 
-function parseLine(cursor: TokenCursor, place: Place): Statement[] {
-  const statements = [parseSmall(cursor, place)];
-  while (cursor.eat(';') && cursor.current.kind !== 'newline') statements.push(parseSmall(cursor, place));
+function parseLine(cursor: TokenCursor, blocks: EnclosingBlocks): Statement[] {
+  const statements = [parseSmallStatement(cursor, blocks)];
+  while (cursor.eat(';') && cursor.current.kind !== 'newline') statements.push(parseSmallStatement(cursor, blocks));
   cursor.expect('newline', 'new line');
   return statements;
 }
 
-function parseSmall(cursor: TokenCursor, place: Place): Statement {
+function parseSmallStatement(cursor: TokenCursor, blocks: EnclosingBlocks): Statement {
   const start = cursor.start;
   if (cursor.eat('pass')) return { kind: 'pass', ...cursor.since(start) };
-  if (cursor.isKeyword('break') || cursor.isKeyword('continue')) return parseJump(cursor, place);
-  if (cursor.eat('return')) return parseReturn(cursor, start, place);
+  if (cursor.isKeyword('break') || cursor.isKeyword('continue')) return parseJump(cursor, blocks);
+  if (cursor.eat('return')) return parseReturn(cursor, start, blocks);
   if (cursor.eat('load')) return parseLoad(cursor, start);
   return parseAssignment(cursor, start);
 }
 
-function parseJump(cursor: TokenCursor, { isInFor }: Place): Statement {
+function parseJump(cursor: TokenCursor, { isInFor }: EnclosingBlocks): Statement {
   const { start, end } = cursor.current;
   const kind = cursor.eat('break') ? 'break' : 'continue';
   if (kind === 'continue') cursor.eat('continue');
-  if (!isInFor) cursor.later(2, `\`${kind}\` cannot be used outside of a \`for\` loop`, { start, end });
+  if (!isInFor) cursor.deferError(2, `\`${kind}\` cannot be used outside of a \`for\` loop`, { start, end });
   return { kind, start, end };
 }
 
-function parseReturn(cursor: TokenCursor, start: number, { isInDef }: Place): Statement {
+function parseReturn(cursor: TokenCursor, start: number, { isInDef }: EnclosingBlocks): Statement {
   const value = cursor.current.kind === 'newline' || cursor.isSymbol(';') ? undefined : parseExpressions(cursor);
   const span = cursor.since(start);
-  if (!isInDef) cursor.later(2, '`return` cannot be used outside of a `def` function', span);
+  if (!isInDef) cursor.deferError(2, '`return` cannot be used outside of a `def` function', span);
   return { kind: 'return', ...(value && { value }), ...span };
 }
 
@@ -126,7 +126,7 @@ function parseLoad(cursor: TokenCursor, start: number): Statement {
   const names: string[] = [];
   while (cursor.eat(',') && !cursor.isSymbol(')')) names.push(parseLoaded(cursor));
   cursor.expectSymbol(')');
-  if (names.length === 0) cursor.later(0, '`load` statement requires at least two arguments', module);
+  if (names.length === 0) cursor.deferError(0, '`load` statement requires at least two arguments', module);
   return { kind: 'load', module: module.value, names, ...cursor.since(start) };
 }
 

@@ -1,13 +1,13 @@
 import { excerpt } from './excerpt.ts';
 import type { Position, Source, Span } from './source.ts';
 
-/** A call that was under way: where it was made, and inside which function. */
+/** A running call: its position, and the function that made it. */
 export interface Frame {
   readonly caller: string;
   readonly span: Span;
 }
 
-/** Rules that cannot be used. The message is what the command line shows; `position` leads an editor to it. */
+/** A mistake in rules. The message is for the command line, `position` for editors. */
 export class RulesError extends Error {
   override readonly name = 'RulesError';
   readonly source: string;
@@ -20,7 +20,7 @@ export class RulesError extends Error {
   }
 }
 
-/** A mistake in the text itself, or while running it: with an excerpt, after the calls that led to it. */
+/** A mistake in the program: the message has a traceback and an excerpt of the text. */
 export class LanguageError extends RulesError {
   readonly reason: string;
 

@@ -1,4 +1,4 @@
-/** A stretch of a source text, as offsets into it. */
+/** A part of a source text, as offsets into it. */
 export interface Span {
   readonly start: number;
   readonly end: number;

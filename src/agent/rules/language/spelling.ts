@@ -1,4 +1,4 @@
-/** The end of a message about an unknown name: the first of the known ones that are fewest edits away, if any is near. */
+/** The end of a message about an unknown name: the nearest known name, if one is one or two edits away. */
 export function suggestion(name: string, known: readonly string[]): string {
   const limit = name.length <= 2 ? 1 : 2;
   const ranked = known.map((other) => ({ other, edits: edits(name, other) })).filter(({ edits }) => edits <= limit);

@@ -1,4 +1,4 @@
-import { embeddedTokens, Unreadable } from './lexer.ts';
+import { embeddedTokens, LexerError } from './lexer.ts';
 import type { FStringPart, Problem } from './token.ts';
 
 /** Reads the rest of a string whose opening quote ends at `from`. */
@@ -18,10 +18,10 @@ export function plainString(
     value += piece;
     at = next;
   }
-  throw new Unreadable('unfinished string literal', start, at);
+  throw new LexerError('unfinished string literal', start, at);
 }
 
-/** Reads the rest of an f-string, as far as it can be read. */
+/** Reads the rest of an f-string up to its end or first error. */
 export function fString(
   text: string,
   from: number,
@@ -32,13 +32,13 @@ export function fString(
   try {
     return { parts, end: readParts(parts, text, from, quote, isRaw) };
   } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
+    if (!(error instanceof LexerError)) throw error;
     const { message: reason, start, end } = error;
     return { parts, end: text.length, problem: { reason, start, end } };
   }
 }
 
-/** Adds the parts up to the closing quote, and tells where that ends; a doubled brace stands for itself. */
+/** Adds the parts up to the closing quote, and returns the offset after it. A doubled brace stands for itself. */
 function readParts(parts: FStringPart[], text: string, from: number, quote: string, isRaw: boolean): number {
   let literal = '';
   let at = from;
@@ -58,17 +58,17 @@ function readParts(parts: FStringPart[], text: string, from: number, quote: stri
       literal = '';
       at = end + (text[end] === '!' ? 3 : 1);
     } else if (text[at] === '}') {
-      throw new Unreadable('invalid input `}`', at, at + 1);
+      throw new LexerError('invalid input `}`', at, at + 1);
     } else {
       const [piece, next] = character(text, at, isRaw);
       literal += piece;
       at = next;
     }
   }
-  throw new Unreadable('unfinished string literal', at, at);
+  throw new LexerError('unfinished string literal', at, at);
 }
 
-/** The text up to the end of the line, or to the quote if no brace comes first: an embedded expression stays inside. */
+/** The text up to the end of the line, or to the closing quote where no brace comes before it: an embedded expression ends there. */
 function oneLine(text: string, from: number, quote: string): string {
   const line = text.slice(0, text.indexOf('\n', from) < 0 ? text.length : text.indexOf('\n', from));
   const brace = line.indexOf('}', from);
@@ -90,13 +90,13 @@ const SIMPLE: Readonly<Record<string, string>> = {
   '\\': '\\',
 };
 
-/** One character of a string, what it stands for and where the next begins. Carriage returns stand for nothing. */
+/** The value of one character or escape, and the offset after it. Carriage returns have no value. */
 function character(text: string, at: number, isRaw: boolean): [piece: string, next: number] {
   if (text[at] === '\r') return ['', at + 1];
   if (text[at] !== '\\') return [text[at]!, at + 1];
   const next = text[at + 1];
   if (next === undefined && isRaw) return ['', at + 1];
-  if (next === undefined) throw new Unreadable('missing string escape sequence, only saw `\\`', at, at + 1);
+  if (next === undefined) throw new LexerError('missing string escape sequence, only saw `\\`', at, at + 1);
   if (isRaw) return [next === '"' || next === "'" ? next : `\\${next}`, at + 2];
   if (next === '\r' && text[at + 2] === '\n') return ['', at + 3];
   if (/[xuU]/.test(next)) return numbered(text, at, { x: 2, u: 4, U: 8 }[next]!);
@@ -112,7 +112,7 @@ function numbered(text: string, at: number, digits: number): [piece: string, nex
   const isValid = written.length === digits && /^[0-9A-Fa-f]+$/.test(written);
   if (!isValid || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
     const stop = at + 2 + (isValid ? digits : /^[0-9A-Fa-f]*/.exec(written)![0].length + 1);
-    throw new Unreadable(`invalid string escape sequence \`${text.slice(at + 1, stop)}\``, at, stop);
+    throw new LexerError(`invalid string escape sequence \`${text.slice(at + 1, stop)}\``, at, stop);
   }
   return [String.fromCodePoint(code), end];
 }

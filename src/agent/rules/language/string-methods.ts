@@ -1,5 +1,5 @@
 import type { Method } from './methods.ts';
-import { checkType, type Given } from './native-function.ts';
+import { type BoundArguments, checkType } from './native-function.ts';
 import { formatBraces } from './text-format.ts';
 import { Failure, iterate, List, Tuple, type Value } from './value.ts';
 
@@ -7,7 +7,7 @@ const text = (value: Value | undefined): string => value as string;
 const simple = (run: (self: string) => Value): Method<string> => ({ parameters: [], run });
 const list = (items: Iterable<string>): List => new List([...items]);
 
-/** True for a string with at least one character of the kind and none of the other. */
+/** A test of the whole string by a pattern. */
 const consistsOf = (pattern: RegExp): Method<string> => simple((self) => pattern.test(self));
 
 const affix = (name: string, test: (self: string, part: string) => boolean): Method<string> => ({
@@ -55,13 +55,13 @@ const partition = (find: (self: string, part: string) => number, whole: 0 | 2): 
   },
 });
 
-function limitOf({ maxsplit }: Given): number {
+function limitOf({ maxsplit }: BoundArguments): number {
   return maxsplit === undefined || maxsplit === null || (maxsplit as bigint) < 0n
     ? Number.POSITIVE_INFINITY
     : Number(maxsplit as bigint);
 }
 
-/** Cuts at most `limit` times from the start; without a separator at runs of blanks, which also frame nothing. */
+/** Splits at most `limit` times from the start; without a separator at runs of blanks, ignoring those at both ends. */
 function split(self: string, separator: string | null, limit: number): string[] {
   if (separator === '') throw new Failure('Empty separator cannot be used for splitting');
   const parts: string[] = [];

@@ -61,7 +61,7 @@ function whole(value: Value | undefined): number | undefined {
   return Number(value);
 }
 
-/** The place an index means; negative ones count from the end. */
+/** The position of an index; negative ones count from the end. */
 export function position(length: number, index: Value): number {
   if (typeof index !== 'bigint') throw notInteger(index);
   const at = Number(index < 0n ? index + BigInt(length) : index);
@@ -69,7 +69,7 @@ export function position(length: number, index: Value): number {
   return at;
 }
 
-/** Strings count in characters. */
+/** The items of a sequence; those of a string are its characters. */
 function sequence(value: Value): readonly Value[] | undefined {
   if (typeof value === 'string') return [...value];
   if (value instanceof List || value instanceof Tuple) return value.items;

@@ -22,7 +22,7 @@ export type BinaryOperator =
   | 'not in';
 
 export interface Parameter extends Span {
-  /** `*` alone ends the parameters that can be given by position. */
+  /** A `star` (`*` alone) ends the parameters that can be given by position. */
   readonly kind: 'plain' | 'star' | 'args' | 'kwargs';
   readonly name: string;
   readonly fallback?: Expression;
@@ -35,7 +35,7 @@ export interface Argument extends Span {
   readonly value: Expression;
 }
 
-/** What a function consists of; `locals` are the names it gives values to, parameters included. */
+/** The syntax of a function; `locals` are its parameters and the names that it assigns. */
 export interface FunctionSyntax {
   readonly parameters: readonly Parameter[];
   readonly body: readonly Statement[];
@@ -75,7 +75,7 @@ export type Expression = Span &
         readonly right: Expression;
       }
     | { readonly kind: 'call'; readonly callee: Expression; readonly args: readonly Argument[] }
-    /** No value can be subscripted with two; types can. */
+    /** Two indices are for types: `dict[str, int]`. */
     | { readonly kind: 'index'; readonly target: Expression; readonly index: Expression; readonly second?: Expression }
     | {
         readonly kind: 'slice';

@@ -4,10 +4,10 @@ import { float, repr, str } from './value-text.ts';
 /** The `%` operator on strings. */
 export function formatPercent(format: string, right: Value): string {
   const values = right instanceof Tuple ? [...right.items] : [right];
-  const used = { count: 0 };
+  let used = 0;
   const next = (): Value => {
-    const value = values[used.count];
-    used.count += 1;
+    const value = values[used];
+    used += 1;
     if (value === undefined) throw new Failure('Not enough arguments for format string');
     return value;
   };
@@ -15,7 +15,7 @@ export function formatPercent(format: string, right: Value): string {
     if (conversion === '') throw new Failure('Incomplete format');
     return conversion === '%' ? '%' : converted(conversion, next);
   });
-  if (used.count < values.length) throw new Failure('Too many arguments for format string');
+  if (used < values.length) throw new Failure('Too many arguments for format string');
   return text;
 }
 

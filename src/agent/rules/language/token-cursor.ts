@@ -2,13 +2,13 @@ import { LanguageError } from './rules-error.ts';
 import type { Source, Span } from './source.ts';
 import { describeToken, type Token } from './token.ts';
 
-/** Walks over the tokens of one source and says what was expected where it is not found. */
+/** Walks over the tokens of one source; errors name the expected token. */
 export class TokenCursor {
   readonly source: Source;
   readonly #tokens: readonly Token[];
   #index = 0;
   #lastEnd: number;
-  readonly #late: { readonly error: LanguageError; readonly rank: number }[] = [];
+  readonly #deferred: { readonly error: LanguageError; readonly rank: number }[] = [];
 
   constructor(source: Source, tokens: readonly Token[]) {
     this.source = source;
@@ -24,7 +24,7 @@ export class TokenCursor {
     return this.current.start;
   }
 
-  /** The stretch from `start` to the end of the last token taken. */
+  /** The span from `start` to the end of the last token taken. */
   since(start: number): Span {
     return { start, end: this.#lastEnd };
   }
@@ -93,14 +93,14 @@ export class TokenCursor {
     return this.error(`Parse error: unexpected ${describeToken(token)}, expected ${expected}`, span);
   }
 
-  /** Notes a mistake that matters only if the whole text can be parsed; among several, the one of the lowest rank. */
-  later(rank: number, reason: string, span: Span): void {
-    this.#late.push({ rank, error: this.error(reason, span) });
+  /** Records a mistake that is reported only if the whole text can be parsed; of several, the one of the lowest rank. */
+  deferError(rank: number, reason: string, span: Span): void {
+    this.#deferred.push({ rank, error: this.error(reason, span) });
   }
 
-  /** Throws what was noted for later. */
+  /** Throws the first deferred error, if any. */
   finish(): void {
-    const [first] = this.#late.sort((left, right) => left.rank - right.rank);
+    const [first] = this.#deferred.sort((left, right) => left.rank - right.rank);
     if (first) throw first.error;
   }
 

@@ -13,11 +13,11 @@ export type Token = Span &
         readonly problem: Problem | undefined;
       }
     | { readonly kind: 'newline' | 'indent' | 'dedent' | 'end' | 'expressionEnd' }
-    /** What could not be read; an error only if the parser gets this far. */
+    /** An error in the text; reported only if the parser gets to it. */
     | { readonly kind: 'invalid'; readonly reason: string }
   );
 
-/** What is wrong from some point on; what comes before can be in order. */
+/** An error inside an f-string; the parts before it are valid. */
 export type Problem = Span & { readonly reason: string };
 
 /** Literal text, or the tokens of an embedded expression, the last of them its end. */
@@ -27,12 +27,12 @@ export const keywords: ReadonlySet<string> = new Set(
   'and break continue def elif else for if in lambda load not or pass return'.split(' '),
 );
 
-/** Words of Python that are kept free. */
+/** Reserved words of Python without a meaning here. */
 export const reserved: ReadonlySet<string> = new Set(
   'as assert async await class del except finally from global import is nonlocal raise try while with yield'.split(' '),
 );
 
-/** How a message names a token. */
+/** The description of a token in error messages. */
 export function describeToken(token: Token): string {
   switch (token.kind) {
     case 'name':

@@ -2,7 +2,7 @@ import type { Expression } from './syntax.ts';
 import { Dict, Failure, List, Tuple, typeName, type Value } from './value.ts';
 import { str } from './value-text.ts';
 
-/** Holds a value against the type written beside a parameter, a variable or a function. */
+/** Checks a value against the type annotation of a parameter, a variable or a function. */
 export function checkAnnotation(value: Value, annotation: Expression, purpose: string): void {
   if (fits(value, annotation)) return;
   throw new Failure(
@@ -13,7 +13,7 @@ export function checkAnnotation(value: Value, annotation: Expression, purpose: s
 const NAMES: Readonly<Record<string, string>> = { str: 'string', None: 'NoneType' };
 const KNOWN = ['str', 'int', 'bool', 'float', 'None', 'list', 'dict', 'tuple', 'range'];
 
-/** Types this language subset does not know are taken on trust. */
+/** Whether a value has a type; unknown types match every value. */
 function fits(value: Value, type: Expression): boolean {
   if (type.kind === 'name') return !KNOWN.includes(type.name) || typeName(value) === (NAMES[type.name] ?? type.name);
   if (type.kind === 'binary' && type.operator === '|') return fits(value, type.left) || fits(value, type.right);

@@ -4,7 +4,7 @@ import type { FunctionSyntax, Parameter } from './syntax.ts';
 import { type Callable, Dict, Failure, Tuple, type Value } from './value.ts';
 import { Variables } from './variables.ts';
 
-/** A `def` or `lambda` of the program, with the variables around it. */
+/** A `def` or `lambda` of the program, with the variables of its scope. */
 export class UserFunction implements Callable {
   readonly kind = 'function';
   readonly name: string;
@@ -27,7 +27,7 @@ export class UserFunction implements Callable {
     this.#fallbacks = fallbacks;
   }
 
-  /** Default values are worked out here, once, not at each call. */
+  /** Evaluates default values once, not at each call. */
   static define(name: string, syntax: FunctionSyntax, outer: Variables, interpreter: Interpreter): UserFunction {
     const fallbacks = syntax.parameters.flatMap((parameter) =>
       parameter.fallback ? [[parameter.name, interpreter.evaluate(parameter.fallback, outer)] as const] : [],

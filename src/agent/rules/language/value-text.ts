@@ -1,11 +1,11 @@
 import { Dict, Failure, LARGEST, List, Range, Tuple, type Value } from './value.ts';
 
-/** What `str()` gives: the text itself for a string, `repr()` for the rest. */
+/** The value of `str()`: a string itself, `repr()` for other values. */
 export function str(value: Value): string {
   return typeof value === 'string' ? value : repr(value);
 }
 
-/** A value as it would be written. */
+/** A value in the syntax of the language. */
 export function repr(value: Value): string {
   return represent(value, []);
 }

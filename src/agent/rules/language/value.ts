@@ -1,4 +1,4 @@
-/** An error of a rules program. The caller that knows the place turns it into one with a position. */
+/** An error of a rules program without a position; the interpreter adds that. */
 export class Failure extends Error {
   override readonly name = 'Failure';
 }
@@ -11,14 +11,14 @@ export interface Callable {
   readonly displayName: string;
 }
 
-/** Larger strings and lists are refused, so that a few lines cannot fill the memory. */
+/** The largest length of strings and lists, so that a few lines cannot fill the memory. */
 export const LARGEST = 4_000_000;
 
-/** A collection that must not change while a loop goes over it. */
-abstract class Changeable {
+/** A collection that cannot be changed while a loop iterates over it. */
+abstract class MutableCollection {
   #readers = 0;
 
-  /** Keeps the collection as it is until `release` is called. */
+  /** Forbids changes until `release` is called. */
   hold(): void {
     this.#readers += 1;
   }
@@ -27,12 +27,12 @@ abstract class Changeable {
     this.#readers -= 1;
   }
 
-  protected change(): void {
+  protected requireUnheld(): void {
     if (this.#readers > 0) throw new Failure('This operation mutates an iterable for an iterator while iterating.');
   }
 }
 
-export class List extends Changeable {
+export class List extends MutableCollection {
   readonly #items: Value[];
 
   constructor(items: readonly Value[]) {
@@ -45,7 +45,7 @@ export class List extends Changeable {
   }
 
   splice(start: number, removed: number, ...added: readonly Value[]): Value[] {
-    this.change();
+    this.requireUnheld();
     if (this.#items.length + added.length > LARGEST) throw new Failure('List is too large');
     return this.#items.splice(start, removed, ...added);
   }
@@ -82,7 +82,7 @@ export class Range {
   }
 }
 
-export class Dict extends Changeable {
+export class Dict extends MutableCollection {
   readonly #entries = new Map<unknown, readonly [Value, Value]>();
 
   static of(entries: Iterable<readonly [Value, Value]>): Dict {
@@ -104,18 +104,18 @@ export class Dict extends Changeable {
   }
 
   set(key: Value, value: Value): void {
-    this.change();
+    this.requireUnheld();
     const id = identity(key);
     this.#entries.set(id, [this.#entries.get(id)?.[0] ?? key, value]);
   }
 
   delete(key: Value): void {
-    this.change();
+    this.requireUnheld();
     this.#entries.delete(identity(key));
   }
 
   clear(): void {
-    this.change();
+    this.requireUnheld();
     this.#entries.clear();
   }
 
@@ -132,7 +132,7 @@ export class Dict extends Changeable {
   }
 }
 
-/** Equal for equal values; 1 and 1.0 are equal. */
+/** A map key that is equal for equal values; 1 and 1.0 are equal. */
 function identity(key: Value): unknown {
   if (typeof key === 'string') return `s${key}`;
   if (typeof key === 'bigint' || typeof key === 'number') return `n${key}`;
@@ -174,7 +174,7 @@ export function isEqual(left: Value, right: Value): boolean {
   return areNumbers ? left == right : left === right;
 }
 
-/** What a loop goes over. */
+/** The items that a loop iterates over. */
 export function iterate(value: Value): Iterable<Value> {
   if (value instanceof List || value instanceof Tuple) return value.items;
   if (value instanceof Dict) return value.keys();

@@ -1,6 +1,6 @@
 import { Failure, type Value } from './value.ts';
 
-/** The names of a file, a function call or a comprehension, and those around it. */
+/** The variables of a file, a function call or a comprehension, and the enclosing ones. */
 export class Variables {
   readonly #declared: ReadonlySet<string>;
   readonly #values = new Map<string, Value>();
@@ -18,7 +18,7 @@ export class Variables {
     return this.#outer.get(name) as Value;
   }
 
-  /** Sets the name where it is declared: a loop in a comprehension has its own, an assignment its function's. */
+  /** Sets a variable in the scope that declares it: a comprehension has its own loop variables. */
   set(name: string, value: Value): void {
     if (this.#declared.has(name) || !(this.#outer instanceof Variables)) this.#values.set(name, value);
     else this.#outer.set(name, value);

@@ -1,7 +1,7 @@
 import { quoted } from '../../../base/index.ts';
 import { assignedNames } from '../language/assigned-names.ts';
 import { builtins } from '../language/builtins.ts';
-import { Interpreter, noImports } from '../language/interpreter.ts';
+import { Interpreter, importRefusal } from '../language/interpreter.ts';
 import { checkNames } from '../language/names.ts';
 import { parse } from '../language/parser.ts';
 import { LanguageError, RulesError } from '../language/rules-error.ts';
@@ -48,7 +48,7 @@ function run(source: Source, interpreter: Interpreter, globals: ReadonlyMap<stri
   const statements = parse(source);
   checkNames(source, statements, globals.keys());
   const load = statements.find((statement) => statement.kind === 'load');
-  if (load) throw new LanguageError(noImports(load.module), source, load);
+  if (load) throw new LanguageError(importRefusal(load.module), source, load);
   interpreter.run(statements, new Variables(new Set(assignedNames(statements)), globals));
 }
 
