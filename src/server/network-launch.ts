@@ -1,5 +1,10 @@
 import { Deadline } from '../base/index.ts';
-import { type Attempt, type Decision, ManagedNetwork, type Opinion } from '../host/network/index.ts';
+import {
+  type ClientDecision,
+  ManagedNetwork,
+  type NetworkDecision,
+  type WantedConnection,
+} from '../host/network/index.ts';
 import { clientMethods, decode, ExecError, encode, limits, type Params } from '../protocol/index.ts';
 import type { RequestContext } from './handlers.ts';
 import type { ServerSession } from './session.ts';
@@ -22,12 +27,12 @@ export async function launchNetwork(
   if (policyDecisionTimeoutMs != null) checkCallback(processId, policyDecisionTimeoutMs);
   return await ManagedNetwork.start({
     settings,
-    ask: async (attempt, signal) => {
+    ask: async (wanted, signal) => {
       using budget = new Deadline((policyDecisionTimeoutMs ?? 0) + BUDGET_SLACK_MS, signal);
-      return await ask(session, processId, attempt, budget.signal);
+      return await ask(session, processId, wanted, budget.signal);
     },
     upstream: { outgoing: host.outgoing, privateAddresses: session.proxyPrivateIpsViaUpstream },
-    report: (attempt, decision) => report(session, processId, attempt, decision),
+    report: (wanted, decision) => report(session, processId, wanted, decision),
   });
 }
 
@@ -42,9 +47,14 @@ function checkCallback(processId: string, timeoutMs: number): void {
 }
 
 /** A late, failed or invalid answer and an absent client all deny the connection. */
-async function ask(session: ServerSession, processId: string, attempt: Attempt, signal: AbortSignal): Promise<Opinion> {
+async function ask(
+  session: ServerSession,
+  processId: string,
+  wanted: WantedConnection,
+  signal: AbortSignal,
+): Promise<ClientDecision> {
   const { params, result } = clientMethods['network/policyRequest'];
-  const { protocol, host, port } = attempt;
+  const { protocol, host, port } = wanted;
   try {
     const question = encode(params, { processId, request: { protocol, host, port } });
     const { decision } = decode(result, await session.request('network/policyRequest', question, signal));
@@ -55,14 +65,14 @@ async function ask(session: ServerSession, processId: string, attempt: Attempt, 
   }
 }
 
-const noAnswer: Opinion = { type: 'deny', reason: 'not_allowed' };
+const noAnswer: ClientDecision = { type: 'deny', reason: 'not_allowed' };
 
 function isPresentable(reason: string): boolean {
   return Buffer.byteLength(reason) <= LONGEST_REASON_BYTES && !/\p{Cc}/u.test(reason);
 }
 
-function report(session: ServerSession, processId: string, attempt: Attempt, decision: Decision): void {
-  const { protocol, host, port, method, client } = attempt;
+function report(session: ServerSession, processId: string, wanted: WantedConnection, decision: NetworkDecision): void {
+  const { protocol, host, port, method, client } = wanted;
   session.notifyIfRoom(
     'network/policyDecision',
     {

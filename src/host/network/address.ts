@@ -58,7 +58,7 @@ export function isLoopbackAddress(address: string): boolean {
   return embedded === undefined ? groups(address).join() === '0,0,0,0,0,0,0,1' : embedded.startsWith('127.');
 }
 
-/** The IPv4 address that packets to this address end up at: itself, or the one an IPv6 address carries. */
+/** The IPv4 address that an address is, or that an IPv6 address contains: packets may be delivered there. */
 function embeddedIPv4(address: string): string | undefined {
   if (isIPv4(address)) return address;
   const all = groups(address);

@@ -13,7 +13,7 @@ export class DomainPatterns {
     }
   }
 
-  /** Whether the host is in the list as it is, not by a wildcard. */
+  /** Whether the list names the host without a wildcard. */
   lists(host: string): boolean {
     return this.#exact.has(host);
   }
@@ -23,7 +23,7 @@ export class DomainPatterns {
   }
 }
 
-/** A pattern that says nothing about which hosts it means. */
+/** Whether a pattern consists of wildcards and dots alone. */
 export function matchesEverything(pattern: string): boolean {
   return /^[*?.]+$/.test(pattern.trim());
 }

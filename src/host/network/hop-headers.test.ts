@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { forwardedHeaders } from './hop-headers.ts';
 
 describe('forwarded headers', () => {
-  it('keep their order and repetitions and lose what is between neighbours', () => {
+  it('keep their order and repetitions, without the hop-by-hop headers', () => {
     const raw = [
       'Host',
       'lie.example',
@@ -28,7 +28,7 @@ describe('forwarded headers', () => {
     ]);
   });
 
-  it('keep how a request is framed, whatever the Connection header says of it', () => {
+  it('keep the headers that frame a request, even if the Connection header names them', () => {
     const raw = [
       'Transfer-Encoding',
       'chunked',
@@ -48,11 +48,11 @@ describe('forwarded headers', () => {
     ]);
   });
 
-  it('announce the end of a request that has no body', () => {
+  it('announce a length of 0 for a request without a body', () => {
     expect(forwardedHeaders([], { host: 'h', framed: false })).toEqual(['Host', 'h', 'Content-Length', '0']);
   });
 
-  it('leave the framing of an answer to those who send it', () => {
+  it('of an answer have no transfer encoding, which the server that sends it chooses', () => {
     expect(forwardedHeaders(['Transfer-Encoding', 'chunked', 'Set-Cookie', 'a', 'Set-Cookie', 'b'])).toEqual([
       'Set-Cookie',
       'a',

@@ -1,4 +1,4 @@
-/** Headers between two neighbours, which a proxy does not pass on. */
+/** Hop-by-hop headers (RFC 9110, section 7.6.1), which a proxy does not forward. */
 const hopByHop = new Set([
   'connection',
   'keep-alive',
@@ -10,7 +10,7 @@ const hopByHop = new Set([
   'upgrade',
 ]);
 
-/** The headers (name, value, name, value) of a message as the next neighbour gets them. */
+/** The headers (name, value, name, value) of a message as a proxy forwards them. */
 export function forwardedHeaders(raw: readonly string[], request?: { host: string; framed: boolean }): string[] {
   const named = raw.flatMap((name, at) => (at % 2 === 0 && name.toLowerCase() === 'connection' ? [raw[at + 1]!] : []));
   const dropped = new Set([
@@ -20,7 +20,7 @@ export function forwardedHeaders(raw: readonly string[], request?: { host: strin
       .split(',')
       .map((name) => name.trim().toLowerCase()),
   ]);
-  // The request line decides where a request goes, not a header that may say something else; answers are framed anew.
+  // The request line decides where a request goes, not a Host header that may differ; Node frames answers anew.
   dropped.add(request ? 'host' : 'transfer-encoding');
   for (const framing of ['content-length', ...(request ? ['transfer-encoding'] : [])]) dropped.delete(framing);
   const kept = raw.filter((_, at) => !dropped.has(raw[at - (at % 2)]!.toLowerCase()));

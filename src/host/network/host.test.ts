@@ -11,13 +11,13 @@ describe('a host', () => {
     expect(normalizeHost('bücher.example')).toBe('xn--bcher-kva.example');
   });
 
-  it('is none when it is empty, too long or cannot be a name', () => {
+  it('is undefined if it is empty, too long or not a valid name', () => {
     const none = ['', ' ', '.', 'a b', 'a\nb', 'a/b', 'a@b', `${'a'.repeat(254)}`, '[::1'];
 
     expect(none.map(normalizeHost)).toEqual(none.map(() => undefined));
   });
 
-  it('is local as a loopback name or an address that is not public', () => {
+  it('is local if it is a loopback name or an address that is not public', () => {
     expect(['localhost', 'a.localhost', '127.0.0.1', '10.1.2.3', '::1'].every(isLocalName)).toBe(true);
     expect(['example.com', 'localhost.example', '8.8.8.8'].some(isLocalName)).toBe(false);
   });

@@ -2,10 +2,10 @@ import { isIP, isIPv6 } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { isNonPublic } from './address.ts';
 
-/** Longest name the domain name system knows. */
+/** The longest name in the domain name system. */
 const LONGEST_NAME = 253;
 
-/** A host as policies compare it: lower case, without brackets, port and final dots. Nothing if it names no host. */
+/** A host as policies compare it: lower case, without brackets, port and final dots. Undefined for text that is not a host. */
 export function normalizeHost(text: string): string | undefined {
   const bare = withoutPort(text.trim().toLowerCase()).replace(/\.+$/, '');
   const host = /[^\x00-\x7f]/.test(bare) ? domainToASCII(bare) : bare;
@@ -21,7 +21,7 @@ function withoutPort(text: string): string {
   return /^[^:]*:\d*$/.test(text) ? text.slice(0, text.indexOf(':')) : text;
 }
 
-/** Whether the name itself, without asking anyone, stands for something that is not public. */
+/** Whether the name itself, without a lookup, means a host that is not public. */
 export function isLocalName(host: string): boolean {
   return isLoopbackName(host) || (isIP(host) !== 0 && isNonPublic(host));
 }

@@ -9,12 +9,12 @@ import { MOST_REDIRECTS, redirected } from './redirect.ts';
 import { ServiceCookies } from './service-cookies.ts';
 
 export interface HttpClientOptions {
-  /** Its environment is where header values and proxy settings come from. */
+  /** Header values and proxy settings come from its environment. */
   readonly outgoing: Outgoing;
   readonly isUnsendable: UnsendableVariable;
   /** Passes on a piece of a streamed body; the promise, if any, resolves when there is room for more. */
   readonly onDelta: (delta: BodyDelta) => void | Promise<void>;
-  /** Pending while answers wait for the client; no more of a body that is answered in one piece is read meanwhile. */
+  /** Pending while answers wait for the client to read; buffered bodies are not read meanwhile. */
   readonly room?: () => Promise<void> | undefined;
 }
 
@@ -31,10 +31,10 @@ type RequestResult = Result<'http/request'>;
 type Answer = Dispatcher.ResponseData;
 type Scheme = 'http:' | 'https:';
 
-/** Shared by all clients: they say nothing about who asks. */
+/** Shared by all clients, because these cookies do not identify a user. */
 const cookies = new ServiceCookies();
 
-/** Makes HTTP requests for one client; what is under way ends with it. */
+/** Makes HTTP requests for one client. Disposal aborts them. */
 export class HttpClient implements AsyncDisposable {
   readonly #options: HttpClientOptions;
   readonly #streaming = new Set<string>();
@@ -94,7 +94,7 @@ export class HttpClient implements AsyncDisposable {
     await this.#options.onDelta({ ...piece(new Uint8Array(0)), done: true, error });
   }
 
-  /** Sends the message, follows redirects as asked, and gives the last answer with its body unread. */
+  /** Sends the message, follows redirects if asked to, and returns the last answer with its body unread. */
   async #exchange({ redirectPolicy }: RequestParams, first: HttpMessage, signal: AbortSignal): Promise<Answer> {
     let message = first;
     for (let redirects = 0; ; redirects++) {
@@ -117,10 +117,10 @@ export class HttpClient implements AsyncDisposable {
     return dispatcher;
   }
 
-  /** Made with the first request: most clients send none, and it takes 1.4 KiB. */
+  /** Aborts with disposal. Node makes a signal when it is first read: it takes 1.4 KiB, and most clients send no request. */
   get #ended(): AbortSignal {
     const { signal } = this.#end;
-    setMaxListeners(0, signal); // every request listens
+    setMaxListeners(0, signal); // every request adds a listener
     return signal;
   }
 
@@ -130,12 +130,12 @@ export class HttpClient implements AsyncDisposable {
   }
 }
 
-/** A redirect with a longer body than this costs its connection. */
+/** The connection of a redirect with a longer body is closed. */
 const DUMPED_BYTES = 64 * 1024;
 
 /**
- * Loads what only clients that make requests pay for. A dynamic import would do, but not in code that Node took from a
- * compilation cache: there it has no callback for it.
+ * Loads modules with the first request, as most clients send none. A dynamic import has no callback in code that Node loaded from
+ * a compilation cache.
  */
 const load = createRequire(import.meta.url);
 
@@ -158,7 +158,7 @@ function createDispatcher({ environment: env, roots }: Outgoing, scheme: Scheme)
   });
 }
 
-/** A file of certificates that cannot be used stops plain requests, too: the operator learns of it at once. */
+/** An unusable certificate file fails plain requests too, so that the operator notices it at once. */
 function tlsOptions(roots: Outgoing['roots'], scheme: Scheme) {
   try {
     if (scheme === 'http:') return void roots.check();
@@ -174,7 +174,7 @@ function supported(proxy: string): string {
   return proxy.replace(/^socks5h:/, 'socks5:');
 }
 
-/** A client that sends cookies of its own gets no others. */
+/** Adds the service cookies, unless the request has a `Cookie` header. */
 function withCookies(message: HttpMessage): HttpMessage {
   const { url, headers } = message;
   if (headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'cookie')) return message;
@@ -185,7 +185,7 @@ function withCookies(message: HttpMessage): HttpMessage {
 async function send(dispatcher: Dispatcher, message: HttpMessage, signal: AbortSignal): Promise<Answer> {
   const { method, url, headers, body } = message;
   try {
-    if (method === 'CONNECT') throw new Error('a tunnel is not an exchange of messages');
+    if (method === 'CONNECT') throw new Error('CONNECT opens a tunnel, which http/request does not support');
     const answer = await dispatcher.request({
       origin: url.origin,
       path: url.pathname + url.search,
@@ -195,7 +195,7 @@ async function send(dispatcher: Dispatcher, message: HttpMessage, signal: AbortS
       signal,
       responseHeaders: 'raw',
     });
-    answer.body.on('error', () => {}); // those who read it are told; without a listener it would end the server
+    answer.body.on('error', () => {}); // readers of the body get the error; without a listener it would end the server
     return answer;
   } catch (error) {
     throw failed(`error sending request for url (${url.href}): ${sendFailure(error)}`, error);

@@ -17,7 +17,7 @@ describe('an HTTP message', () => {
     expect(made({}).headers).toEqual(['accept', '*/*']);
   });
 
-  it('leaves the connection and the length of the body to those who send it', () => {
+  it('has no headers about the connection or the length of the body, which the HTTP client sets', () => {
     const names = ['Connection', 'Content-Length', 'Transfer-Encoding', 'Expect', 'Upgrade', 'Keep-Alive'];
 
     expect(made({ headers: names.map((name) => ({ name, value: '9' })) }).headers).toEqual(['accept', '*/*']);
@@ -34,7 +34,7 @@ describe('an HTTP message', () => {
     expect(() => value('OWN')).toThrow('http/request header X cannot use executor environment variable OWN');
   });
 
-  it('sends text that is no ASCII as UTF-8', () => {
+  it('encodes text that is not ASCII as UTF-8', () => {
     expect(made({ headers: [{ name: 'X', value: 'é' }] }).headers[1]).toBe('\u00c3\u00a9');
   });
 
@@ -49,11 +49,11 @@ describe('an HTTP message', () => {
     ['100%:p%4', 'Basic MTAwJTpwJTQ='],
     ['user:%ff', 'Basic dXNlcjo='],
     ['%ff:pass', undefined],
-  ])('takes the credentials %s of a URL as far as they are text', (credentials, header) => {
+  ])('takes the credentials %s of a URL as far as they are UTF-8', (credentials, header) => {
     expect(made({ url: `http://${credentials}@h.example/` }).headers[3]).toBe(header);
   });
 
-  it('is refused with what is wrong', () => {
+  it('is refused with an error that names the invalid part', () => {
     expect(() => made({ method: 'BAD METHOD' })).toThrow('http/request method is invalid');
     expect(() => made({ method: 'G T' })).toThrow('http/request method is invalid');
     expect(() => made({ url: 'nowhere' })).toThrow('http/request url is invalid: relative URL without a base');

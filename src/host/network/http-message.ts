@@ -3,10 +3,10 @@ import { ExecError, type Params, urlFault } from '../../protocol/index.ts';
 type RequestParams = Params<'http/request'>;
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Whether a variable, set or not, never leaves this machine. */
+/** Whether a variable, set or not, must never leave this machine. */
 export type UnsendableVariable = (name: string, value: string | undefined) => boolean;
 
-/** One request as it goes out; headers are name, value, name, value. */
+/** One outgoing request; headers are name, value, name, value. */
 export interface HttpMessage {
   readonly method: string;
   readonly url: URL;
@@ -16,7 +16,7 @@ export interface HttpMessage {
   readonly body: Uint8Array | undefined;
 }
 
-/** The message a client asks for; throws what is wrong with it. */
+/** The message of a client's request; throws the error for an invalid one. */
 export function httpMessage(params: RequestParams, env: Environment, isUnsendable: UnsendableVariable): HttpMessage {
   const method = checkedMethod(params.method);
   const url = checkedUrl(params.url);
@@ -71,7 +71,7 @@ function checkedHeader(
     throw new ExecError('invalidParams', 'http/request header name is invalid: invalid HTTP header name');
   }
   const whole = valueEnvVar == null ? value : value + variable(name, valueEnvVar, env, isUnsendable);
-  if (UNSENDABLE.test(whole)) {
+  if (CONTROL_CHARACTER.test(whole)) {
     throw new ExecError(
       'invalidParams',
       `http/request header value is invalid for ${name}: failed to parse header value`,
@@ -90,7 +90,7 @@ function variable(header: string, name: string, env: Environment, isUnsendable: 
   return value;
 }
 
-/** Undefined without a user in UTF-8; a password that is none counts as empty. */
+/** Undefined if the user is not UTF-8; a password that is not UTF-8 counts as empty. */
 function basicCredentials({ username, password }: URL): string | undefined {
   const user = percentDecoded(username);
   return user === undefined
@@ -108,9 +108,9 @@ function percentDecoded(text: string): string | undefined {
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const UNSENDABLE = /[\x00-\x08\x0a-\x1f\x7f]/;
+const CONTROL_CHARACTER = /[\x00-\x08\x0a-\x1f\x7f]/;
 
-/** Headers about the connection to the next hop, which is ours to manage, and the length, which the body tells. */
+/** Headers about the connection to the next hop and the length of the body, which the HTTP client sets itself. */
 const framing = new Set([
   'connection',
   'content-length',

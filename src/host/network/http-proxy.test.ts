@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { expect, it } from 'vitest';
 import { Outgoing } from '../http/index.ts';
-import type { Gate, Verdict } from './gate.ts';
+import type { Admission, Gate } from './gate.ts';
 import { createHttpProxy } from './http-proxy.ts';
 
 const LOOPBACK = '127.0.0.1';
@@ -11,9 +11,9 @@ const CLOSED_PORT = 1;
 
 const { roots } = Outgoing.direct;
 
-/** Everything may pass, through an upstream proxy that cannot be reached. */
+/** Admits every connection, through an upstream proxy that cannot be reached. */
 const gate = {
-  admit: (): Promise<Verdict> =>
+  admit: (): Promise<Admission> =>
     Promise.resolve({
       allowed: true,
       host: LOOPBACK,

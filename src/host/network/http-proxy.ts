@@ -4,25 +4,25 @@ import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { connect as secure } from 'node:tls';
 import { limits } from '../../protocol/index.ts';
-import type { Attempt, Gate, Verdict } from './gate.ts';
+import type { Admission, Gate, WantedConnection } from './gate.ts';
 import { forwardedHeaders } from './hop-headers.ts';
-import { connectTo, join } from './outbound.ts';
-import { proxyError, refusalBody, refusalMessage } from './refusal.ts';
+import { connectTo, pipeBothWays } from './outbound.ts';
+import { proxyError, refusalBody, refusalMessage } from './refused-connection.ts';
 import { connectToProxy, tunnelThrough } from './upstream-proxy.ts';
 
-type Admitted = Verdict & { allowed: true };
+type Admitted = Admission & { allowed: true };
 
-/** A server that forwards plain requests and opens tunnels for those the gate admits. */
+/** A server that forwards plain requests and opens tunnels, as far as the gate admits them. */
 export function createHttpProxy(gate: Gate): Server {
-  // A long upload is no attack: the clock of the server is for headers only.
+  // An upload may take long; `headersTimeout` still limits the headers.
   const server = createServer({ requestTimeout: 0, requireHostHeader: false, noDelay: true });
   server.maxConnections = limits.proxyConnections;
   server.on('request', (incoming, outgoing) => {
-    forward(incoming, outgoing, gate).catch(() => fail(outgoing)); // a command sees only that it failed
+    forward(incoming, outgoing, gate).catch(() => fail(outgoing)); // the command gets no reason
   });
   server.on('connect', (incoming, duplex: Duplex, head: Buffer) => {
     const socket = duplex as Socket;
-    tunnel(incoming, socket, head, gate).catch(() => answerTunnel(socket, 502, {}, 'upstream failure')); // likewise
+    tunnel(incoming, socket, head, gate).catch(() => answerTunnel(socket, 502, {}, 'upstream failure')); // as above
   });
   return server;
 }
@@ -30,7 +30,7 @@ export function createHttpProxy(gate: Gate): Server {
 async function forward(incoming: IncomingMessage, outgoing: ServerResponse, gate: Gate) {
   const url = targetOf(incoming);
   if (!url) return answer(outgoing, 400, PLAIN, 'missing host');
-  const attempt: Attempt = {
+  const wanted: WantedConnection = {
     protocol: 'http',
     host: url.hostname,
     port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80),
@@ -40,22 +40,22 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, gate
   };
   const gone = new AbortController();
   outgoing.once('close', () => gone.abort());
-  const verdict = await gate.admit(attempt, gone.signal);
-  if (!verdict.allowed) {
-    const { host, refusal } = verdict;
+  const admission = await gate.admit(wanted, gone.signal);
+  if (!admission.allowed) {
+    const { host, refusal } = admission;
     const headers = { 'content-type': 'application/json', 'x-proxy-error': proxyError(refusal) };
-    return answer(outgoing, 403, headers, refusalBody({ ...attempt, host }, refusal));
+    return answer(outgoing, 403, headers, refusalBody({ ...wanted, host }, refusal));
   }
-  await exchange(incoming, outgoing, url, { verdict, port: attempt.port, signal: gone.signal });
+  await exchange(incoming, outgoing, url, { admission, port: wanted.port, signal: gone.signal });
 }
 
-/** Where a request wants to go: its absolute URL, or what its Host header says. */
+/** The target of a request: its absolute URL, or the host of its Host header. */
 function targetOf({ url = '', headers }: IncomingMessage): URL | undefined {
   try {
     const target = url.startsWith('/') ? new URL(`http://${headers.host ?? ''}${url}`) : new URL(url);
     return target.protocol === 'http:' || target.protocol === 'https:' ? target : undefined;
   } catch {
-    return undefined; // answered with what is missing
+    return undefined; // the request is answered with 400
   }
 }
 
@@ -63,15 +63,15 @@ async function exchange(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   url: URL,
-  { verdict, port, signal }: { verdict: Admitted; port: number; signal: AbortSignal },
+  { admission, port, signal }: { admission: Admitted; port: number; signal: AbortSignal },
 ): Promise<void> {
-  // A proxy gets plain requests with the whole URL, and carries others unread.
-  const proxy = url.protocol === 'http:' ? verdict.proxy : undefined;
-  const socket = proxy ? await connectToProxy(proxy, signal) : await connectBeyond(verdict, port, signal);
+  // An upstream proxy gets plain requests with the whole URL, and passes TLS on through a tunnel.
+  const proxy = url.protocol === 'http:' ? admission.proxy : undefined;
+  const socket = proxy ? await connectToProxy(proxy, signal) : await connectToHost(admission, port, signal);
   const headers = forwardedHeaders(incoming.rawHeaders, { host: url.host, framed: isFramed(incoming) });
   if (proxy?.authorization) headers.push('Proxy-Authorization', proxy.authorization);
   const call = request({
-    createConnection: () => (url.protocol === 'https:' ? secure({ socket, ...serverName(verdict.host) }) : socket),
+    createConnection: () => (url.protocol === 'https:' ? secure({ socket, ...serverName(admission.host) }) : socket),
     method: incoming.method,
     path: (proxy ? url.origin : '') + url.pathname + url.search,
     headers,
@@ -81,23 +81,23 @@ async function exchange(
   const answered = new Promise<IncomingMessage>((resolve, reject) =>
     call.once('response', resolve).on('error', reject),
   );
-  incoming.pipe(call); // a server may answer, and hang up, before it has read everything
+  incoming.pipe(call); // not awaited: a server may answer and close the connection before it has read everything
   const response = await answered;
   outgoing.writeHead(response.statusCode ?? 502, response.statusMessage, forwardedHeaders(response.rawHeaders));
   await pipeline(response, outgoing);
 }
 
-/** A connection whose other end is the host itself, directly or through a tunnel. */
-function connectBeyond({ host, addresses, proxy }: Admitted, port: number, signal: AbortSignal): Promise<Socket> {
+/** A connection to the host, directly or through a tunnel of the upstream proxy. */
+function connectToHost({ host, addresses, proxy }: Admitted, port: number, signal: AbortSignal): Promise<Socket> {
   return proxy ? tunnelThrough(proxy, { host, port }, signal) : connectTo(addresses, port, signal);
 }
 
-/** Certificates of servers without a name are checked against their address. */
+/** The certificate of a server without a name is checked against its address. */
 function serverName(host: string): { servername?: string; host?: string } {
   return isIP(host) === 0 ? { servername: host } : { host };
 }
 
-/** Whether the end of the request is known without a length; Node announces a body for all other methods. */
+/** Whether the headers or the method tell where the request ends; Node announces a chunked body for all other methods. */
 function isFramed({ method, headers }: IncomingMessage): boolean {
   const announced = headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
   return announced || ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'].includes(method ?? '');
@@ -118,7 +118,7 @@ async function tunnel(incoming: IncomingMessage, socket: Socket, head: Buffer, g
   const gone = new AbortController();
   socket.on('error', () => socket.destroy()).once('close', () => gone.abort());
   const { host, port } = authority(incoming.url ?? '');
-  const attempt: Attempt = {
+  const wanted: WantedConnection = {
     protocol: 'https_connect',
     host,
     port,
@@ -126,15 +126,15 @@ async function tunnel(incoming: IncomingMessage, socket: Socket, head: Buffer, g
     client: clientOf(socket),
     upstream: 'https',
   };
-  const verdict = await gate.admit(attempt, gone.signal);
-  if (!verdict.allowed) {
-    const { refusal } = verdict;
+  const admission = await gate.admit(wanted, gone.signal);
+  if (!admission.allowed) {
+    const { refusal } = admission;
     return answerTunnel(socket, 403, { 'x-proxy-error': proxyError(refusal) }, refusalMessage(refusal));
   }
-  const upstream = await connectBeyond(verdict, port, gone.signal);
+  const upstream = await connectToHost(admission, port, gone.signal);
   socket.write('HTTP/1.1 200 OK\r\n\r\n');
   if (head.length > 0) upstream.write(head);
-  join(socket, upstream);
+  pipeBothWays(socket, upstream);
 }
 
 function authority(text: string): { host: string; port: number } {

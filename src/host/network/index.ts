@@ -1,4 +1,4 @@
-export type { Attempt, Decision, Opinion } from './gate.ts';
+export type { ClientDecision, NetworkDecision, WantedConnection } from './gate.ts';
 export { HttpClient } from './http-client.ts';
 export { ManagedNetwork, type ManagedNetworkOptions } from './managed-network.ts';
 export { isUnsendable } from './unsendable-variables.ts';

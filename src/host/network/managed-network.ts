@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { ExecError, type NetworkProxy } from '../../protocol/index.ts';
 import { announceListener, leadsToOwnListener } from '../peers/index.ts';
-import { type Attempt, type Decision, Gate, type Opinion } from './gate.ts';
+import { type ClientDecision, Gate, type NetworkDecision, type WantedConnection } from './gate.ts';
 import { createHttpProxy } from './http-proxy.ts';
 import { resolveHost } from './outbound.ts';
 import { NetworkPolicy } from './policy.ts';
@@ -12,9 +12,9 @@ import { UpstreamRoute, type UpstreamRouteOptions } from './upstream-route.ts';
 
 export interface ManagedNetworkOptions {
   readonly settings: NetworkProxy;
-  /** Asks the client about a host; called only when the settings give it time to answer. */
-  readonly ask: (attempt: Attempt, signal: AbortSignal) => Promise<Opinion>;
-  readonly report: (attempt: Attempt, decision: Decision) => void;
+  /** Asks the client about a host; called only if the settings have a time limit for the answer. */
+  readonly ask: (wanted: WantedConnection, signal: AbortSignal) => Promise<ClientDecision>;
+  readonly report: (wanted: WantedConnection, decision: NetworkDecision) => void;
   /** The upstream proxies of this server, for processes whose settings allow them. */
   readonly upstream?: UpstreamRouteOptions;
   readonly resolve?: (host: string) => Promise<readonly string[]>;
@@ -22,7 +22,7 @@ export interface ManagedNetworkOptions {
 
 /** The proxies of one process, on loopback ports of their own. */
 export class ManagedNetwork implements AsyncDisposable {
-  /** What the process must have in its environment to find the proxies. */
+  /** The variables by which the process finds the proxies. */
   readonly environment: Readonly<Record<string, string>>;
   readonly #servers: readonly Server[];
   readonly #sockets: ReadonlySet<Socket>;
@@ -37,7 +37,7 @@ export class ManagedNetwork implements AsyncDisposable {
     this.environment = proxyEnvironment({ http: http!, socks }, allowLocalBinding);
   }
 
-  /** Throws what is wrong with the settings before anything is started. */
+  /** Throws the error for invalid settings before it starts a proxy. */
   static async start(options: ManagedNetworkOptions): Promise<ManagedNetwork> {
     const { settings, ask, report, upstream, resolve = resolveHost } = options;
     const { proxy, policyDecisionTimeoutMs } = settings;
@@ -67,7 +67,7 @@ export class ManagedNetwork implements AsyncDisposable {
     return new ManagedNetwork(servers, sockets, proxy.allowLocalBinding);
   }
 
-  /** Ends every connection, whatever it carries. */
+  /** Closes the proxies and every connection. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const each of this.#announced) each[Symbol.dispose]();
     const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)));

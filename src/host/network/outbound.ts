@@ -3,17 +3,17 @@ import { once } from 'node:events';
 import { connect, isIP, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 
-/** All addresses of a host, none when it has none. */
+/** All addresses of a host; none for an unknown host. */
 export async function resolveHost(host: string): Promise<readonly string[]> {
   if (isIP(host) !== 0) return [host];
   try {
     return (await lookup(host, { all: true })).map(({ address }) => address);
   } catch {
-    return []; // an unknown name and a silent name server mean the same to the policy
+    return []; // the policy refuses a host without addresses, whether its name is unknown or the name server did not answer
   }
 }
 
-/** How long one address may take to answer. */
+/** The time limit for connecting to one address. */
 const CONNECT_MS = 10_000;
 
 /** Connects to the first address that answers. */
@@ -36,14 +36,14 @@ export async function connectTo(addresses: readonly string[], port: number, sign
   throw failure;
 }
 
-/** Carries bytes both ways at the pace of the slower end until both are done; a failure of one ends both. */
-export function join(one: Socket, other: Socket): void {
-  // Failures need no word to anyone: the other side sees its connection end.
-  const over = (error?: Error | null): void => {
+/** Pipes bytes both ways, with back-pressure, until both sides have ended; a failure of one closes both. */
+export function pipeBothWays(one: Socket, other: Socket): void {
+  // A failure is not reported: the other side sees its connection close.
+  const done = (error?: Error | null): void => {
     if (!error) return;
     one.destroy();
     other.destroy();
   };
-  pipeline(one, other, over);
-  pipeline(other, one, over);
+  pipeline(one, other, done);
+  pipeline(other, one, done);
 }

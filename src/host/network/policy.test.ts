@@ -16,13 +16,13 @@ describe('a network policy', () => {
     ]);
   });
 
-  it('denies before it allows', () => {
+  it('lets deny win over allow', () => {
     const { baseline } = bound(policy({ domains: { '*': 'allow', '**.bad.example': 'deny' } }));
 
     expect([baseline('x.bad.example'), baseline('good.example')]).toEqual(['denied', 'allow']);
   });
 
-  it('takes a local name only where it is listed as it is', () => {
+  it('allows a local name only if it is listed without a wildcard', () => {
     const open = bound(policy({ domains: { '*': 'allow' } }));
     const listed = bound(policy({ domains: { '127.0.0.1': 'allow', localhost: 'allow' } }));
     const local = bound(policy({ domains: { '*': 'allow' }, allowLocalBinding: true }));
@@ -33,7 +33,7 @@ describe('a network policy', () => {
     expect(names.map(local.baseline)).toEqual(['allow', 'allow', 'allow']);
   });
 
-  it('leaves hosts to be reviewed to the client, unless they are denied', () => {
+  it('leaves hosts under review to the client, unless they are denied', () => {
     const domains = { '*': 'allow', 'bad.example': 'deny' } as const;
     const { baseline } = bound(policy({ domains, reviewDomains: ['*.r.example', 'bad.example'] }));
 
@@ -44,7 +44,7 @@ describe('a network policy', () => {
     ]);
   });
 
-  it('distrusts names that lead to addresses which are not public, or nowhere', () => {
+  it('refuses names with an address that is not public, or without addresses', () => {
     const subject = policy({ domains: { 'a.example': 'allow', localhost: 'allow' } });
 
     expect(subject.permits('a.example', ['8.8.8.8'])).toBe(true);

@@ -4,10 +4,10 @@ import { isLoopbackAddress, isNonPublic } from './address.ts';
 import { DomainPatterns, matchesEverything } from './domain-patterns.ts';
 import { isLocalName } from './host.ts';
 
-/** What the lists say about a host. */
+/** The decision of the lists about a host. */
 export type Baseline = 'allow' | 'denied' | 'not_allowed' | 'not_allowed_local';
 
-/** Which hosts a process may reach; knows nothing of sockets. */
+/** Which hosts a process may reach. */
 export class NetworkPolicy {
   readonly limited: boolean;
   readonly #allowLocal: boolean;
@@ -39,7 +39,7 @@ export class NetworkPolicy {
     return this.#allowed.match(host) ? 'allow' : 'not_allowed';
   }
 
-  /** Whether a host may be reached at the addresses it has; a host without any is not to be trusted. */
+  /** Whether a host may be reached at its addresses. A host without addresses may not: an upstream proxy could resolve it otherwise. */
   permits(host: string, addresses: readonly string[]): boolean {
     if (this.#allowLocal) return true;
     if (addresses.length === 0) return false;

@@ -1,4 +1,4 @@
-const viaHttp = [
+const HTTP_VARIABLES = [
   'HTTP_PROXY',
   'HTTPS_PROXY',
   'http_proxy',
@@ -21,8 +21,8 @@ const viaHttp = [
   'DOCKER_HTTP_PROXY',
   'DOCKER_HTTPS_PROXY',
 ];
-const viaSocks = ['ALL_PROXY', 'all_proxy', 'FTP_PROXY', 'ftp_proxy'];
-const exceptions = ['NO_PROXY', 'no_proxy', 'NPM_CONFIG_NOPROXY', 'npm_config_noproxy', 'BUNDLE_NO_PROXY'];
+const SOCKS_VARIABLES = ['ALL_PROXY', 'all_proxy', 'FTP_PROXY', 'ftp_proxy'];
+const EXCEPTION_VARIABLES = ['NO_PROXY', 'no_proxy', 'NPM_CONFIG_NOPROXY', 'npm_config_noproxy', 'BUNDLE_NO_PROXY'];
 
 const LOCAL_DESTINATIONS = 'localhost,127.0.0.1,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16';
 
@@ -31,15 +31,15 @@ export interface ProxyPorts {
   readonly socks: number | undefined;
 }
 
-/** The variables by which programs find the proxies. */
+/** The variables by which a program finds the proxies. */
 export function proxyEnvironment(ports: ProxyPorts, allowLocalBinding: boolean): Record<string, string> {
   const http = `http://127.0.0.1:${ports.http}`;
   const socks = ports.socks === undefined ? http : `socks5h://127.0.0.1:${ports.socks}`;
   const all = (names: readonly string[], value: string) => Object.fromEntries(names.map((name) => [name, value]));
   return {
-    ...all(viaHttp, http),
-    ...all(viaSocks, socks),
-    ...all(exceptions, allowLocalBinding ? LOCAL_DESTINATIONS : ''),
+    ...all(HTTP_VARIABLES, http),
+    ...all(SOCKS_VARIABLES, socks),
+    ...all(EXCEPTION_VARIABLES, allowLocalBinding ? LOCAL_DESTINATIONS : ''),
     CODEX_NETWORK_PROXY_ACTIVE: '1',
     CODEX_NETWORK_ALLOW_LOCAL_BINDING: allowLocalBinding ? '1' : '0',
     ELECTRON_GET_USE_PROXY: 'true',

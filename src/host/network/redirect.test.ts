@@ -34,14 +34,14 @@ describe('a redirect', () => {
     }
   });
 
-  it('keeps everything on its own server and says where it comes from', () => {
+  it('keeps all headers within one origin, and adds a referer', () => {
     const next = follow('GET', 302, '/next');
 
     expect(next?.url.href).toBe('http://one.example/next');
     expect(next?.headers).toEqual([...headers.slice(0, 8), 'referer', 'http://one.example/page?q=1']);
   });
 
-  it('takes no secret to another server', () => {
+  it('sends no secret to another origin', () => {
     const next = follow('GET', 302, 'https://two.example/');
 
     expect(next?.headers).toEqual(['Content-Type', 'text/plain', 'referer', 'http://one.example/']);
@@ -54,7 +54,7 @@ describe('a redirect', () => {
     expect(redirected(next, 302, 'http://three.example/')?.headers).toContain('http://two.example/');
   });
 
-  it('is none without a location, with one that names nothing, and with another status', () => {
+  it('is not followed without a location, with an invalid one, or with another status', () => {
     expect(redirected(message('GET'), 302, undefined)).toBeUndefined();
     expect(follow('GET', 302, 'http://[')).toBeUndefined();
     expect([200, 300, 304, 404].map((status) => follow('GET', status, '/next'))).toEqual([
@@ -65,7 +65,7 @@ describe('a redirect', () => {
     ]);
   });
 
-  it('leads nowhere but to the web', () => {
+  it('is refused if its target is not HTTP', () => {
     expect(() => follow('GET', 302, 'ftp://two.example/')).toThrow('redirect target uses unsupported URL scheme: ftp');
   });
 });

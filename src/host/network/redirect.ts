@@ -1,9 +1,9 @@
 import { type HttpMessage, isWeb } from './http-message.ts';
 
-/** Enough for every honest chain; a loop ends here. */
+/** More than any chain of redirects needs; a loop ends here. */
 export const MOST_REDIRECTS = 10;
 
-/** What to ask for next, or nothing when the answer is final. Throws when the target is not for us to follow. */
+/** The next request, or undefined if the answer is final. Throws for a target that is not HTTP. */
 export function redirected(
   message: HttpMessage,
   status: number,
@@ -15,8 +15,8 @@ export function redirected(
   const becomesGet = status === 303 ? method !== 'HEAD' : status < 303 && method === 'POST';
   const dropped = new Set([
     'referer',
-    ...(becomesGet ? aboutTheBody : []),
-    ...(url.origin === message.url.origin ? [] : [...secrets, ...message.environmentHeaders]),
+    ...(becomesGet ? bodyHeaders : []),
+    ...(url.origin === message.url.origin ? [] : [...originHeaders, ...message.environmentHeaders]),
   ]);
   const headers = message.headers.filter((_, at, all) => !dropped.has(all[at - (at % 2)]!.toLowerCase()));
   return {
@@ -29,28 +29,29 @@ export function redirected(
 }
 
 const redirects = new Set([301, 302, 303, 307, 308]);
-const aboutTheBody = ['content-type', 'content-encoding', 'content-language', 'content-location'];
-const secrets = ['authorization', 'cookie', 'cookie2', 'proxy-authorization', 'www-authenticate', 'host'];
+const bodyHeaders = ['content-type', 'content-encoding', 'content-language', 'content-location'];
+/** Headers that another origin does not get. */
+const originHeaders = ['authorization', 'cookie', 'cookie2', 'proxy-authorization', 'www-authenticate', 'host'];
 
 function target(location: string, base: URL): URL | undefined {
   let url: URL;
   try {
     url = new URL(location, base);
   } catch {
-    return undefined; // a location that names nothing: the answer itself is the result
+    return undefined; // an invalid location: the answer itself is the result
   }
   if (isWeb(url)) return withoutCredentials(url);
   throw new Error(`redirect target uses unsupported URL scheme: ${url.protocol.slice(0, -1)}`);
 }
 
-/** They would go on to the next server as part of where one came from. */
+/** Credentials in a URL would reach the next server as part of the referer. */
 function withoutCredentials(url: URL): URL {
   url.username = '';
   url.password = '';
   return url;
 }
 
-/** Other servers learn where one came from, not what was asked there; those without TLS learn nothing from those with. */
+/** Another origin gets only the origin as the referer; a server without TLS gets none from a server with TLS. */
 function referer(from: URL, to: URL): string[] {
   if (from.protocol === 'https:' && to.protocol === 'http:') return [];
   const page = to.origin === from.origin ? new URL(from) : new URL('/', from);

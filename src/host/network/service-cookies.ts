@@ -1,7 +1,7 @@
-/** Hosts, with all below them, whose front is Cloudflare's and expects its cookies back. */
+/** Domains behind Cloudflare, which expects its cookies back. */
 const hosts = ['chatgpt.com', 'chat.openai.com'];
 
-/** The cookies that Cloudflare sets for its own services; none of them says who is signed in. */
+/** The cookies that Cloudflare sets for its own services; none identifies a signed-in user. */
 const names = new Set([
   '__cf_bm',
   '__cflb',
@@ -22,10 +22,10 @@ interface Cookie {
   readonly name: string;
   readonly value: string;
   readonly domain: string;
-  /** Whether hosts below the domain get it, too. */
+  /** Whether subdomains get it too. */
   readonly wide: boolean;
   readonly path: string;
-  /** On the monotonic clock; a cookie without an end lasts as long as the process. */
+  /** By the monotonic clock; infinite for a session cookie, which lasts as long as this process. */
   readonly endsAt: number;
 }
 
@@ -46,7 +46,7 @@ export class ServiceCookies {
     return sent.map(({ name, value }) => `${name}=${value}`).join('; ');
   }
 
-  /** Takes what the answer to a request sets. */
+  /** Stores the cookies that the answer to a request sets. */
   take(url: URL, setCookies: readonly string[]): void {
     if (!isServed(url)) return;
     for (const text of setCookies) {
@@ -104,7 +104,7 @@ function splitPair(text: string): [name: string, value: string] {
   return at < 0 ? [text.trim(), ''] : [text.slice(0, at).trim(), text.slice(at + 1).trim()];
 }
 
-/** The directory of the request stands for a path that is not given. */
+/** The path attribute, or else the directory of the request. */
 function pathOf(given: string | undefined, { pathname }: URL): string {
   if (given?.startsWith('/')) return given;
   return pathname.slice(0, pathname.lastIndexOf('/')) || '/';

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { limits } from '../../protocol/index.ts';
-import type { Attempt, Gate } from './gate.ts';
-import { connectTo, join } from './outbound.ts';
+import type { Gate, WantedConnection } from './gate.ts';
+import { connectTo, pipeBothWays } from './outbound.ts';
 
-/** How long a program may take to say where it wants to go. */
+/** How long a program may take for the handshake and the address. */
 const HANDSHAKE_MS = 10_000;
 
 const VERSION = 5;
@@ -22,17 +22,17 @@ const replies = {
   addressNotSupported: 8,
 } as const;
 
-/** A SOCKS5 server that connects those the gate admits. Names are resolved here; UDP is not carried. */
+/** A SOCKS5 server for connections that the gate admits. Resolves names itself; UDP is not supported. */
 export function createSocksProxy(gate: Gate): Server {
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     socket.on('error', () => socket.destroy());
-    converse(socket, gate).catch(() => socket.destroy()); // no SOCKS, or gone
+    serve(socket, gate).catch(() => socket.destroy()); // the handshake is invalid, or the client has closed the connection
   });
   server.maxConnections = limits.proxyConnections;
   return server;
 }
 
-async function converse(socket: Socket, gate: Gate): Promise<void> {
+async function serve(socket: Socket, gate: Gate): Promise<void> {
   const gone = new AbortController();
   socket.once('close', () => gone.abort());
   socket.setTimeout(HANDSHAKE_MS, () => socket.destroy());
@@ -52,17 +52,17 @@ async function converse(socket: Socket, gate: Gate): Promise<void> {
   socket.setTimeout(0);
 
   const client = `${socket.remoteAddress}:${socket.remotePort}`;
-  const attempt: Attempt = { protocol: 'socks5_tcp', host, port, client };
-  const verdict = await gate.admit(attempt, gone.signal);
-  if (!verdict.allowed) return void socket.end(reply(replies.notAllowed));
+  const wanted: WantedConnection = { protocol: 'socks5_tcp', host, port, client };
+  const admission = await gate.admit(wanted, gone.signal);
+  if (!admission.allowed) return void socket.end(reply(replies.notAllowed));
   let upstream: Socket;
   try {
-    upstream = await connectTo(verdict.addresses, port, gone.signal);
+    upstream = await connectTo(admission.addresses, port, gone.signal);
   } catch (error) {
     return void socket.end(reply(failureReply(error)));
   }
   socket.write(reply(replies.succeeded));
-  join(socket, upstream);
+  pipeBothWays(socket, upstream);
 }
 
 type Take = (bytes: number) => Promise<Buffer>;
@@ -74,7 +74,7 @@ async function readHost(type: number, take: Take): Promise<string | undefined> {
   return (await take(16)).toString('hex').replace(/(?<=.)(?=(?:.{4})+$)/g, ':');
 }
 
-/** The next bytes of the handshake; what follows it stays in the socket. */
+/** The next bytes of the handshake; later bytes stay in the socket. */
 async function takeBytes(socket: Socket, bytes: number, signal: AbortSignal): Promise<Buffer> {
   for (;;) {
     if (bytes === 0) return Buffer.alloc(0);
@@ -85,7 +85,7 @@ async function takeBytes(socket: Socket, bytes: number, signal: AbortSignal): Pr
   }
 }
 
-/** Programs look at the code alone, not at the address. */
+/** The address in a reply is zero, because programs read only the code. */
 function reply(code: number): Buffer {
   return Buffer.of(VERSION, code, 0, 1, 0, 0, 0, 0, 0, 0);
 }

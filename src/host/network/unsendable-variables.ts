@@ -1,6 +1,6 @@
 import { isOwnVariable } from '../own/index.ts';
 
-/** Variables that hold or lead to credentials of the machine; compared without case. */
+/** Variables that hold credentials of the machine, or the paths of their files; compared without case. */
 const names = new Set([
   'CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN',
   'OPENAI_FEDERATION_RULE_ID',

@@ -9,7 +9,7 @@ import { connectTo } from './outbound.ts';
 export interface UpstreamProxy {
   readonly host: string;
   readonly port: number;
-  /** Whether it is spoken to by TLS. */
+  /** Whether connections to the proxy use TLS. */
   readonly tls: boolean;
   /** The value of `Proxy-Authorization`, if its address has credentials. */
   readonly authorization: string | undefined;
@@ -18,7 +18,7 @@ export interface UpstreamProxy {
 const plainVariables = ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
 const secureVariables = ['HTTPS_PROXY', 'https_proxy', ...plainVariables];
 
-/** The first of the variables for a protocol that names an HTTP proxy; `NO_PROXY` is not asked, as in the reference. */
+/** The HTTP proxy that the first of the variables for a protocol names; `NO_PROXY` is ignored, as in the reference. */
 export function upstreamProxyFor(protocol: 'http' | 'https', env: Environment): UpstreamProxy | undefined {
   for (const name of protocol === 'https' ? secureVariables : plainVariables) {
     const proxy = parseProxy((env[name] ?? '').trim());
@@ -42,13 +42,13 @@ function parseProxy(text: string): UpstreamProxy | undefined {
   };
 }
 
-/** How long a proxy may take to open a tunnel. */
+/** The time limit for opening a tunnel. */
 const TUNNEL_MS = 30_000;
 
 /** A proxy and its addresses. */
 export interface ResolvedProxy extends UpstreamProxy {
   readonly addresses: readonly string[];
-  /** What its own certificate is checked against. */
+  /** The roots that the proxy's own certificate is checked against. */
   readonly roots: TrustedRoots;
 }
 
@@ -68,7 +68,7 @@ export async function connectToProxy(proxy: ResolvedProxy, signal: AbortSignal):
   }
 }
 
-/** A connection to a host and port beyond the proxy. */
+/** A connection to a host and port through the proxy. */
 export async function tunnelThrough(
   proxy: ResolvedProxy,
   { host, port }: { readonly host: string; readonly port: number },

@@ -3,18 +3,18 @@ import { connect as connectTcp } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import {
-  type Attempt,
-  type Decision,
   ManagedNetwork,
   type ManagedNetworkOptions,
+  type NetworkDecision,
+  type WantedConnection,
 } from '../../../src/host/network/index.ts';
 import type { NetworkProxyRules } from '../../../src/protocol/index.ts';
 import { HttpUpstream } from '../../support/http-upstream.ts';
 import { networkRules } from '../../support/network-rules.ts';
 
 interface Reported {
-  readonly attempt: Attempt;
-  readonly decision: Decision;
+  readonly wanted: WantedConnection;
+  readonly decision: NetworkDecision;
 }
 
 type Overrides = Partial<NetworkProxyRules> & Partial<Pick<ManagedNetworkOptions, 'ask' | 'resolve'>>;
@@ -27,7 +27,7 @@ async function startNetwork({ ask, resolve, ...rules }: Overrides) {
       ...(ask && { policyDecisionTimeoutMs: 1000 }),
     },
     ask: ask ?? (() => Promise.reject(new Error('no question was expected'))),
-    report: (attempt, decision) => void reported.push({ attempt, decision }),
+    report: (wanted, decision) => void reported.push({ wanted, decision }),
     ...(resolve && { resolve }),
   });
   const port = (variable: string) => Number(new URL(network.environment[variable]!).port);
@@ -62,7 +62,7 @@ const statusOf = (answer: string) => Number(answer.split(' ', 2)[1]);
 const bodyOf = (answer: string) => answer.slice(answer.indexOf('\r\n\r\n') + 4);
 const verdicts = (reported: readonly Reported[]) =>
   reported.map(
-    ({ attempt, decision }) => `${attempt.protocol} ${decision.decision} ${decision.source} ${decision.reason}`,
+    ({ wanted, decision }) => `${wanted.protocol} ${decision.decision} ${decision.source} ${decision.reason}`,
   );
 
 describe('the proxies of a managed network', () => {

@@ -1,6 +1,6 @@
-import type { Attempt, Decision } from './gate.ts';
+import type { NetworkDecision, WantedConnection } from './gate.ts';
 
-/** What a refused program reads. */
+/** The texts for a refused program, by reason. */
 const messages: Readonly<Record<string, string>> = {
   denied: 'the network policy of this command denies the host',
   not_allowed: 'the network policy of this command does not list the host',
@@ -18,17 +18,17 @@ const proxyErrors: Readonly<Record<string, string>> = {
   mitm_required: 'blocked-by-mitm-required',
 };
 
-export function refusalMessage({ reason }: Decision): string {
+export function refusalMessage({ reason }: NetworkDecision): string {
   return entryOf(messages, reason) ?? 'the client decided against this connection';
 }
 
-/** The value of the header by which tools recognise the refusal. */
-export function proxyError({ reason }: Decision): string {
+/** The value of the `x-proxy-error` header, by which tools recognise a refusal. */
+export function proxyError({ reason }: NetworkDecision): string {
   return entryOf(proxyErrors, reason) ?? 'blocked-by-policy';
 }
 
 /** The body of a refused plain request. */
-export function refusalBody({ protocol, host, port }: Attempt, refusal: Decision): string {
+export function refusalBody({ protocol, host, port }: WantedConnection, refusal: NetworkDecision): string {
   const { reason, decision, source } = refusal;
   const message = refusalMessage(refusal);
   return JSON.stringify({ status: 'blocked', host, reason, decision, source, protocol, port, message });
