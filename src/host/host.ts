@@ -1,11 +1,11 @@
 import { type Environment, Outgoing } from './http/index.ts';
 
 export interface HostOptions {
-  /** The variables of the program: commands inherit from them, and proxies, certificates and folders are named there. */
+  /** The variables of the program: commands inherit them, and they name proxies, certificates and folders. */
   readonly environment: Environment;
 }
 
-/** This machine as one program uses it. Made once, where a program starts, and handed down to everything that works here. */
+/** The parts of this machine that a program shares. Made once, where the program starts, and passed to all that need it. */
 export class Host {
   readonly environment: Readonly<Record<string, string>>;
   readonly outgoing: Outgoing;

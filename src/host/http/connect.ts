@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Has the HTTP proxy at the other end of a connection open a tunnel; the connection leads to `authority` from then on. */
+/** Asks the HTTP proxy at the other end of a connection for a tunnel: resolves once the connection leads to `authority`. */
 export async function openTunnel(
   socket: Socket,
   authority: string,
@@ -22,7 +22,7 @@ export async function openTunnel(
     if (head.length > 0) socket.unshift(head);
     return socket;
   } catch (error) {
-    call.on('error', () => {}); // it is told here
+    call.on('error', () => {}); // the thrown error is enough
     socket.destroy();
     throw error;
   }
@@ -39,6 +39,6 @@ function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // a percent sign that stands for itself
+    return text; // a percent sign that escapes nothing
   }
 }

@@ -1,2 +1,2 @@
-/** Environment variables, where proxies and certificates are named. */
+/** Environment variables, which name proxies and certificates. */
 export type Environment = Readonly<Record<string, string | undefined>>;

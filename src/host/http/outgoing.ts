@@ -5,7 +5,7 @@ import { TrustedRoots } from './trusted-roots.ts';
 
 /** How this program connects to other machines: through the proxies and with the certificates that environment variables name. */
 export class Outgoing {
-  /** Through no proxy, with the roots that Node and the system bring along. */
+  /** Through no proxy, with the roots of Node and of the system. */
   static readonly direct = new Outgoing({});
 
   readonly environment: Environment;
@@ -21,7 +21,7 @@ export class Outgoing {
     return environmentProxy(address, this.environment);
   }
 
-  /** A connection to the host of an address, opened by a proxy. */
+  /** A connection to the host of an address, through a proxy. */
   tunnelTo(address: URL, proxy: URL, signal: AbortSignal): Promise<Socket> {
     return tunnelTo(address, proxy, this.roots, signal);
   }

@@ -10,15 +10,15 @@ async function listen(server: Server, host = '127.0.0.1'): Promise<HttpPort> {
   return port;
 }
 
-/** A client that asks for a websocket and never hangs up by itself. */
-function clingingClient({ authority }: HttpPort): Socket {
+/** A client that asks for a WebSocket and never closes the connection itself. */
+function stayingClient({ authority }: HttpPort): Socket {
   const client = connect({ host: '127.0.0.1', port: Number(authority.split(':')[1]), allowHalfOpen: true });
   client.write('GET /ws HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n');
   return client;
 }
 
 describe('an HTTP port', () => {
-  it('says where it is as a URL does', async () => {
+  it('has its host and port as in a URL', async () => {
     await using four = await listen(createServer());
     await using six = await listen(createServer(), '::1');
 
@@ -26,7 +26,7 @@ describe('an HTTP port', () => {
     expect(six.authority).toMatch(/^\[::1\]:[1-9]\d*$/);
   });
 
-  it('cannot be had twice', async () => {
+  it('cannot be used by two servers', async () => {
     await using first = await listen(createServer());
     await using second = new HttpPort(createServer(), 10);
 
@@ -35,10 +35,10 @@ describe('an HTTP port', () => {
     await expect(taken).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
-  it('lets go of a connection that is refused an upgrade, although the client holds on to it', async () => {
+  it('closes a connection whose upgrade is refused, although the client keeps it open', async () => {
     const server = createServer();
     await using port = await listen(server);
-    const client = clingingClient(port);
+    const client = stayingClient(port);
     const answer = once(client, 'data');
 
     const [, socket] = (await once(server, 'upgrade')) as [unknown, Socket];
@@ -54,7 +54,7 @@ describe('an HTTP port', () => {
   it('closes although a connection is still being upgraded', async () => {
     const server = createServer();
     const port = await listen(server);
-    const client = clingingClient(port);
+    const client = stayingClient(port);
     const closed = once(client, 'close');
     client.on('end', () => client.end());
     client.resume();

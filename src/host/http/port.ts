@@ -9,29 +9,29 @@ export interface HttpAddress {
   readonly port: number;
 }
 
-/** Where an HTTP server listens, and everyone connected to it. */
+/** The listening socket of an HTTP server, and all its connections. */
 export class HttpPort implements AsyncDisposable {
   readonly #server: Server;
-  readonly #goodbyeMs: number;
+  readonly #closeMs: number;
   #announced: Disposable | undefined;
-  /** The server itself forgets a connection that asks to be upgraded, whatever becomes of it. */
+  /** All connections: Node's server forgets one that asks to be upgraded. */
   readonly #sockets = new Set<Socket>();
   /** Connections that have not sent the head of a request yet, the oldest first. */
   readonly #silent = new Set<Socket>();
   #closed: Promise<unknown> | undefined;
 
-  /** Those connected have as long as `goodbyeMs` to leave when the port closes. */
-  constructor(server: Server, goodbyeMs: number) {
+  /** When the port is disposed, clients have `closeMs` to close their connections. */
+  constructor(server: Server, closeMs: number) {
     this.#server = server;
-    this.#goodbyeMs = goodbyeMs;
+    this.#closeMs = closeMs;
     server.on('connection', (socket) => {
       this.#sockets.add(socket);
-      this.#await(socket);
+      this.#limitSilent(socket);
       socket.once('close', () => {
         this.#sockets.delete(socket);
         this.#silent.delete(socket);
       });
-      socket.on('error', () => socket.destroy()); // a client that hangs up during an upgrade
+      socket.on('error', () => socket.destroy()); // the client closed the connection during an upgrade
     });
     server.on('request', ({ socket }) => this.#silent.delete(socket));
     server.on('upgrade', ({ socket }) => this.#silent.delete(socket));
@@ -40,39 +40,39 @@ export class HttpPort implements AsyncDisposable {
 
   async listen({ host, port }: HttpAddress): Promise<void> {
     await new Promise<void>((resolve, reject) => {
-      // Later errors are about connections that could not be accepted.
+      // After listening, an error is about a connection that could not be accepted: `reject` does nothing then.
       this.#server.on('error', (error) => reject(cannotListen(error, host, port)));
       this.#server.listen({ host, port, backlog: 1024 }, resolve);
     });
     this.#announced = announceListener('work', (this.#server.address() as AddressInfo).port);
   }
 
-  /** Its address as a URL has it. */
+  /** The host and port, as in a URL. */
   get authority(): string {
     const { address, port, family } = this.#server.address() as AddressInfo;
     return `${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   }
 
-  /** A connection that says nothing gives way to a newer one before it keeps that out. */
-  #await(socket: Socket): void {
+  /** Closes the oldest connection without a request when there are too many, so that they do not keep new clients out. */
+  #limitSilent(socket: Socket): void {
     this.#silent.add(socket);
     if (this.#silent.size > MOST_SILENT) this.#silent.values().next().value!.destroy();
   }
 
-  /** Takes no new connections; those there are stay. */
+  /** Accepts no new connections, and keeps the others. */
   stopListening(): void {
     this.#announced?.[Symbol.dispose]();
     this.#closed ??= new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Takes no new connections; resolves when the last one is gone, which takes as long as our patience at most. */
+  /** Accepts no new connections, and resolves when the last one is closed, which this server does after `closeMs`. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.stopListening();
-    const patience = setTimeout(() => {
+    const overdue = setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy();
-    }, this.#goodbyeMs);
+    }, this.#closeMs);
     await this.#closed;
-    clearTimeout(patience);
+    clearTimeout(overdue);
   }
 }
 
@@ -89,12 +89,12 @@ function cannotListen(error: NodeJS.ErrnoException, host: string, port: number):
 }
 
 const LISTEN_REMEDIES: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program does; choose another port, or port 0 for a free one',
+  EADDRINUSE: 'another program listens there; choose another port, or port 0 for a free one',
   EACCES: 'ports below 1024 may need privileges; choose a higher one, or port 0 for a free one',
   EADDRNOTAVAIL: 'this machine does not have the address',
 };
 
-/** Connections may be silent at a time, whatever a listener allows besides. */
+/** The most connections without a request, in addition to the limits of a listener. */
 const MOST_SILENT = 256;
 
 export interface UpgradeRefusal {
@@ -103,7 +103,7 @@ export interface UpgradeRefusal {
   readonly body: string;
 }
 
-/** Answers instead of upgrading. A client that never hangs up itself would keep the connection, so we do. */
+/** Answers instead of upgrading, and closes the connection, as some clients do not. */
 export function refuseUpgrade(socket: Duplex, { status, type, body }: UpgradeRefusal): void {
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

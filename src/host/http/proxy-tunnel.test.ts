@@ -15,7 +15,7 @@ describe('a proxy of the environment', () => {
     ['ws://[::1]:8787/', '[::1]'],
     ['ws://[::1]:8787/', '[::1]:8787'],
     ['wss://host.example/', '*'],
-  ])('is not on the way to %s with no_proxy=%s', (address, list) => {
+  ])('is not used for %s with no_proxy=%s', (address, list) => {
     expect(proxyTo(address, list)).toBeUndefined();
   });
 
@@ -25,7 +25,7 @@ describe('a proxy of the environment', () => {
     ['wss://host.example/', 'host.example:80'],
     ['ws://[::1]:8787/', '[::1]:80'],
     ['ws://[::1]:8787/', '::2'],
-  ])('is on the way to %s with no_proxy=%s', (address, list) => {
+  ])('is used for %s with no_proxy=%s', (address, list) => {
     expect(proxyTo(address, list)).toBe('proxy.example:3128');
   });
 });

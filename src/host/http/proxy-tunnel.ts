@@ -4,18 +4,18 @@ import { openTunnel, proxyAuthorization } from './connect.ts';
 import type { Environment } from './environment.ts';
 import type { TrustedRoots } from './trusted-roots.ts';
 
-/** The HTTP proxy that the environment names for a `ws:` or `wss:` address. Others, and those of SOCKS, are not used. */
+/** The HTTP proxy that the environment names for a `ws:` or `wss:` address. SOCKS proxies are not supported. */
 export function environmentProxy(address: URL, env: Environment): URL | undefined {
   const [own, OWN] = address.protocol === 'wss:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY'];
   const named = env[own] || env[OWN] || env.all_proxy || env.ALL_PROXY || '';
   const text = named.includes('://') ? named : `http://${named}`;
-  if (named === '' || !URL.canParse(text) || goesAround(address, env.no_proxy || env.NO_PROXY || '')) return undefined;
+  if (named === '' || !URL.canParse(text) || isExcepted(address, env.no_proxy || env.NO_PROXY || '')) return undefined;
   const proxy = new URL(text);
   return /^https?:$/.test(proxy.protocol) ? proxy : undefined;
 }
 
-/** Whether a list of hosts and domains, some with a port, has the one of an address. */
-function goesAround({ hostname, port, protocol }: URL, list: string): boolean {
+/** Whether a list of hosts and domains, some with a port, contains the host of an address. */
+function isExcepted({ hostname, port, protocol }: URL, list: string): boolean {
   const to = port || (protocol === 'wss:' ? '443' : '80');
   const host = unbracketed(hostname);
   return list.split(/[\s,]+/).some((entry) => {
@@ -28,7 +28,7 @@ function goesAround({ hostname, port, protocol }: URL, list: string): boolean {
 
 const unbracketed = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
 
-/** A connection to the host of an address, opened by a proxy. */
+/** A connection to the host of an address, through a proxy. */
 export async function tunnelTo(address: URL, proxy: URL, roots: TrustedRoots, signal: AbortSignal): Promise<Socket> {
   const socket = await connectToProxy(proxy, roots, signal);
   const authority = `${address.hostname}:${address.port || (address.protocol === 'wss:' ? 443 : 80)}`;

@@ -3,10 +3,10 @@ import type { SecureContext } from 'node:tls';
 import { osErrorText } from '../os/index.ts';
 import type { Environment } from './environment.ts';
 
-/** Each names a PEM file with certificates to trust beside the system's; the first that is not empty counts. */
-const variables = ['CODEX_CA_CERTIFICATE', 'SSL_CERT_FILE'] as const;
+/** Each names a PEM file with certificates to trust besides the system's; the first that is not empty counts. */
+const VARIABLES = ['CODEX_CA_CERTIFICATE', 'SSL_CERT_FILE'] as const;
 
-/** A file that a variable names and that cannot be used. */
+/** Thrown for a certificate file that a variable names and that cannot be used. */
 export class CertificateFileError extends Error {
   override readonly name = 'CertificateFileError';
 
@@ -18,8 +18,8 @@ export class CertificateFileError extends Error {
   }
 }
 
-/** Where distributions keep the roots of the system. */
-const systemFiles = [
+/** The root certificates of the system, where distributions install them. */
+const SYSTEM_FILES = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',
   '/etc/ssl/ca-bundle.pem',
@@ -27,7 +27,7 @@ const systemFiles = [
   '/etc/ssl/cert.pem',
 ];
 
-/** What outgoing TLS connections trust: the roots that Node brings along, those of the system, and those that a variable names. */
+/** The root certificates of outgoing TLS connections: those of Node, of the system, and of a file that a variable names. */
 export class TrustedRoots {
   readonly #env: Environment;
   #made: { readonly key: string; readonly context: SecureContext } | undefined;
@@ -41,7 +41,7 @@ export class TrustedRoots {
     extraRoots(this.#env);
   }
 
-  /** Made when it is first needed, and again when the file has changed. Throws as `check` does. */
+  /** Made when it is first read, and again when the file has changed. Throws as `check` does. */
   get context(): SecureContext {
     const extra = extraRoots(this.#env);
     const key = extra.join('\n');
@@ -57,21 +57,21 @@ function contextOf(roots: readonly string[]): SecureContext {
   return createSecureContext({ ca: [...distinct.values()] });
 }
 
-/** Roots that need no checking: one that cannot be read is not trusted. */
+/** The roots of the system and of Node's own variable. A file that cannot be read is ignored. */
 function ordinaryRoots({ NODE_EXTRA_CA_CERTS: more }: Environment): string[] {
-  const system = systemFiles.find((path) => existsSync(path));
+  const system = SYSTEM_FILES.find((path) => existsSync(path));
   return [system, more].flatMap((path) => {
     if (!path) return [];
     try {
       return blocksOf(readFileSync(path, 'latin1'));
     } catch {
-      return []; // as Node does
+      return []; // Node ignores such a file as well
     }
   });
 }
 
 function extraRoots(env: Environment): readonly string[] {
-  const variable = variables.find((name) => env[name]);
+  const variable = VARIABLES.find((name) => env[name]);
   if (variable === undefined) return [];
   const path = env[variable]!;
   const refuse = (reason: string) => new CertificateFileError(variable, path, reason);
@@ -87,7 +87,7 @@ function extraRoots(env: Environment): readonly string[] {
   });
 }
 
-/** More than any bundle has. */
+/** Larger than any bundle of certificates. */
 const LARGEST_FILE_BYTES = 16 * 1024 * 1024;
 
 function readCertificates(path: string, refuse: (reason: string) => Error): string {

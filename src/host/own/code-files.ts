@@ -4,19 +4,19 @@ import { fileURLToPath } from 'node:url';
 import { once } from '../../base/index.ts';
 import { foldersAbove, isReleasedPackage, nativeFolders } from '../os/index.ts';
 
-/** Its code, the Node it runs in and the directories of the links it is started by. */
+/** This program's code, Node, and the directories of the links by which the program is started. */
 const program = once(() => [...codeFiles(), realpathSync.native(process.execPath), ...startingLinks()]);
 
-/** Directories in one of which every dependency lies; undefined if some lie elsewhere. */
+/** The directories that contain all dependencies; undefined if some are elsewhere. */
 const modules = once(moduleFolders);
 
 const dependencies = once(findDependencies);
 
 /**
  * Every file and directory from which this program loads code or executes a program: its own package or the built parts of a
- * checkout, the native parts, the dependencies it runs with, Node, and the directories of the links it is started by. They are
- * without links, and where the native parts are named by one that name is there as well.
- * Of dependencies only those that could lie in or around one of the roots: finding them takes a while.
+ * checkout, the native parts, its dependencies, Node, and the directories of the links by which it is started. Real paths, and
+ * for native parts that are named by a link that path as well. Dependencies are left out, as finding them takes a while, if
+ * they cannot lie in or around one of the roots.
  */
 export function ownFiles(roots: readonly string[]): readonly string[] {
   const isNear = (root: string) =>
@@ -37,26 +37,26 @@ function moduleFolders(): readonly string[] | undefined {
 const isWithin = (path: string, folder: string): boolean =>
   path === folder || folder === '/' || path.startsWith(`${folder}/`);
 
-/** The file that holds this code. */
+/** The file that contains this module. */
 const codeFile = once(() => realpathSync.native(fileURLToPath(import.meta.url)));
 
-/** Where this code lies: `dist` of a package or checkout, `src` when it runs from its source. Bundled into another program it is one file. */
-function codePlace(): string {
+/** `dist` of a package or checkout, or `src` when it runs from source. The file itself if it is bundled into another program. */
+function codeRoot(): string {
   const folders = foldersAbove(dirname(codeFile()));
   return folders.find((folder) => ['dist', 'src'].includes(basename(folder))) ?? codeFile();
 }
 
-const packageFolder = (): string => dirname(codePlace());
+const packageFolder = (): string => dirname(codeRoot());
 
-/** All of a package is ours. Of a checkout only what is built: the rest is what its developers work on. */
+/** The whole folder of an installed package, but only the built part of a checkout, whose other files its developers change. */
 function codeFiles(): readonly string[] {
-  const place = codePlace();
-  if (place === codeFile()) return [...bundleFiles(), ...nativeParts()];
+  const code = codeRoot();
+  if (code === codeFile()) return [...bundleFiles(), ...nativeParts()];
   const root = packageFolder();
-  return [isReleasedPackage(root) ? root : place, ...nativeParts()];
+  return [isReleasedPackage(root) ? root : code, ...nativeParts()];
 }
 
-/** The files of the program that this code was bundled into: bundlers have them name each other by relative paths. */
+/** The files of the program that this code was bundled into: in the output of bundlers they name each other by relative paths. */
 function bundleFiles(): readonly string[] {
   const files = new Set([codeFile()]);
   if (process.argv[1] !== undefined && isFile(process.argv[1])) files.add(realpathSync.native(process.argv[1]));
@@ -82,7 +82,7 @@ function nativeParts(): readonly string[] {
   }
 }
 
-/** The packages that the package needs to run, and those that they need, as Node finds them. */
+/** The dependencies of this package, and theirs, as Node finds them. */
 function findDependencies(): readonly string[] {
   const found = new Set<string>();
   const waiting = [packageFolder()];
@@ -105,17 +105,18 @@ function dependencyNames(folder: string): readonly string[] {
     };
     return Object.keys({ ...dependencies, ...optionalDependencies });
   } catch {
-    return []; // a copy without a description of itself
+    return []; // a copy without a package.json
   }
 }
 
 function installed(name: string, from: string): string | undefined {
-  const places = foldersAbove(from).map((folder) => join(folder, 'node_modules', name));
-  const path = places.find((place) => existsSync(place));
+  const path = foldersAbove(from)
+    .map((folder) => join(folder, 'node_modules', name))
+    .find((candidate) => existsSync(candidate));
   return path === undefined ? undefined : realpathSync.native(path);
 }
 
-/** A link like `node_modules/.bin/exec-server` decides what runs at the next start: its directory must stay as it is. */
+/** The directories of links such as `node_modules/.bin/exec-server`, which decide what runs at the next start. */
 function startingLinks(): readonly string[] {
   const folders: string[] = [];
   let path = process.argv[1];
@@ -130,10 +131,10 @@ function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 }
 
-/** What lies in none of the others. */
+/** The paths that lie in none of the others. */
 function outermost(paths: readonly string[]): readonly string[] {
   return [...new Set(paths)].filter((path, _, all) => !all.some((other) => other !== path && isWithin(path, other)));
 }
 
-/** More than the kernel follows. */
+/** As many as the kernel follows. */
 const MOST_LINKS = 40;

@@ -1,18 +1,17 @@
 /**
  * Credentials that this program itself uses: tokens it presents, tokens it accepts, keys it signs with. They are registered
- * where they are read, so that no command inherits one and no request has one sent. A fact about the process, hence one
- * registry for it.
+ * where they are read, so that no command inherits one and no `http/request` sends one. One registry for the whole process.
  */
 const values = new Set<string>();
 const digests = new Set<string>();
 const variables = new Set<string>();
 
-/** Credentials that are renewed push out the oldest. */
-const MOST = 256;
+/** The oldest are dropped above this number, as some credentials are renewed again and again. */
+const MOST_CREDENTIALS = 256;
 
 const OWN_NAMES = /^(CODEX_API_KEY|CODEX_EXEC_SERVER_.*|EXEC_SERVER_.*(TOKEN|PASSWORD|SECRET))$/is;
 
-/** Registers a credential and gives it back. */
+/** Registers a credential and returns it. */
 export function ownCredential<T extends string | undefined>(value: T): T {
   if (value) addBounded(values, value);
   return value;
@@ -23,7 +22,7 @@ export function ownCredentialDigest(sha256: Uint8Array): void {
   addBounded(digests, Buffer.from(sha256).toString('hex'));
 }
 
-/** Takes a credential out of the environment and registers it together with its variable. */
+/** Removes a credential from the environment, registers it together with its variable, and returns it. */
 export function takeCredential(env: NodeJS.ProcessEnv, variable: string): string | undefined {
   const value = env[variable];
   delete env[variable];
@@ -43,9 +42,9 @@ export function isOwnCredential(value: string): boolean {
 function addBounded(set: Set<string>, value: string): void {
   set.delete(value);
   set.add(value);
-  if (set.size > MOST) set.delete(set.values().next().value!);
+  if (set.size > MOST_CREDENTIALS) set.delete(set.values().next().value!);
 }
 
-/** Loaded when there is a digest to compare with: it would be a tenth of the time to start. */
+/** Loads `node:crypto` when there is a digest to compare with, as it would take a tenth of the time to start. */
 const sha256Hex = (text: string): string =>
   process.getBuiltinModule('node:crypto').createHash('sha256').update(text).digest('hex');

@@ -7,12 +7,12 @@ import { resolve } from 'node:path';
 export class SecretPaths {
   #paths: readonly string[] = [];
 
-  /** Absolute paths; the same array until one is added. */
+  /** Absolute paths; the same array until another path is added. */
   get paths(): readonly string[] {
     return this.#paths;
   }
 
-  /** Relative paths count from the working directory. What does not exist yet is masked as soon as it does. */
+  /** Relative paths are resolved against the working directory. A missing path is masked in later sandboxes, once it exists. */
   add(...paths: readonly (string | undefined)[]): void {
     const given = paths.filter((path) => path !== undefined && path !== '').map((path) => resolve(path as string));
     const added = given.filter((path) => !this.#paths.includes(path));
@@ -20,5 +20,5 @@ export class SecretPaths {
   }
 }
 
-/** Those of this process: what one sandbox has to mask, all have. */
+/** The secrets of this process, which all its sandboxes mask. */
 export const secretPaths = new SecretPaths();

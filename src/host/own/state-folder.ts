@@ -4,13 +4,13 @@ import { join } from 'node:path';
 
 export interface StatePlace {
   readonly folder: string;
-  /** Why it is not where it should be. */
+  /** Why another folder is used than usual. */
   readonly reason?: string;
 }
 
 /**
- * Where a user's servers keep what must outlive them. A home that does not exist is not made: it may be made later, with
- * what belongs in it.
+ * The folder where a user's servers keep files that must outlive them. A missing home directory is not created, as it may be
+ * created later with its usual contents.
  */
 export function statePlace(env: NodeJS.ProcessEnv): StatePlace {
   if (env.XDG_STATE_HOME) return { folder: join(env.XDG_STATE_HOME, 'exec-server') };

@@ -66,11 +66,11 @@ describe('a peer', () => {
     expect(peerRefusal(peerOf(peer), proof, OWN) === undefined).toBe(served);
   });
 
-  it('of root is suspect like its own where the server runs as root', () => {
+  it('of root that is suspect is refused where the server runs as root', () => {
     expect(peerRefusal({ at: 'this host', uid: 0, holder: 'suspect' }, 'none', 0)).toBeDefined();
   });
 
-  it('is told the remedy wherever a token would help', () => {
+  it('that a token would help is told so', () => {
     const refusals = table
       .filter(([peer, proof, served]) => proof === 'none' && !served && !peer.endsWith('sandbox'))
       .map(([peer, proof]) => peerRefusal(peerOf(peer), proof, OWN));

@@ -1,33 +1,33 @@
-/** The process at the other end of a connection, as far as it can be told. */
+/** The process at the other end of a connection, as far as it is known. */
 export type Peer =
-  /** The connection comes from another machine, or at least from no network of this one. */
+  /** The connection comes from another machine, or from a network namespace that this server cannot see. */
   | { readonly at: 'another host' }
   /** The socket was closed already, or could not be looked up: nothing is known. */
   | { readonly at: 'unknown' }
   | { readonly at: 'this host'; readonly uid: number; readonly holder: PeerHolder };
 
 /**
- * Where the process lives that holds the socket; of several the first of this list.
+ * Which process has the socket open; of several the first in this list.
  *
- * - `sandbox`: in a sandbox of this product.
+ * - `sandbox`: one in a sandbox of this product.
  * - `family`: a command of this process, or a descendant of one.
- * - `elsewhere`: in another pid or user namespace.
- * - `outside`: none of these.
- * - `suspect`: not found, while a sandbox that shares the network could be hiding it.
- * - `unseen`: not found, or may not be looked at.
+ * - `elsewhere`: one in another pid or user namespace.
+ * - `outside`: any other process.
+ * - `suspect`: none was found, while a sandbox shares the network and could be hiding it.
+ * - `unseen`: none was found, or its descriptors may not be read.
  */
 export type PeerHolder = 'sandbox' | 'family' | 'elsewhere' | 'outside' | 'suspect' | 'unseen';
 
-/** Whether the peer has shown a valid token, or the listener asks for none. */
+/** Whether the peer has presented a valid token. */
 export type PeerProof = 'token' | 'none';
 
-/** Why a peer is refused, or nothing if it is served. `own` is the user that the server runs as. */
+/** Why a peer is refused; undefined if it is served. `own` is the user that the server runs as. */
 export function peerRefusal(peer: Peer, proof: PeerProof, own: number): string | undefined {
   if (peer.at === 'this host' && peer.holder === 'sandbox') {
     return 'connections from sandboxed commands are not served';
   }
   if (proof === 'token') return undefined;
-  if (peer.at === 'another host') return undefined; // only a listener that was told to serve the network has such
+  if (peer.at === 'another host') return undefined; // only a listener that was configured for the network has remote peers
   if (peer.at === 'unknown') return `the connecting process cannot be identified; ${REMEDY}`;
   if (peer.uid !== own && peer.uid !== 0) return `connections of user ${peer.uid} are not served; ${REMEDY}`;
   switch (peer.holder) {

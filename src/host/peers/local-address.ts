@@ -2,13 +2,13 @@ import { createSocket } from 'node:dgram';
 import { isIP } from 'node:net';
 
 /**
- * Whether a connection to an address ends on this machine. The kernel is asked, as Node lists no interface without a carrier
- * (`docker0` while no container runs) and no range that is routed here.
+ * Whether an address belongs to this machine. The kernel is asked, by binding a socket: Node lists no interface without a carrier
+ * (`docker0` while no container runs) and no range that is routed to this machine.
  */
 export function isOfThisHost(address: string): Promise<boolean> {
   return new Promise((resolve) => {
     const version = isIP(address);
-    if (version === 0) return resolve(true); // not a form that is known: be careful
+    if (version === 0) return resolve(true); // not an address: treated as local, which refuses more
     const trial = createSocket(version === 4 ? 'udp4' : 'udp6');
     const settle = (isLocal: boolean) => {
       trial.close();

@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { addressBytes, findPeer } from './lookup.ts';
 
-/** Accepts one connection made by a program and says who made it. */
+/** Accepts one connection and looks up its peer. */
 async function peerOn(server: Server, connecting: () => { end(): void }, before?: (socket: Socket) => Promise<void>) {
   await once(server, 'listening');
   const accepted = once(server, 'connection') as Promise<[Socket]>;
@@ -34,7 +34,7 @@ describe('the peer of a connection', () => {
     expect(await peerOn(server, connecting)).toEqual({ at: 'this host', uid: own, holder: 'outside' });
   });
 
-  it('is unknown once it has hung up', async () => {
+  it('is unknown once it has closed the connection', async () => {
     const server = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1');
     const connecting = () => {
       const client = connect({ host: '127.0.0.1', port: (server.address() as { port: number }).port });

@@ -8,18 +8,18 @@ import { isOfThisHost } from './local-address.ts';
 
 const canLookUp = once(peerSockets.isAvailable);
 
-/** Looks up who is connected. With a token only sandboxes matter, and others are searched for only where there is one. */
+/** Looks up the process at the other end. For a peer with a token only sandboxes are searched, as any other peer is served. */
 export async function findPeer(socket: Socket, proof: PeerProof): Promise<Peer> {
   const found = canLookUp() ? socketOf(socket) : 'unknown';
   if (found === 'nowhere') return { at: (await isOfThisHost(socket.remoteAddress ?? '')) ? 'unknown' : 'another host' };
   if (found === 'unknown') return { at: found };
   const [uid, inode] = found;
-  if (inode === 0) return { at: 'unknown' }; // closed by now: kernels differ in the user they tell of such a socket
-  // Others are refused by their user alone: they cannot have sandboxes searched, and stopped for it, as often as they like.
+  if (inode === 0) return { at: 'unknown' }; // closed by now: kernels differ in the user of such a socket
+  // Other users are refused without a search: otherwise they could have sandboxes stopped for searches at will.
   if (proof === 'none' && uid !== 0 && uid !== process.geteuid!()) return { at: 'this host', uid, holder: 'unseen' };
   try {
     const held = holder(await holderSearches().search(BigInt(inode), proof === 'none'));
-    // A process that ended before it was searched for has closed its socket.
+    // If the process ended before the search, its socket is closed now.
     if (held === 'unseen' && !isSame(socketOf(socket), inode)) return { at: 'unknown' };
     return { at: 'this host', uid, holder: held };
   } catch {
@@ -29,18 +29,18 @@ export async function findPeer(socket: Socket, proof: PeerProof): Promise<Peer> 
 
 const isSame = (found: Found, inode: number): boolean => typeof found !== 'string' && found[1] === inode;
 
-/** Why the peer of a connection is refused, or nothing; looked up once for a connection. */
+/** Why the peer of a connection is refused; undefined if it is served. Looked up once per connection. */
 export function refusePeer(socket: Socket, proof: PeerProof): Promise<string | undefined> {
-  const known = judged.get(socket)?.[proof];
+  const known = refusals.get(socket)?.[proof];
   if (known) return known;
-  const judging = findPeer(socket, proof).then((peer) => peerRefusal(peer, proof, process.geteuid!()));
-  judged.set(socket, { ...judged.get(socket), [proof]: judging });
-  return judging;
+  const refusal = findPeer(socket, proof).then((peer) => peerRefusal(peer, proof, process.geteuid!()));
+  refusals.set(socket, { ...refusals.get(socket), [proof]: refusal });
+  return refusal;
 }
 
-const judged = new WeakMap<Socket, Partial<Record<PeerProof, Promise<string | undefined>>>>();
+const refusals = new WeakMap<Socket, Partial<Record<PeerProof, Promise<string | undefined>>>>();
 
-/** `nowhere`: this machine has no such socket. */
+/** `nowhere`: the kernel knows no such socket in this network namespace. */
 type Found = PeerSocket | 'nowhere' | 'unknown';
 
 function socketOf({ remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 }: Socket): Found {
@@ -52,7 +52,7 @@ function socketOf({ remoteAddress = '', remotePort = 0, localAddress = '', local
 
 const MAPPED = /^::ffff:(?=[\d.]+$)/i;
 
-/** The bytes of an address; IPv4 is IPv4, also where a socket for both families tells of it. */
+/** The bytes of an address; four for an IPv4 address that a socket for both families reports as IPv6. */
 export function addressBytes(text: string): Uint8Array | undefined {
   const address = text.replace(MAPPED, '').replace(/%.*$/, '');
   if (isIPv4(address)) return Uint8Array.from(address.split('.'), Number);

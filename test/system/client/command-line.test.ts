@@ -132,7 +132,7 @@ describe('the command line', () => {
     const { code, stderr } = await runCommand(['--listen', server.url]);
     expect(code).toBe(1);
     const address = server.url.slice('ws://'.length);
-    const why = 'another program does; choose another port, or port 0 for a free one (EADDRINUSE)';
+    const why = 'another program listens there; choose another port, or port 0 for a free one (EADDRINUSE)';
     expect(stderr).toBe(`Error: cannot listen on ${address}: ${why}\n`);
   });
 
