@@ -22,7 +22,7 @@ export class NativeInput implements ChildInput {
   readonly #child: number;
   readonly #terminal: boolean;
   #failure: Error | undefined;
-  /** Those who wait until the child has taken what the addon has. */
+  /** Resolve when the child has read all bytes that the addon has. */
   #waiting: Writer[] = [];
   /** Writes for which the queue has no room, in order; of the first a part may be queued. */
   #line: Rest[] = [];
@@ -52,7 +52,7 @@ export class NativeInput implements ChildInput {
     return written;
   }
 
-  async taken(): Promise<void> {
+  async flushed(): Promise<void> {
     if (this.#queued > 0) await new Promise<void>((resolve, reject) => this.#waiting.push({ resolve, reject }));
   }
 
@@ -63,14 +63,14 @@ export class NativeInput implements ChildInput {
     this.#endInTurn();
   }
 
-  /** The child has taken everything that was queued. */
+  /** Called when the child has read everything that was queued. */
   drained(): void {
     this.#queued = 0;
     for (const writer of this.#waiting.splice(0)) writer.resolve();
     this.#advance();
   }
 
-  /** Queues as much of the line as there is room for. Of a large write the next part follows when the child has taken one. */
+  /** Queues as much of the line as there is room for. Of a large write the next part follows when the child has read one. */
   #advance(): void {
     try {
       for (let next = this.#line[0]; next; next = this.#line[0]) {

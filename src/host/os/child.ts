@@ -38,12 +38,12 @@ export interface Child extends AsyncDisposable {
 export interface ChildInput {
   /** Bytes that wait for the child to take them, at most. */
   readonly queued: number;
-  /** Whether so many bytes would be queued at once; otherwise their write waits until the child has taken others. */
+  /** Whether so many bytes would be queued at once; otherwise their write waits until the child has read others. */
   hasRoom(length: number): boolean;
   /** Resolves once the bytes are queued and there is room for more; rejects with code EPIPE and the like when the reader is gone. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Resolves once the child has taken what is queued; rejects as `write` does. */
-  taken(): Promise<void>;
+  /** Resolves once the child has read what is queued; rejects as `write` does. */
+  flushed(): Promise<void>;
   /** Closes after the queued bytes. Pipes only: a terminal stays open. */
   end(): void;
 }

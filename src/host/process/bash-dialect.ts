@@ -10,9 +10,9 @@ import {
 } from './shell-state.ts';
 
 /**
- * In POSIX mode, which an assignment switches on, the special commands (`unset`, `trap`, `set`, `exec`) come before functions;
- * a backslash keeps aliases away, and a subshell DEBUG traps. `call` is the command that reaches the others past functions, freed
- * of a function of its own; `other` is the one that can print that function.
+ * In POSIX mode, which an assignment switches on, the special built-ins (`unset`, `trap`, `set`, `exec`) come before functions;
+ * a backslash prevents alias expansion, and a subshell DEBUG traps. `call` is the command that calls the others past functions,
+ * after a function of its own name has been unset; `other` is the one that can print that function.
  */
 const printState = (
   call: 'builtin' | 'command',
@@ -43,16 +43,16 @@ ${printVariables}
 
 const posix = 'POSIXLY_CORRECT=1';
 
-const answers = `${printState('builtin', 'command', posix)}${printState('command', 'builtin', posix)}${printState('builtin', 'command', '')}`;
+const printStates = `${printState('builtin', 'command', posix)}${printState('command', 'builtin', posix)}${printState('builtin', 'command', '')}`;
 
 export const bash: ShellDialect = {
-  // With BASH_ENV the shell has read that file instead of .bashrc. Not in a subshell: Bash 5.2 would put the last
-  // program of the file in the place of the subshell.
+  // With BASH_ENV the shell has read that file instead of .bashrc. Not in a subshell: Bash 5.2 would exec the last program of
+  // the file in place of the subshell.
   startUp: `${CAPTURE_VARIABLE}=\${BASH_ENV:+/dev/null/}\${HOME-}/.bashrc
 ${readStartUp}
 `,
-  // The first complete answer counts: a start-up file may make a function or POSIXLY_CORRECT itself readonly.
-  print: answers,
+  // The first complete state counts: a start-up file may make a function or POSIXLY_CORRECT readonly.
+  print: printStates,
   flag: '-pc',
   undo: 'set +o privileged\n',
   restore: ([switchedOn = '', options = '', aliases = '', functions = '', shadowing = '', variables = '']) => {
@@ -67,7 +67,7 @@ ${readStartUp}
   },
 };
 
-/** Names come from the shell that prints, states from before the capture changed any. */
+/** The names of options come from the output, their values from `on`, which the capture saved before it changed any. */
 function switchOptions(printed: string, on: ReadonlySet<string>): string {
   const lines = printed.split('\n').flatMap((line) => {
     const [, command, name] = /^(shopt|set) [-+][osu]+ ([\w-]+)$/.exec(line) ?? [];
@@ -85,21 +85,21 @@ const fixed: ReadonlySet<string> = new Set(['login_shell', 'restricted_shell', '
 const exportedFunctions = (variables: string): string[] =>
   variables.split('\0').flatMap((entry) => /^BASH_FUNC_([\w:.+@%,/-]+)%%=/.exec(entry)?.[1] ?? []);
 
-/** A function that is defined a second time stays exported; so it is exported before its definition can be in the way. */
+/** Exports functions before they are defined, as a definition may replace the command that exports. They stay exported. */
 function exportCommand(names: readonly string[]): string {
   const ways = ['export -f', 'declare -fx', 'typeset -fx', 'builtin declare -fx', 'command declare -fx'];
   const way = ways.find((words) => !words.split(' ').some((word) => names.includes(word)));
   return way && names.length > 0 ? `${way} -- ${names.join(' ')}\n` : '';
 }
 
-/** What was printed by a command that a start-up file may have replaced after all. */
+/** The output of a command that a start-up file may have replaced after all, if it is a function. */
 const onlyFunction = (printed: string): string => (/^(?:builtin|command) \(\) *\n\{/.test(printed) ? printed : '');
 
-/** The shell prints attributes of functions as commands, which a function named like their command would take. */
+/** Removes the commands that set attributes of functions, if a function named `declare` would be called instead. */
 const definitionsOnly = (functions: string): string =>
   /^declare \(\)/m.test(functions) ? functions.replaceAll(/^\}\ndeclare -f[a-z]* \S+$/gm, '}') : functions;
 
-/** Assignments need no command, and come last: functions are printed with their aliases replaced already. */
+/** Assigns aliases without a command, which could be replaced. To be run last, as functions are printed with aliases expanded. */
 const assignAliases = (printed: string): string =>
   [...printed.matchAll(/^alias (?:-- )?([^\s=]+)=('(?:[^']|'\\'')*')$/gm)]
     .map(([, name, value]) => `BASH_ALIASES[${quoted(name!)}]=${value}\n`)

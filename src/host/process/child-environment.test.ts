@@ -78,13 +78,13 @@ describe('the environment of a child', () => {
     expect(names(policy, env)).toBe(expected);
   });
 
-  it('takes what is set over what is excluded, and env over both', () => {
+  it('prefers a variable of set to its exclusion, and env to both', () => {
     const policy = { ...everything, exclude: ['EXTRA_ONE'], set: { EXTRA_ONE: 'set', HOME: 'set' } };
 
     expect(childEnvironment(own, policy, { HOME: 'env' })).toMatchObject({ EXTRA_ONE: 'set', HOME: 'env', USER: 'u' });
   });
 
-  it('never has what belongs to the server, from any source and in any spelling', () => {
+  it('never has variables of the server, from any source and in any case of letters', () => {
     const secret = Object.fromEntries(
       [
         'CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN',
@@ -106,7 +106,7 @@ describe('the environment of a child', () => {
     expect(names({ ...everything, inherit: 'core' }, {}, { path: '1', Home: '2', PATHS: '3' })).toBe('Home path');
   });
 
-  it('passes on odd names as they are', () => {
+  it('keeps unusual names as they are', () => {
     expect(childEnvironment({}, undefined, { 'A=B': 'c', '': 'd', '\u00fc': 'e' })).toEqual({
       'A=B': 'c',
       '': 'd',
@@ -144,7 +144,7 @@ describe('a glob', () => {
     expect(matches(glob, name)).toBe(expected);
   });
 
-  it('with many stars costs no more than a glance at a long name', () => {
+  it('with many stars is matched in linear time', () => {
     expect(matches(`${'*A'.repeat(20)}*B`, 'A'.repeat(60))).toBe(false);
   });
 });

@@ -20,7 +20,7 @@ const core = new Set([
 
 const defaultExcludes = ['*KEY*', '*SECRET*', '*TOKEN*'];
 
-/** No child gets these, not even from a request that sends them. */
+/** Variables that are removed even from requests that contain them. */
 const neverPassed = new Set([
   'CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN',
   'NODE_REPL_AUTH_TOKEN',
@@ -30,7 +30,7 @@ const neverPassed = new Set([
   'CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE',
 ]);
 
-/** The environment of a child: `env` alone, or laid over what the policy takes from the server's own. */
+/** The environment of a child: `env` alone, or added to the variables that the policy selects from the server's own. */
 export function childEnvironment(
   own: Environment,
   policy: EnvPolicy | null | undefined,
@@ -40,12 +40,12 @@ export function childEnvironment(
   return select(merged, (name, value) => !neverPassed.has(name.toUpperCase()) && !isOwnCredential(value));
 }
 
-/** An environment without the credentials and switches of this program, which no policy lets a command inherit. */
+/** An environment without the credentials and settings of this program, which commands inherit under no policy. */
 export function inheritable(own: Environment): Record<string, string> {
   return select(own, (name, value) => !neverPassed.has(name.toUpperCase()) && !isOwnVariable(name, value));
 }
 
-/** Whether there are names that a policy keeps from a command. */
+/** Whether a policy excludes any variables. */
 export function excludesAny(policy: EnvPolicy | null | undefined): boolean {
   if (!policy) return false;
   return !policy.ignoreDefaultExcludes || policy.exclude.length > 0 || policy.includeOnly.length > 0;
@@ -60,7 +60,7 @@ function inherited(own: Environment, policy: EnvPolicy): Environment {
   return filterIncluded({ ...taken, ...set }, includeOnly);
 }
 
-/** Variables that make every program load other code are meant for the server alone, unless a request sends it. */
+/** Whether a variable makes programs load other code: those of the server are not inherited, but a request may send them. */
 function isLoaderVariable(name: string): boolean {
   return /^(LD_|DYLD_)/.test(name) || name === 'NODE_OPTIONS';
 }

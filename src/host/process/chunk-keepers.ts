@@ -1,8 +1,8 @@
 import { type OutputChunk, releaseChunk } from '../os/index.ts';
 
 /**
- * Counts the users of a chunk and gives its memory back with the last of them. The garbage collector would do it
- * too, but late: it sees a small object, not the memory behind it, and a flood would fill hundreds of megabytes.
+ * Counts the references to a chunk, and frees its memory with the last of them. The garbage collector would free it
+ * too, but late: it sees a small object, not the memory behind it, and a flood of output would fill hundreds of megabytes.
  */
 export class ChunkKeepers {
   readonly #keepers = new WeakMap<OutputChunk, number>();
@@ -11,7 +11,7 @@ export class ChunkKeepers {
     this.#keepers.set(chunk, (this.#keepers.get(chunk) ?? 0) + keepers);
   }
 
-  /** A keeper that never lets go, such as a message on a lost connection, leaves the chunk to the collector. */
+  /** Without the last call, as for a message on a lost connection, the chunk is left to the garbage collector. */
   drop(chunk: OutputChunk): void {
     const left = (this.#keepers.get(chunk) ?? 0) - 1;
     if (left > 0) {
@@ -23,5 +23,5 @@ export class ChunkKeepers {
   }
 }
 
-/** Small chunks live in memory the collector does see. */
+/** The garbage collector counts the memory of smaller chunks. */
 const WORTH_RELEASING = 16 * 1024;

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import type { OutputChunk } from '../os/index.ts';
 import { EncodedHeadTail } from './encoded-head-tail.ts';
 
-/** A chunk as the reader thread leaves it: base64 text. */
+/** A chunk as the addon makes it: base64 text. */
 function outputChunk(bytes: Uint8Array): OutputChunk {
   const buffer = Buffer.from(Buffer.from(bytes).toString('base64'));
   return { buffer, start: 0, end: buffer.length, byteLength: bytes.length };
 }
 
 describe('the head and the tail of a stream', () => {
-  it('are its first and its last half of the limit, and what lies between is counted', () => {
+  it('are the first and the last bytes, half of the limit each, and the bytes between are counted', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ minLength: 1, maxLength: 9 })), fc.nat(40), (parts, limit) => {
         const kept = new EncodedHeadTail(limit);
@@ -28,7 +28,7 @@ describe('the head and the tail of a stream', () => {
     );
   });
 
-  it('are the same for chunks of all sizes, and every chunk it no longer needs is reported once', () => {
+  it('are the same for chunks of all sizes, and every dropped chunk is reported once', () => {
     const size = fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 900, max: 1200 }), fc.constant(5000));
     fc.assert(
       fc.property(fc.array(size, { maxLength: 40 }), fc.nat(30_000), (sizes, limit) => {
@@ -54,7 +54,7 @@ describe('the head and the tail of a stream', () => {
     );
   });
 
-  it('take no more room for a stream of single bytes than for any other', () => {
+  it('keep no chunk of a single byte', () => {
     const reported = new Set<OutputChunk>();
     const kept = new EncodedHeadTail(1024 * 1024, (chunk) => void reported.add(chunk));
     const chunks = Array.from({ length: 1000 }, () => outputChunk(Buffer.of(7)));
@@ -64,7 +64,7 @@ describe('the head and the tail of a stream', () => {
     expect(reported.size).toBe(1000);
   });
 
-  it('are all of a short stream, at any moment', () => {
+  it('are the whole stream while it is short', () => {
     const kept = new EncodedHeadTail(10);
     const moments = ['', 'abc', 'defgh', 'ij'].map((part) => {
       if (part !== '') kept.add(outputChunk(Buffer.from(part)));

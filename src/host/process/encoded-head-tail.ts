@@ -1,7 +1,7 @@
 import { concatBytes, decodeBase64, decodeLatin1 } from '../../base/index.ts';
 import type { OutputChunk } from '../os/index.ts';
 
-/** Like `HeadTail` in `base`, of base64 chunks that are decoded only when they are read: most never are. */
+/** Like `HeadTail` in `base`, for base64 chunks, which are decoded only when they are read: most never are. */
 export class EncodedHeadTail {
   readonly #half: number;
   readonly #onDropped: (chunk: OutputChunk) => void;
@@ -42,7 +42,7 @@ export class EncodedHeadTail {
 
 type Piece = OutputChunk | Pack;
 
-/** Small chunks side by side: kept one by one, those of a process that prints a byte at a time take 600 times the room. */
+/** Small chunks in one array: as single objects, the chunks of a process that prints a byte at a time take 600 times the memory. */
 class Pack {
   readonly #room = new Uint8Array(PACK_BYTES);
   byteLength = 0;

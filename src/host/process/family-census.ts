@@ -7,15 +7,15 @@ export interface Member {
   readonly name: string;
   readonly lives: boolean;
   readonly ownTicks: number;
-  /** Of children that have ended and were waited for. */
+  /** The ticks of children that have ended and were waited for. */
   readonly reapedTicks: number;
   readonly residentKiB: number;
 }
 
-/** Files of procfs open at once, at most. */
+/** Processes whose files of procfs are read at once: more would use up the descriptors. */
 const AT_ONCE = 32;
 
-/** One pass over /proc that is yet to begin, and the families it looks for. */
+/** One pass over /proc that has not begun yet, and the families that it searches for. */
 interface Pass {
   readonly marks: Set<bigint>;
   readonly members: Promise<Map<bigint, Member[]>>;
@@ -38,12 +38,12 @@ class FamilyCensus {
       this.#next = undefined;
       return membersByMark(marks);
     });
-    this.#last = members.catch(() => undefined); // the callers see the failure
+    this.#last = members.catch(() => undefined); // the callers of `membersOf` get the error
     return { marks, members };
   }
 }
 
-/** That of this process: were there more, requests would multiply the passes. */
+/** One for the whole process, so that requests of all sessions share passes. */
 export const familyCensus = new FamilyCensus();
 
 async function membersByMark(marks: ReadonlySet<bigint>): Promise<Map<bigint, Member[]>> {
@@ -65,7 +65,7 @@ async function markOf(pid: number): Promise<bigint | undefined> {
   try {
     const limits = await readFile(`/proc/${pid}/limits`, 'utf8');
     const mark = /^Max realtime timeout\s+\S+\s+(\d+)/m.exec(limits)?.[1];
-    return mark === undefined ? undefined : BigInt(mark); // others have no limit
+    return mark === undefined ? undefined : BigInt(mark); // "unlimited" for other processes
   } catch {
     return undefined; // it has ended
   }

@@ -5,7 +5,7 @@ import { WriteIds } from './write-ids.ts';
 
 type WriteStatus = Result<'process/write'>;
 
-/** What is typed into a process: writes that may be repeated, in order, and the end of them. */
+/** The stdin of a process: writes in order, which clients may repeat, and its end. */
 export class ProcessInput {
   readonly #child: Child;
   readonly #tty: boolean;
@@ -26,17 +26,17 @@ export class ProcessInput {
     if (!stdin || !this.#open) return { status: 'stdinClosed' };
     if (bytes.length === 0) return this.#accept(writeId);
     if (!running) throw new ExecError('internal', 'failed to write to process stdin');
-    const taken = this.#budget.write(stdin, bytes).catch((cause) => {
+    const written = this.#budget.write(stdin, bytes).catch((cause) => {
       if (writeId !== undefined) this.#writeIds.delete(writeId);
       if (cause instanceof ExecError) throw cause;
       throw new ExecError('internal', 'failed to write to process stdin', { cause });
     });
-    if (writeId === undefined) await taken;
-    else await this.#remember(writeId, taken);
+    if (writeId === undefined) await written;
+    else await this.#remember(writeId, written);
     return { status: 'accepted' };
   }
 
-  /** While the first write waits, its answer is this one's too. The bytes are the same, and not needed again. */
+  /** Gets the answer of the first write with this id, whose bytes are the same. */
   async #repeat(writeId: string, bytes: Uint8Array): Promise<WriteStatus> {
     release(bytes);
     const first = this.#writeIds.waiting(writeId);
@@ -44,10 +44,10 @@ export class ProcessInput {
     return { status: 'accepted' };
   }
 
-  async #remember(writeId: string, taken: Promise<void>): Promise<void> {
-    this.#writeIds.add(writeId, taken);
+  async #remember(writeId: string, written: Promise<void>): Promise<void> {
+    this.#writeIds.add(writeId, written);
     try {
-      await taken;
+      await written;
     } finally {
       this.#writeIds.settle(writeId);
     }
@@ -58,7 +58,7 @@ export class ProcessInput {
     return { status: 'accepted' };
   }
 
-  /** Ends stdin after queued writes; on a terminal types its end-of-file character. */
+  /** Closes stdin after queued writes; for a terminal, writes its end-of-file character. */
   async close(running: boolean): Promise<WriteStatus> {
     if (this.#tty) return this.write(undefined, Uint8Array.of(this.#child.terminalMode().eof), running);
     if (!this.#open) return { status: 'stdinClosed' };

@@ -6,7 +6,7 @@ import type { Confined } from '../sandbox/index.ts';
 import type { ProcessAudience } from './audience.ts';
 import { ManagedProcess } from './managed-process.ts';
 
-/** A child that does what a test says. */
+/** A child whose events come from a test. */
 class ScriptedChild implements Child {
   readonly pid = 1;
   readonly events = new ChildEvents(() => {});
@@ -38,7 +38,7 @@ describe('a managed process', () => {
       send: (message) => {
         if (!String(message).includes('process/exited')) return;
         sending.resolve();
-        return sent.promise; // the client takes its time
+        return sent.promise; // the client reads slowly
       },
       probe: () => {},
       wantsDenials: false,
@@ -59,7 +59,7 @@ describe('a managed process', () => {
       },
     });
 
-    child.exit(1); // held back for the last words of a sandboxed command
+    child.exit(1); // held back for the last output of a sandboxed command
     await sending.promise;
     for (const stream of ['stdout', 'stderr'] as const) child.events.push({ type: 'ended', stream });
     child.events.complete();

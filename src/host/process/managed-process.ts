@@ -28,16 +28,16 @@ export interface ManagedProcessOptions {
   readonly tty: boolean;
   readonly mark: bigint;
   readonly child: Child;
-  /** How the child is held by a sandbox, if it is. */
+  /** The sandbox of the child, if it has one. */
   readonly confined?: Confined | undefined;
   readonly audience: ProcessAudience;
   readonly retainedOutputBytes: number;
   /** Shared by the processes of a session. */
   readonly inputBudget?: InputBudget;
   readonly onClosed: () => void;
-  /** Called when following the process failed through a fault of ours; the process is ended. */
+  /** Called when an event of the process could not be handled, which is a bug; the process is ended. */
   readonly onFault: (error: unknown) => void;
-  /** Called when what the sandbox has refused is not known although it should be. */
+  /** Called when refusals of the sandbox may be missing although they are recorded. */
   readonly onDenialsLost?: () => void;
 }
 
@@ -64,9 +64,9 @@ export class ManagedProcess implements AsyncDisposable {
   readonly #changes = new Changes();
   #state: ProcessState = { phase: 'starting' };
   #nextSeq = 1;
-  /** An exit that is not announced yet: what is still to be read may tell why. */
+  /** An exit that is not announced yet, because output that is not read yet may show that the sandbox was the reason. */
   #heldExit: { readonly exitCode: number; readonly timer: NodeJS.Timeout } | undefined;
-  #abandoned = false;
+  #isDisposed = false;
 
   constructor(options: ManagedProcessOptions) {
     const { processId, argv, tty, mark, child, confined, audience, retainedOutputBytes, onClosed } = options;
@@ -85,17 +85,17 @@ export class ManagedProcess implements AsyncDisposable {
     this.#snapshots = new OutputSnapshots(retainedOutputBytes, drop);
     this.#frames = new OutputFrames(processId);
     this.#input = new ProcessInput(child, tty, options.inputBudget ?? new InputBudget());
-    this.#aside(this.#apply({ type: 'spawned', streams: (tty ? 1 : 2) + this.#sandboxes }));
-    this.#aside(
-      this.#follow().catch((error) => {
+    this.#inBackground(this.#apply({ type: 'spawned', streams: (tty ? 1 : 2) + this.#sandboxStreams }));
+    this.#inBackground(
+      this.#handleEvents().catch((error) => {
         options.onFault(error);
         return this[Symbol.asyncDispose]();
       }),
     );
   }
 
-  /** Work that is not waited for; its failure concerns this process alone. */
-  #aside(work: Promise<unknown>): void {
+  /** Runs work that no caller waits for. Its failure concerns this process alone. */
+  #inBackground(work: Promise<unknown>): void {
     work.catch(this.#onFault);
   }
 
@@ -115,12 +115,12 @@ export class ManagedProcess implements AsyncDisposable {
     return this.#output.bytes;
   }
 
-  /** Passes on every event of the child, in order, each before the next. */
-  async #follow(): Promise<void> {
+  /** Handles the events of the child one after the other. */
+  async #handleEvents(): Promise<void> {
     for await (const event of this.#child.events) {
-      if (event.type === 'output') await this.#printed(event.stream, event.chunk);
+      if (event.type === 'output') await this.#onOutput(event.stream, event.chunk);
       else if (event.type === 'ended') await this.#apply({ type: 'streamEnded' });
-      else await this.#exited(event.status);
+      else await this.#onExit(event.status);
       if (this.#heldExit && (event.type === 'output' || this.#hasEndedStreams())) {
         await this.#announceExit(this.#heldExit.exitCode);
       }
@@ -129,8 +129,8 @@ export class ManagedProcess implements AsyncDisposable {
   }
 
   /**
-   * What a sandbox has put on the disk goes before the process closes. Not at the exit: a launcher that is killed early leaves
-   * a child behind, which is still busy with it. And a turn later: the client has heard of the exit by then.
+   * Removes the mount points of the sandbox before the process closes. Not at the exit, because a launcher that is killed early
+   * leaves a child that may still use them; and a turn of the event loop later, so that the client gets the exit first.
    */
   async #leaveSandbox({ claim }: Confined): Promise<void> {
     await nextTurn();
@@ -142,17 +142,20 @@ export class ManagedProcess implements AsyncDisposable {
   }
 
   /** A sandbox counts as one more stream that has to end. */
-  get #sandboxes(): number {
+  get #sandboxStreams(): number {
     return this.#confined ? 1 : 0;
   }
 
-  /** The last words of a command in a sandbox decide how its failure is reported, so they are waited for. */
-  async #exited(status: ExitStatus): Promise<void> {
+  /** The last output of a sandboxed command decides how its failure is reported, so an exit waits for it. */
+  async #onExit(status: ExitStatus): Promise<void> {
     const exitCode = this.#exitCode(status);
-    // A launcher that is killed while it builds the sandbox does not take its child with it.
-    if (this.#confined && 'signal' in status) this.#aside(killFamily(this.mark, PROCESS_MASK));
-    if (this.#isKnown || !this.#canBeDenied(exitCode) || this.#hasEndedStreams()) return this.#announceExit(exitCode);
-    this.#heldExit = { exitCode, timer: setTimeout(() => this.#aside(this.#announceExit(exitCode)), LAST_WORDS_MS) };
+    // When a launcher is killed while it builds the sandbox, its child lives on.
+    if (this.#confined && 'signal' in status) this.#inBackground(killFamily(this.mark, PROCESS_MASK));
+    if (this.#record || !this.#canBeDenied(exitCode) || this.#hasEndedStreams()) return this.#announceExit(exitCode);
+    this.#heldExit = {
+      exitCode,
+      timer: setTimeout(() => this.#inBackground(this.#announceExit(exitCode)), LAST_OUTPUT_MS),
+    };
   }
 
   #canBeDenied(exitCode: number): boolean {
@@ -160,7 +163,7 @@ export class ManagedProcess implements AsyncDisposable {
   }
 
   #hasEndedStreams(): boolean {
-    return this.#state.phase === 'running' && this.#state.openStreams === this.#sandboxes;
+    return this.#state.phase === 'running' && this.#state.openStreams === this.#sandboxStreams;
   }
 
   #announceExit(exitCode: number): Promise<void> {
@@ -170,34 +173,30 @@ export class ManagedProcess implements AsyncDisposable {
     return this.#apply({ type: 'exited', exitCode, sandboxDenied: this.#wasDenied(exitCode) });
   }
 
-  /** By what the sandbox has refused where that is recorded, and else by what was printed. */
+  /** By the refusals of the sandbox if they are recorded, or else by the output. */
   #wasDenied(exitCode: number): boolean {
     if (!this.#canBeDenied(exitCode)) return false;
     const record = this.#record;
-    if (!record) return looksDenied(exitCode, this.#output.after(0).map(printed));
+    if (!record) return looksDenied(exitCode, this.#output.after(0).map(decodedPiece));
     if (exitCode === KILLED_BY_FILTER) record.addKilled(basename(this.argv[0] ?? ''));
     return record.denials.length > 0;
   }
 
-  get #isKnown(): boolean {
-    return this.#record !== undefined;
-  }
-
-  /** What the sandbox has refused, where all of it is known. */
+  /** The refusals of the sandbox, if all of them are recorded. */
   get #record(): Confined['record'] {
     const record = this.#confined?.record;
     return record?.isIncomplete ? undefined : record;
   }
 
-  /** What the sandbox has refused, for a client that asks; nothing where it is unknown. */
+  /** The refusals of the sandbox, for a client that asks for them; absent if they are unknown. */
   #denials(): { denials?: Denial[] } {
     if (!this.#audience.wantsDenials) return {};
     const known = this.#confined && !this.#confined.refused ? this.#record?.denials : [];
     return known ? { denials: [...known] } : {};
   }
 
-  async #printed(stream: OutputStream, chunk: OutputChunk): Promise<void> {
-    while (!this.#output.hasRoom(chunk.byteLength) && !this.#abandoned) {
+  async #onOutput(stream: OutputStream, chunk: OutputChunk): Promise<void> {
+    while (!this.#output.hasRoom(chunk.byteLength) && !this.#isDisposed) {
       this.#audience.probe();
       await this.#changes.next();
     }
@@ -212,10 +211,10 @@ export class ManagedProcess implements AsyncDisposable {
     });
   }
 
-  /** Numbers are taken together with the change of state, so that no reader sees the one without the other. */
+  /** Announcements are numbered together with the change of state, so that no reader sees one without the other. */
   async #apply(event: ProcessEvent): Promise<void> {
     this.#state = next(this.#state, event);
-    const closes = this.#state.phase === 'closed'; // asked now: by the time all is sent a later event may have closed it
+    const closes = this.#state.phase === 'closed'; // before the awaits below, during which a later event may close it
     const announcements: string[] = [];
     if (event.type === 'exited') {
       announcements.push(
@@ -237,18 +236,18 @@ export class ManagedProcess implements AsyncDisposable {
     return `{"method":"${method}","params":${JSON.stringify(params)}}`;
   }
 
-  /** The reference reports death by signal as 128+n behind pipes and as 1 behind a terminal. */
+  /** The reference reports death by signal as 128+n for pipes and as 1 for a terminal. */
   #exitCode(status: ExitStatus): number {
     if ('code' in status) return status.code;
     return this.tty ? 1 : 128 + status.signal;
   }
 
-  /** The client has every event up to this number. */
+  /** Notes that the client has received every event up to this number. */
   settle(seq: number): void {
     if (this.#output.settle(seq)) this.#changes.notify();
   }
 
-  /** Resolves when there is something to read, or nothing to wait for any more. */
+  /** Resolves when there is output to read, or none will come, or the time is over. */
   async readable(params: Params<'process/read'>, signal: AbortSignal): Promise<void> {
     const afterSeq = params.afterSeq ?? 0;
     const deadline = performance.now() + (params.waitMs ?? 0);
@@ -260,7 +259,7 @@ export class ManagedProcess implements AsyncDisposable {
     }
   }
 
-  /** The parts of a `process/read` result as JSON text; `delivered` is to be called when the client has them. */
+  /** The parts of a `process/read` result as JSON text; `delivered` must be called when the client has received them. */
   read(params: Params<'process/read'>): { parts: Uint8Array[]; delivered: () => void } {
     const afterSeq = params.afterSeq ?? 0;
     const maxBytes = params.maxBytes ?? undefined;
@@ -313,22 +312,22 @@ export class ManagedProcess implements AsyncDisposable {
   }
 
   /**
-   * Ends the process and everything it started. Returns whether it was running. What an exited process has left
-   * running ends only for a caller that names a mode: to the reference such a process is over.
+   * Ends the process and everything it started. Returns whether it was running. Descendants of an exited process are ended only
+   * for a caller that names a mode: the reference does nothing then.
    */
   terminate(mode: Params<'process/terminate'>['mode']): boolean {
-    if (this.#state.phase === 'draining' && mode) this.#aside(killFamily(this.mark, PROCESS_MASK)); // and read what it printed
+    if (this.#state.phase === 'draining' && mode) this.#inBackground(killFamily(this.mark, PROCESS_MASK)); // and read what it printed
     if (this.#state.phase !== 'running') return false;
-    this.#aside(mode?.type === 'graceful' ? this.#endGracefully(mode.timeoutMs) : this.#endByForce());
+    this.#inBackground(mode?.type === 'graceful' ? this.#endGracefully(mode.timeoutMs) : this.#endByForce());
     return true;
   }
 
-  /** Asks it to end, and ends it by force when the signal aborts; resolves when it has closed, or soon after that. */
+  /** Sends SIGTERM, and SIGKILL when the signal aborts; resolves when the process has closed, or soon after SIGKILL. */
   async end(signal: AbortSignal): Promise<void> {
     this.signal('terminate');
     await this.wait({}, signal);
     if (this.#state.phase === 'closed') return;
-    this.#aside(this.#endByForce());
+    this.#inBackground(this.#endByForce());
     await this.wait({ timeoutMs: FORCED_END_MS }, new AbortController().signal);
   }
 
@@ -375,24 +374,24 @@ export class ManagedProcess implements AsyncDisposable {
     return { ...this.#snapshots.read(), exitCode: exitCodeOf(this.#state), running };
   }
 
-  /** Ends the process group and forgets the output; resolves when the direct child is gone. */
+  /** Kills the process group and drops the output; resolves when the direct child has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#abandoned = true;
+    this.#isDisposed = true;
     this.#changes.notify();
     await this.#child[Symbol.asyncDispose]();
     this.#confined?.claim[Symbol.dispose]();
   }
 }
 
-/** The retained output, the snapshot, and the message on its way to the client. */
+/** The retained output, the snapshot, and the message to the client. */
 const KEEPERS_OF_NEW_CHUNK = 3;
 
-/** How long the last output of a killed process may take to be passed on. */
+/** The time limit for the last output of a killed process. */
 const FORCED_END_MS = 500;
 
-/** How long an exit may be held back for output that explains it. */
-const LAST_WORDS_MS = 20;
+/** How long an exit is held back for output that explains it. */
+const LAST_OUTPUT_MS = 20;
 
-function printed({ stream, chunk }: RetainedChunk): { stream: OutputStream; bytes: Uint8Array } {
+function decodedPiece({ stream, chunk }: RetainedChunk): { stream: OutputStream; bytes: Uint8Array } {
   return { stream, bytes: decodeBase64(decodeLatin1(chunk.buffer, chunk.start, chunk.end)) };
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { OutputChunk } from '../os/index.ts';
 import { OutputFrames, readResultParts } from './output-frames.ts';
 
-/** A chunk as the reader thread leaves it, with this much room around its text. */
+/** A chunk as the addon makes it, with this much room around its text. */
 function outputChunk(bytes: Uint8Array, headroom = 192, tailroom = 8): OutputChunk {
   const text = Buffer.from(Buffer.from(bytes).toString('base64'));
   const buffer = Buffer.concat([Buffer.alloc(headroom, '?'), text, Buffer.alloc(tailroom, '?')]);
@@ -21,8 +21,8 @@ const bytes = fc.uint8Array({ minLength: 1, maxLength: 300 });
 
 const base64 = (data: Uint8Array): string => Buffer.from(data).toString('base64');
 
-describe('messages written by hand', () => {
-  it('process/output is what JSON.stringify makes of it, with or without room around the chunk', () => {
+describe('messages written without JSON.stringify', () => {
+  it('process/output equals the text of JSON.stringify, with or without room around the chunk', () => {
     const room = fc.constantFrom([192, 8], [0, 0], [96, 3], [192, 2], [1000, 8]);
     fc.assert(
       fc.property(processId, seq, stream, bytes, room, (id, number, name, data, [headroom, tailroom]) => {
@@ -38,7 +38,7 @@ describe('messages written by hand', () => {
     );
   });
 
-  it('process/output copies nothing where the room suffices', () => {
+  it('process/output is written around the chunk where the room suffices', () => {
     const chunk = outputChunk(Buffer.from('text'));
 
     const message = new OutputFrames('p').notification(1, 'stdout', chunk);
@@ -46,7 +46,7 @@ describe('messages written by hand', () => {
     expect(message.buffer).toBe(chunk.buffer.buffer);
   });
 
-  it('the result of process/read is what JSON.stringify makes of it, also of chunks that were sent before', () => {
+  it('the result of process/read equals the text of JSON.stringify, also for chunks that were sent before', () => {
     const retained = fc.array(fc.tuple(seq, stream, bytes, fc.boolean()), { maxLength: 5 });
     fc.assert(
       fc.property(retained, seq, (chunks, nextSeq) => {

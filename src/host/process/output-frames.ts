@@ -1,5 +1,5 @@
-// The hot messages, written by hand: base64 needs no escaping, so a message is a prefix, the text the reader thread
-// encoded, and a suffix. JSON.stringify of a 64 KiB chunk costs 25 times as much.
+// The most frequent messages are written without JSON.stringify, which takes 25 times as long for a chunk of 64 KiB: base64 needs
+// no escaping, so a message is a prefix, the text that the addon encoded, and a suffix.
 import { concatBytes, encodeUtf8 } from '../../base/index.ts';
 import type { OutputChunk, OutputStream } from '../os/index.ts';
 import type { RetainedChunk } from './retained-output.ts';
@@ -17,7 +17,7 @@ export class OutputFrames {
     const prefix = `${this.#opening}${seq},"stream":"${stream}","chunk":"`;
     const { buffer, start, end } = chunk;
     const at = start - prefix.length;
-    // More UTF-8 bytes than characters would spoil the arithmetic; such ids take the long way.
+    // Only ASCII has as many bytes as characters.
     if (at >= 0 && end + SUFFIX.length <= buffer.length && isAscii(prefix)) {
       buffer.write(prefix, at, 'latin1');
       buffer.write(SUFFIX, end, 'latin1');

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { quoted } from '../../base/index.ts';
 import type { SpawnOptions } from '../os/index.ts';
 
-/** Why a program that was to run at a terminal was not found, in the words of the reference; undefined if it is there. */
+/** The reference's error text for a program that was not found for a terminal; undefined if the program exists. */
 export function explainSearch({ argv, cwd, env }: Omit<SpawnOptions, 'mark'>): string | undefined {
   const program = argv[0]!;
   const folder = String(cwd).replaceAll(/\/{2,}/g, '/');
@@ -30,21 +30,21 @@ function candidateFaults(cwd: string, program: string, path: string): string[] |
   return [...faults, `No viable candidates found in PATH ${quoted(path)}`];
 }
 
-/** Undefined when nothing is there. */
-function faultOf(path: string, words: { readonly folder: string; readonly file: string }): string | undefined {
+/** Undefined for a missing path. */
+function faultOf(path: string, texts: { readonly folder: string; readonly file: string }): string | undefined {
   try {
-    if (statSync(resolve(path)).isDirectory()) return words.folder;
+    if (statSync(resolve(path)).isDirectory()) return texts.folder;
   } catch {
-    return undefined; // not there, or out of sight
+    return undefined; // missing, or out of reach
   }
   try {
     accessSync(path, constants.X_OK);
     return 'none';
   } catch {
-    return words.file; // not executable
+    return texts.file; // not executable
   }
 }
 
-/** Puts paths together as they are written: nothing is normalised. */
+/** Joins paths without normalising them. */
 const join = (folder: string, name: string): string =>
   folder === '' ? name : folder.endsWith('/') ? `${folder}${name}` : `${folder}/${name}`;

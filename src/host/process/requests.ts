@@ -10,7 +10,7 @@ type ProcessRequests = {
   ) => Result<M> | Promise<Result<M>>;
 };
 
-/** Requests about one process, which must be known. */
+/** Requests about one process of the table. */
 export const processRequests: ProcessRequests = {
   'process/resize': (process, { rows, cols }) => {
     process.resize(rows, cols);

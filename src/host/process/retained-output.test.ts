@@ -12,7 +12,7 @@ const chunkOf = (seq: number, byteLength: number): RetainedChunk => ({
 
 const seqs = (chunks: readonly RetainedChunk[]): number[] => chunks.map(({ seq }) => seq);
 
-/** Chunks of these sizes, numbered from 1, with a client that has them all. */
+/** Chunks of these sizes, numbered from 1, which the client has all received. */
 function settled(sizes: readonly number[], limits = { bytes: 1000, chunks: 1000 }): RetainedOutput {
   const output = new RetainedOutput(limits);
   for (const [index, size] of sizes.entries()) {
@@ -47,7 +47,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** The rule of `maxBytes`, word for word: the first always, a further one only if the total stays within. */
+/** The rule of `maxBytes`: the first chunk always, a further one only if the total stays within. */
 function within(chunks: readonly RetainedChunk[], maxBytes: number | undefined): RetainedChunk[] {
   const taken: RetainedChunk[] = [];
   const total = () => taken.reduce((sum, { chunk }) => sum + chunk.byteLength, 0);
@@ -60,7 +60,7 @@ function within(chunks: readonly RetainedChunk[], maxBytes: number | undefined):
 }
 
 describe('retained output', () => {
-  it('behaves like a plain list that drops the oldest chunk the client has, and none that it has not', () => {
+  it('behaves like a plain list that drops the oldest chunk once the client has received it', () => {
     const limits = fc.record({ bytes: fc.integer({ min: 1, max: 40 }), chunks: fc.integer({ min: 1, max: 8 }) });
     fc.assert(
       fc.property(limits, fc.array(step, { maxLength: 60 }), (bounds, steps) => {
@@ -116,7 +116,7 @@ describe('retained output', () => {
     expect(seqs(settled([4, 4, 4]).after(0, maxBytes))).toEqual(expected);
   });
 
-  it('starts at the oldest chunk that is left for a reader who comes late', () => {
+  it('starts at the oldest chunk that is left for a late reader', () => {
     const output = settled([400, 400, 400]);
 
     expect({ chunks: seqs(output.after(0)), evicted: output.evictedSeq }).toEqual({ chunks: [2, 3], evicted: 1 });
@@ -129,7 +129,7 @@ describe('retained output', () => {
     expect(seqs(output.after(19_999))).toEqual([20_000]);
   });
 
-  it('lets go of the memory of what it drops', async () => {
+  it('frees the memory of evicted chunks', async () => {
     setFlagsFromString('--expose-gc');
     const collectGarbage = runInNewContext('gc') as () => void;
     const output = new RetainedOutput({ bytes: 1000, chunks: 1000 });

@@ -19,11 +19,11 @@ export class RetainedOutput {
   readonly #limits: RetainedOutputLimits;
   readonly #onEvicted: (chunk: OutputChunk) => void;
   #chunks: RetainedChunk[] = [];
-  #first = 0; // position of the oldest chunk; what lies before it was evicted and is cut off now and then
+  #first = 0; // position of the oldest chunk; the positions before it are cut off now and then
   #bytes = 0;
   #unsettledBytes = 0;
   #unsettledFrom = 0; // position of the first unsettled chunk
-  readonly #delivered = new Set<number>(); // unsettled chunks the client has although it misses one before them
+  readonly #delivered = new Set<number>(); // unsettled chunks that the client has received, though not one before them
   #evictedSeq = 0;
 
   constructor(limits: RetainedOutputLimits, onEvicted: (chunk: OutputChunk) => void = () => {}) {
@@ -35,7 +35,7 @@ export class RetainedOutput {
     return this.#bytes;
   }
 
-  /** Number of the newest chunk that was dropped, 0 if none was. */
+  /** The number of the newest chunk that was evicted, 0 if none was. */
   get evictedSeq(): number {
     return this.#evictedSeq;
   }
@@ -44,7 +44,7 @@ export class RetainedOutput {
     return this.#chunks[this.#first]?.seq;
   }
 
-  /** Whether a chunk of this size can be kept without dropping one the client has not got. */
+  /** Whether a chunk of this size fits without evicting one that the client has not received. */
   hasRoom(byteLength: number): boolean {
     const unsettledChunks = this.#chunks.length - this.#unsettledFrom;
     if (unsettledChunks === 0) return true;
@@ -59,7 +59,7 @@ export class RetainedOutput {
     if (this.#first > 1024 && this.#first > this.#chunks.length / 2) this.#compact();
   }
 
-  /** The client has this chunk; it stays unsettled as long as one before it is. Returns whether any was settled. */
+  /** Notes that the client has received this chunk; it stays unsettled as long as one before it. Returns whether any was settled. */
   deliver(seq: number): boolean {
     const next = this.#chunks[this.#unsettledFrom];
     if (!next || seq < next.seq) return false;
@@ -67,7 +67,7 @@ export class RetainedOutput {
     return this.settle(0);
   }
 
-  /** The client has everything up to this number. Returns whether that made a difference. */
+  /** Notes that the client has received everything up to this number. Returns whether any chunk was settled. */
   settle(seq: number): boolean {
     const before = this.#unsettledFrom;
     for (let next = this.#chunks[before]; next; next = this.#chunks[this.#unsettledFrom]) {
@@ -131,7 +131,7 @@ export class RetainedOutput {
   }
 }
 
-/** Takes the place of a chunk whose memory is let go before its place is. */
+/** Replaces an evicted chunk in the array, so that its memory is freed before its position is cut off. */
 const evicted: RetainedChunk = {
   seq: 0,
   stream: 'stdout',

@@ -15,7 +15,7 @@ export const sh: ShellDialect = {
   startUp: `${CAPTURE_VARIABLE}=\${ENV-}
 ${readStartUp}
 `,
-  // Special commands come before functions; the others lose theirs, which are not part of the state.
+  // Special built-ins come before functions; functions named like the other commands are unset, and not part of the state.
   print: `(\\unset -f alias printf
 \\printf ${printBegin}
 \\set +o
@@ -28,7 +28,7 @@ ${printVariables}
 `,
   flag: '-c',
   undo: '',
-  // Some print aliases without the word, and over several lines; those that cannot be told apart are given up.
+  // Some shells print aliases without the word `alias`, and over several lines; those lines are left out.
   restore: ([options = '', aliases = '', variables = '']) => ({
     settings: `${linesOf(options, optionLine).join('')}${linesOf(aliases, aliasLine)
       .map((line) => line.replace(/^(?:alias )?/, '\\alias '))

@@ -6,20 +6,20 @@ import type { SandboxHost } from '../sandbox/index.ts';
 import { BEGIN, CAPTURE_VARIABLE, END, NEXT, type ShellDialect } from './shell-state.ts';
 import { confineStart, findDenied } from './start-request.ts';
 
-/** What the start-up files of a shell have made of it: all of them, or those of a login alone. */
+/** The state of a shell after its start-up files: after all of them, or after those of a login alone. */
 export type ShellState = Captured & ({ readonly whole: true } | { readonly whole: false; readonly cause: unknown });
 
 interface Captured {
-  /** Commands that restore options; they run before anything is redefined. */
+  /** Commands that restore options; they run before any definition. */
   readonly settings: string;
   /** Definitions of functions and aliases. */
   readonly definitions: string;
-  /** What they exported that the shell was not given. */
+  /** The variables that they exported or changed. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
 export interface CaptureOptions {
-  /** The command the state is wanted for; the shell is started as that would be. */
+  /** The command that needs the state; the shell is started as that command would be. */
   readonly command: Omit<SpawnOptions, 'mark'>;
   readonly params: Params<'process/start'>;
   readonly dialect: ShellDialect;
@@ -31,8 +31,8 @@ const CAPTURE_MS = 10_000;
 const STATE_BYTES = 512 * 1024;
 
 /**
- * Lets a shell start up and takes down its state. Where the start-up file of terminals ends the shell, or never ends, the state
- * is that of a plain login.
+ * Starts a shell with its start-up files and captures its state. If the start-up file of interactive shells ends the shell, or
+ * never ends, the state is that of a plain login.
  */
 export async function captureShell(options: CaptureOptions): Promise<ShellState> {
   const { startUp, print } = options.dialect;
@@ -43,7 +43,7 @@ export async function captureShell(options: CaptureOptions): Promise<ShellState>
   }
 }
 
-/** Start-up files are commands too: the sandbox holds for them. */
+/** Runs the shell in the sandbox of the command, because start-up files are commands too. */
 async function captureBy(
   script: string,
   { sandboxes, command, params, dialect, mark }: CaptureOptions,
@@ -56,10 +56,10 @@ async function captureBy(
   using _claim = confined?.claim;
   const child = spawn({ ...(confined?.command ?? plain), mark: mark() });
   confined?.started();
-  const late = setTimeout(() => giveUp(child), CAPTURE_MS);
+  const timeout = setTimeout(() => kill(child), CAPTURE_MS);
   try {
     const printed = await readState(child);
-    // What start-up files leave running, an agent for keys perhaps, lives as long as the session.
+    // A process that start-up files leave running, such as ssh-agent, lives as long as the session.
     child.closeOutputs();
     await child.exited;
     return parseState(printed, dialect, command.env);
@@ -67,16 +67,16 @@ async function captureBy(
     await child[Symbol.asyncDispose]();
     throw error;
   } finally {
-    clearTimeout(late);
+    clearTimeout(timeout);
   }
 }
 
-function giveUp(child: Child): void {
+function kill(child: Child): void {
   child.signal(constants.signals.SIGKILL);
   child.closeOutputs();
 }
 
-/** Reads up to the end of the state; a process that inherited the output may keep it open for long. */
+/** Reads up to the end of the state, because a process that inherited stdout may keep it open for long. */
 async function readState(child: Child): Promise<string> {
   let printed = Buffer.alloc(0);
   for await (const event of child.events) {
@@ -100,7 +100,7 @@ function stateIn(printed: Buffer): Buffer | undefined {
   return undefined;
 }
 
-/** What may still become a state; all that start-up files print before it is dropped. */
+/** The output from the last begin mark on; output of start-up files before it is dropped. */
 function unfinished(printed: Buffer): Buffer {
   const begin = printed.lastIndexOf(BEGIN, undefined, 'latin1');
   return printed.subarray(begin >= 0 ? begin : Math.max(0, printed.length - BEGIN.length));
@@ -115,7 +115,7 @@ function parseState(printed: string, { restore }: ShellDialect, given: Readonly<
   return { settings, definitions, environment: Object.fromEntries(entries) };
 }
 
-/** Variables about one run of a shell say nothing about the next; functions are among the definitions. */
+/** Whether a variable is restored: not those about one run of a shell, and not exported functions, which are definitions. */
 const isLasting = (name: string): boolean =>
   !['PWD', 'OLDPWD', 'SHLVL', '_'].includes(name) &&
   !name.startsWith('BASH_FUNC_') &&

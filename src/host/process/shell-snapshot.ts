@@ -28,10 +28,10 @@ const ATTEMPTS = 3;
 /** The kernel takes 128 KiB for one variable, and a character has up to four bytes. */
 const VARIABLE_LENGTH = 30 * 1024;
 
-/** Shells of one session as they are after start-up, so that commands need not go through it again and again. */
+/** The states of shells after start-up, for one session, so that each command need not run the start-up files again. */
 export class ShellSnapshots {
   readonly #options: ShellSnapshotsOptions;
-  /** The one used last is the last. */
+  /** By shell, directory, policy and sandbox, the most recently used last. */
   readonly #snapshots = new Map<string, Snapshot>();
 
   constructor(options: ShellSnapshotsOptions) {
@@ -39,9 +39,9 @@ export class ShellSnapshots {
   }
 
   /**
-   * The command for a shell that is already as its start-up files make it. Where that cannot be: the command itself, or,
-   * where its policy excludes variables, which the start-up files may export, for a shell that reads none of them.
-   * What is managed is part of the environment of one process only.
+   * The command for a shell that starts in the captured state. If the state cannot be captured: the command itself, or, if its
+   * policy excludes variables, which the start-up files might export, the command for a shell that reads no start-up files.
+   * `managed` variables belong to one process, and are not replaced by captured ones.
    */
   async restore(params: StartParams, command: Command, managed: Environment = {}): Promise<Command> {
     const dialect = rewritableIn(params.shellSnapshot, command.argv);
@@ -54,7 +54,7 @@ export class ShellSnapshots {
     return restored({ ...command, env: { ...lasting, ...Object.fromEntries(kept) } }, dialect, state);
   }
 
-  /** One capture for all that ask for the same; a failed one is tried again by a later command. */
+  /** One capture for all commands with the same key; after a failure a later command tries again. */
   #snapshot(params: StartParams, command: Command, dialect: ShellDialect): Snapshot {
     const policy = policyOf(params);
     const key = JSON.stringify([params.shellSnapshot, String(command.cwd), policy, params.sandbox]);
@@ -90,7 +90,7 @@ const policyOf = (params: StartParams) => (params.mode === 'prepared' ? null : p
 /** The state of a shell that has read no start-up file. */
 const nothing = { settings: '', definitions: '' };
 
-/** What the start-up files exported and the policy of the command lets through. */
+/** The variables that the start-up files exported, as far as the policy of the command permits them. */
 function filtered(exported: Environment, params: StartParams): Environment {
   const policy = policyOf(params);
   if (!policy) return inheritable(exported);
@@ -98,8 +98,8 @@ function filtered(exported: Environment, params: StartParams): Environment {
 }
 
 /**
- * The state travels in the environment: a file could be rewritten by a sandboxed command that may write where it lies,
- * or be out of its sight. The shell drops the variables before anything else sees them.
+ * The state is passed in the environment: a file could be rewritten by a sandboxed command that may write there, or be missing in
+ * its view. The shell unsets the variables before the script runs.
  */
 function restored(
   command: Command,

@@ -4,7 +4,7 @@ import type { ShellDialect } from './shell-state.ts';
 
 const SCOPE_BYTES = 256;
 
-/** The dialect of a command that a snapshot can be put before: `<shell> -lc <script>`. */
+/** The dialect of a command that a snapshot can be prepended to, `<shell> -lc <script>`; undefined for other commands. */
 export function rewritableIn(
   wanted: Params<'process/start'>['shellSnapshot'],
   argv: readonly string[],

@@ -31,7 +31,7 @@ function refusalOf(params: object, gates = open): unknown {
 }
 
 describe('a start request', () => {
-  it('says exactly what to spawn', () => {
+  it('resolves to the command to spawn', () => {
     expect(start(flat)).toEqual({
       argv: ['prog', 'arg'],
       cwd: '/work dir',
@@ -51,7 +51,7 @@ describe('a start request', () => {
     expect(start({ ...flat, envPolicy }, open, { OWN: '2', MY_KEY: '3' }).env).toEqual({ A: '1', OWN: '2' });
   });
 
-  it('may have a working directory whose name is no UTF-8', () => {
+  it('may have a working directory whose name is not UTF-8', () => {
     expect(start({ ...flat, cwd: 'file:///raw%FF' }).cwd).toEqual(Buffer.from('/raw\xff', 'latin1'));
   });
 

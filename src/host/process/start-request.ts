@@ -25,11 +25,11 @@ export interface StartGates {
 
 /** A network made for one process. */
 export interface ProcessNetwork extends AsyncDisposable {
-  /** What the process must have in its environment to find it. */
+  /** The variables by which the process finds it. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** What exactly to spawn, worked out from what the client asked for. Of several mistakes the reference names the same one. */
+/** The command to spawn for a request. The checks are in the reference's order, so that of several mistakes it names the same one. */
 export function resolveStart(
   params: StartParams,
   ownEnvironment: Readonly<Record<string, string>>,
@@ -40,7 +40,7 @@ export function resolveStart(
   const request = params.mode === 'prepared' ? params.request : params;
   const isSandboxed = params.sandbox != null;
   if (params.sandbox) {
-    checkPlaces(params.sandbox, request.cwd);
+    requireNativePaths(params.sandbox, request.cwd);
     checkArgv(request.argv);
   }
   const cwd = nativeCwd(request.cwd, isSandboxed);
@@ -62,13 +62,13 @@ export function resolveStart(
     env: needsShell ? { ...env, SHELL: accountShell() } : env,
     io,
   };
-  // In a sandbox the program that makes it is the one to be spawned.
+  // With a sandbox the reference checks the program last, because it spawns the one that makes the sandbox.
   const checks = isSandboxed ? [checkSpawnable, checkProgram] : [checkProgram, checkSpawnable];
   for (const check of checks) check(command, isSandboxed);
   return command;
 }
 
-/** The command held by the sandbox its client asks for. */
+/** The command in the sandbox that its client asks for. */
 export function confineStart(
   host: SandboxHost,
   command: Omit<SpawnOptions, 'mark'>,
@@ -94,7 +94,7 @@ function proxyVariables(params: StartParams, network: ProcessNetwork | undefined
   return { ...params.envPolicy?.set, ...params.env };
 }
 
-/** What the patterns of a sandbox match; nothing when they cannot be used, which the start itself will say. */
+/** The matches of the patterns of a sandbox; undefined for a pattern that cannot be enforced, which the start itself reports. */
 export async function findDenied(
   command: Omit<SpawnOptions, 'mark'>,
   sandbox: Sandbox,
@@ -119,17 +119,17 @@ function policyOf(command: Omit<SpawnOptions, 'mark'>, sandbox: Sandbox): Policy
 
 const cwdOf = (sandbox: Sandbox): PathUri | null | undefined => sandbox.cwd ?? sandbox.policyContext?.cwd;
 
-/** Every place that a sandbox names must be of this host, whether its entries ask for it or not; so must the one it is given. */
-function checkPlaces(sandbox: Sandbox, commandCwd: PathUri): void {
+/** Every path that a sandbox names, and the directory of its command, must be a path of this host. */
+function requireNativePaths(sandbox: Sandbox, commandCwd: PathUri): void {
   const { permissions } = sandbox;
   if (permissions.type === 'managed' && permissions.file_system.type === 'restricted') {
     for (const { path } of permissions.file_system.entries) if (path.type === 'path') nativePath(path.path);
   }
-  checkPlace('cwd', cwdOf(sandbox) ?? commandCwd);
-  for (const root of workspaceRootsOf(sandbox)) checkPlace('workspace root', root);
+  requireNative('cwd', cwdOf(sandbox) ?? commandCwd);
+  for (const root of workspaceRootsOf(sandbox)) requireNative('workspace root', root);
 }
 
-function checkPlace(name: string, uri: PathUri): void {
+function requireNative(name: string, uri: PathUri): void {
   try {
     uri.toNative();
   } catch (error) {
@@ -141,7 +141,7 @@ function checkPlace(name: string, uri: PathUri): void {
 
 const nativePath = (uri: PathUri): string => nativePolicyPath(uri, 'invalidParams');
 
-/** Containers often run under a number without an account. */
+/** The login shell of this user. In containers, a uid often has no account. */
 function accountShell(): string {
   try {
     return userInfo().shell ?? '/bin/sh';
@@ -156,7 +156,7 @@ function checkGate(mode: 'direct' | 'prepared', gates: StartGates): void {
   throw new ExecError('invalidRequest', `${mode} process/start is switched off on this server (setting ${setting})`);
 }
 
-/** `io` says everything; without it `tty` and `pipeStdin` do. Both may be given as long as they agree. */
+/** `io`, or its equivalent by `tty` and `pipeStdin`. A request may contain both forms if they agree. */
 function resolveIo({ io, tty, pipeStdin }: StartParams): ProcessIo {
   if (!io) return tty ? { type: 'pty', rows: 24, cols: 80 } : { type: 'pipe', stdin: pipeStdin ? 'open' : 'closed' };
   const contradicts =
@@ -173,8 +173,9 @@ function checkProgram({ argv, io }: Omit<SpawnOptions, 'mark'>): void {
 }
 
 /**
- * What the reference refuses before it spawns. At a terminal it looks for the program itself, unless a sandbox does, and never in
- * a default PATH; where a program is looked for, be it the one that makes the sandbox, arguments and variables get the same text.
+ * Refuses what the reference refuses before it spawns. For a terminal it searches for the program itself, unless there is a sandbox,
+ * and never on a default PATH. Where it searches, even for the program that makes the sandbox, its error for a NUL in a variable is
+ * the one for a NUL in an argument.
  */
 function checkSpawnable(command: Omit<SpawnOptions, 'mark'>, isSandboxed: boolean): void {
   const { argv, arg0 = '', env, io } = command;
@@ -189,8 +190,8 @@ function checkSpawnable(command: Omit<SpawnOptions, 'mark'>, isSandboxed: boolea
     const details = { errno: 'ENOENT', subject: 'program', searched: env.PATH ?? '' } as const;
     throw new ExecError('internal', notFound, { details });
   }
-  const isAllTheSame = isTerminal && (isSandboxed || !isAbsolute);
-  if (inArguments || (inVariables && isAllTheSame)) throw new ExecError('internal', 'nul byte found in provided data');
+  const hasOneText = isTerminal && (isSandboxed || !isAbsolute);
+  if (inArguments || (inVariables && hasOneText)) throw new ExecError('internal', 'nul byte found in provided data');
   if (inVariables) throw new ExecError('internal', 'data provided contains a nul byte');
 }
 

@@ -2,7 +2,7 @@
  * starting ──spawned──▶ running ──exited──▶ draining ──last streamEnded──▶ closed
  *
  * A child can exit while a grandchild still holds its stdout, and can close its stdout long before it exits, so
- * "exited" and "all output seen" are separate facts. A sandbox counts as a stream: it ends when nothing of it is on the disk.
+ * "exited" and "all output read" are separate facts. A sandbox counts as a stream, which ends when its mount points are removed.
  */
 export type ProcessState =
   | { readonly phase: 'starting' }
@@ -12,7 +12,7 @@ export type ProcessState =
 
 export interface Exit {
   readonly exitCode: number;
-  /** Whether it failed and its sandbox refused something, or seems to have where that is unknown. */
+  /** Whether it failed after its sandbox had refused a call, or, where refusals are not recorded, looks as if. */
   readonly sandboxDenied: boolean;
 }
 
@@ -36,12 +36,12 @@ function settle(openStreams: number, { exitCode, sandboxDenied }: Exit): Process
   return openStreams === 0 ? { phase: 'closed', ...exit } : { phase: 'draining', openStreams, ...exit };
 }
 
-/** The exit code once the direct child is gone. */
+/** The exit code once the direct child has exited. */
 export function exitCodeOf(state: ProcessState): number | null {
   return 'exitCode' in state ? state.exitCode : null;
 }
 
-/** Whether the process is known to have failed because of its sandbox. */
+/** Whether the process has failed because of its sandbox. */
 export function deniedIn(state: ProcessState): boolean {
   return 'sandboxDenied' in state && state.sandboxDenied;
 }

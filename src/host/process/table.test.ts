@@ -5,7 +5,7 @@ import { claimServerNumber, familyMark } from '../os/index.ts';
 import { CommandLaunchers, SandboxHost } from '../sandbox/index.ts';
 import { ProcessTable, type ProcessTableOptions } from './table.ts';
 
-/** A client that is asked for signs of life. */
+/** A client that is asked for answers. */
 class Client {
   readonly #asked: Deferred<boolean>[] = [];
   #next = deferred();

@@ -32,37 +32,37 @@ export interface ProcessTableOptions {
   readonly log: Logger;
   /** The family mark of the next process. */
   readonly nextMark: () => bigint;
-  /** What holds now: a server reads its settings again when it is told to. */
+  /** The current settings, as a server may reload them. */
   readonly settings: () => ProcessSettings;
 }
 
 type StartParams = Params<'process/start'>;
 
-/** What takes time, and is done before the process is started. */
+/** The results of slow work that is done before the process is started. */
 export interface Preparations {
   readonly network?: ProcessNetwork | undefined;
-  /** The command in its shell as start-up files make it. */
+  /** The command for a shell in the state of a snapshot. */
   readonly restored?: Command | undefined;
-  /** What the patterns of its sandbox match. */
+  /** The matches of the patterns of its sandbox. */
   readonly deniedMatches?: readonly string[] | undefined;
 }
 type Command = Omit<SpawnOptions, 'mark'>;
 
-/** A start that takes time first. */
+/** A start whose slow work is under way. */
 export interface Preparing extends Disposable {
   readonly processId: string;
-  /** Whether its process was ended before it was there: it is not to be started any more. */
+  /** Whether the process was terminated before it was started: it must not be started any more. */
   isCancelled: boolean;
 }
 
 interface Closed {
   readonly processId: string;
   forgetAt: number;
-  /** Whether its client was told of the end, and has not shown since that it is there. */
+  /** Whether `closed` was sent to a client that has not answered since, and so may have missed it. */
   mayBeMissed: boolean;
 }
 
-/** Closed processes kept for late readers, so that a client starting thousands cannot fill the memory. */
+/** The most closed processes that are kept for late readers, so that a client that starts thousands cannot fill the memory. */
 const CLOSED_PROCESSES = 8192;
 const CLOSED_OUTPUT_BYTES = 64 * 1024 * 1024;
 
@@ -72,16 +72,16 @@ export class ProcessTable implements AsyncDisposable {
   readonly #processes = new Map<string, ManagedProcess>();
   readonly #shells: ShellSnapshots;
   readonly #repeatable = new Map<string, { startId: string; request: string }>();
-  /** Closed processes in the order they closed, each with the moment it may be forgotten. */
+  /** Closed processes in the order in which they closed. */
   readonly #closed: Closed[] = [];
   #attachedAt = 0;
-  /** While no client is attached: until when one can come back and read what ended meanwhile. */
+  /** While no client is attached: until when a client can resume the session. */
   #detachedUntil: number | undefined;
   #closedBytes = 0;
   #started = false;
   #ending = false;
   readonly #inputBudget = new InputBudget();
-  /** Those whose processes are not there yet. */
+  /** Starts whose processes are not started yet. */
   readonly #preparing = new Set<Preparing>();
   #forgetTimer: NodeJS.Timeout | undefined;
 
@@ -90,19 +90,19 @@ export class ProcessTable implements AsyncDisposable {
     this.#shells = new ShellSnapshots({ sandboxes: options.sandboxes, log: options.log, mark: () => this.#nextMark() });
   }
 
-  /** What to spawn for a start that wants its shell as start-up files make it. */
+  /** The command for a start with a shell snapshot. */
   async restoreShell(params: StartParams, network?: ProcessNetwork): Promise<Command> {
     const request = this.#resolveNew(params, network);
     return this.#shells.restore(params, request, network?.environment);
   }
 
-  /** What the patterns of a start's sandbox hide, found while others are served. */
+  /** The matches of the patterns of a start's sandbox, searched for without blocking the event loop. */
   async findDenied(params: StartParams, network?: ProcessNetwork): Promise<readonly string[] | undefined> {
     const request = this.#resolveNew(params, network);
     return params.sandbox ? findDenied(request, params.sandbox) : undefined;
   }
 
-  /** Starts a process, and with its end that of its network. Returns false for a start that was answered before. */
+  /** Starts a process, and disposes of its network when it closes. Returns false for a start that was answered before. */
   start(params: StartParams, { network, restored, deniedMatches }: Preparations = {}): boolean {
     const { processId } = params;
     if (this.#ending) throw new ExecError('invalidRequest', SERVER_STOPPING);
@@ -144,7 +144,7 @@ export class ProcessTable implements AsyncDisposable {
     return true;
   }
 
-  /** To be disposed when the process is there, or will not be. */
+  /** To be disposed when the process has been started, or cannot be. */
   prepare(processId: string): Preparing {
     const preparing: Preparing = {
       processId,
@@ -155,13 +155,13 @@ export class ProcessTable implements AsyncDisposable {
     return preparing;
   }
 
-  /** Ends a process, or keeps it from being started. Returns whether it was running. */
+  /** Ends a process, or cancels its start. Returns whether it was running. */
   terminate({ processId, mode }: Params<'process/terminate'>): boolean {
     for (const preparing of this.#preparing) preparing.isCancelled ||= preparing.processId === processId;
     return this.get(processId)?.terminate(mode) ?? false;
   }
 
-  /** Whether anything was ever started, a shell for a snapshot included. */
+  /** Whether any process was ever started, including shells for snapshots. */
   get hasStarted(): boolean {
     return this.#started;
   }
@@ -171,16 +171,16 @@ export class ProcessTable implements AsyncDisposable {
     return [...this.#processes.values()].filter(({ state }) => state.phase !== 'closed').map(({ mark }) => mark);
   }
 
-  /** An id in use is named before a program that cannot be started, and after a request that cannot be understood. */
+  /** As in the reference, an id in use is an error before an internal one, and after one about the parameters. */
   #resolveNew(params: StartParams, network?: ProcessNetwork): Command {
     const { processId } = params;
     const { ownEnvironment, settings } = this.#options;
-    const taken = this.#processes.has(processId) && !this.#isRepetition(params);
+    const isInUse = this.#processes.has(processId) && !this.#isRepetition(params);
     try {
       const request = resolveStart(params, ownEnvironment, settings(), network);
-      if (!taken) return request;
+      if (!isInUse) return request;
     } catch (error) {
-      if (!taken || !(error instanceof ExecError && error.kind === 'internal')) throw error;
+      if (!isInUse || !(error instanceof ExecError && error.kind === 'internal')) throw error;
     }
     throw new ExecError('invalidRequest', `process ${processId} already exists`);
   }
@@ -202,8 +202,8 @@ export class ProcessTable implements AsyncDisposable {
   }
 
   /**
-   * Asks every process that still runs to end, and ends by force what has not closed when the signal aborts. Nothing is started
-   * any more. Tells whether there was any.
+   * Sends SIGTERM to every running process, and SIGKILL to those that have not closed when the signal aborts. Later starts are
+   * refused. Returns whether any process was running.
    */
   async endGracefully(signal: AbortSignal): Promise<boolean> {
     this.#ending = true;
@@ -219,7 +219,7 @@ export class ProcessTable implements AsyncDisposable {
     this.#processes.clear();
   }
 
-  /** Whatever is started has a mark, a shell that is started again because its first capture was killed included. */
+  /** Every start needs a mark, so an ending session cannot start anything, not even a shell whose capture is repeated. */
   #nextMark(): bigint {
     if (this.#ending) throw new ExecError('invalidRequest', 'the session is being ended');
     this.#started = true;
@@ -237,20 +237,20 @@ export class ProcessTable implements AsyncDisposable {
     }
   }
 
-  /** A client that lost the answer to its start asks again with the same `startId`. */
+  /** Whether a start repeats an earlier one: a client that lost the answer sends the same request with the same `startId`. */
   #isRepetition(params: StartParams): boolean {
     const earlier = this.#repeatable.get(params.processId);
     return earlier !== undefined && params.startId === earlier.startId && requestText(params) === earlier.request;
   }
 
-  /** No client is attached for at most so long, and one that comes back can read what it may have missed. */
+  /** To be called when the client is detached: it can resume the session within `forMs`, and read what it may have missed. */
   detached(forMs: number): void {
     const until = performance.now() + forMs;
     this.#detachedUntil = until;
     for (const closed of this.#closed) if (closed.mayBeMissed) closed.forgetAt = Math.max(closed.forgetAt, until);
   }
 
-  /** A client is attached again, and has the usual time to read what was kept only because none was. */
+  /** To be called when a client is attached again: it has the usual time to read what ended meanwhile. */
   attached(): void {
     const detachedUntil = this.#detachedUntil;
     this.#detachedUntil = undefined;
@@ -287,11 +287,11 @@ export class ProcessTable implements AsyncDisposable {
     this.#forgetLater();
   }
 
-  /** A client that gives no sign of life may have lost its connection without a word, and resume its session later. */
+  /** A client that does not answer may have lost its connection without a close, and resume its session later. */
   async #askClient(now: number): Promise<void> {
     const announced = [...this.#closed];
     const hasAnswered = await this.#options.audience.answers();
-    if (this.#attachedAt > now) return; // another client, which was told nothing of them
+    if (this.#attachedAt > now) return; // another client, to which `closed` was not sent
     const forgetAt = performance.now() + this.#options.closedProcessMs;
     for (const closed of announced) {
       if (hasAnswered) closed.mayBeMissed = false;
@@ -299,7 +299,7 @@ export class ProcessTable implements AsyncDisposable {
     }
   }
 
-  /** The one that closed last stays, however much it printed. */
+  /** The process that closed last is kept even if its output alone is too large. */
   #hasTooManyClosed(): boolean {
     if (this.#closed.length > CLOSED_PROCESSES) return true;
     return this.#closedBytes > CLOSED_OUTPUT_BYTES && this.#closed.length > 1;
@@ -317,7 +317,7 @@ function requestText({ startId: _, ...request }: StartParams): string {
   return JSON.stringify(request);
 }
 
-/** Spawns, or says why not in the words of the reference. */
+/** Spawns, or throws the reference's error. */
 function orExplain(command: Command, spawned: () => Child): Child {
   try {
     return spawned();
@@ -336,7 +336,7 @@ function explain(command: Command, error: SpawnError): string {
   return (searched ? explainSearch(command) : undefined) ?? osErrorText(error.errno);
 }
 
-/** What a person has to know, for the kernel says the same of a missing directory and of a missing program. */
+/** Details for an error text: the kernel's error is the same for a missing directory and a missing program. */
 function detailsOf({ argv, cwd, env }: Command, { code: errno, step }: SpawnError): ErrorDetails {
   if (step === 'chdir') return { errno, subject: 'cwd', path: hrefOf(cwd) };
   if (step !== 'exec') return { errno };

@@ -2,7 +2,7 @@ import { readlink, stat } from 'node:fs/promises';
 import { PathUri, type Result } from '../../protocol/index.ts';
 import { familyCensus } from './family-census.ts';
 
-/** What a process uses together with everything it has started, as far as that lives; of a sandbox only what runs inside. */
+/** The resources of a process and its living descendants, without those of the processes that make its sandbox. */
 export async function usageOf(pid: number, mark: bigint): Promise<Result<'process/stat'>> {
   const family = await familyCensus.membersOf(mark);
   const stage = family.find(({ parent, name }) => parent === pid && name === STAGE);
@@ -18,13 +18,13 @@ export async function usageOf(pid: number, mark: bigint): Promise<Result<'proces
   };
 }
 
-/** What the first process of a sandbox is called: its place in the view (host/sandbox/launch/stage-place.ts). */
+/** The name of a sandbox's first process, from its path in the view (host/sandbox/launch/stage-place.ts). */
 const STAGE = '.exec-server';
 
-/** The kernel tells processor time in hundredths of a second on every Linux. */
+/** The kernel reports processor time in hundredths of a second. */
 const TICK_MS = 10;
 
-/** Null when it cannot be told, or was removed. */
+/** Null if it is unknown, or was removed. */
 async function directoryOf(pid: number): Promise<PathUri | null> {
   const link = `/proc/${pid}/cwd`;
   try {

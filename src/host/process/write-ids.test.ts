@@ -23,7 +23,7 @@ describe('the write ids of a process', () => {
     expect([ids.has('1'), ids.has('2')]).toEqual([true, true]);
   });
 
-  it('know the write that waits until it is settled', () => {
+  it('give the write that waits until it is settled', () => {
     const ids = new WriteIds(2);
     const write = Promise.resolve();
     ids.add('1', write);

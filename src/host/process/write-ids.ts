@@ -1,7 +1,7 @@
-/** The newest write ids of a process, so that a repeated write is told from a new one. */
+/** The newest write ids of a process, by which a repeated write is recognised. */
 export class WriteIds {
   readonly #limit: number;
-  /** With the write that waits for the child; most processes never have one. */
+  /** Each with its write, as long as that waits for the child. Made with the first id, which most processes never get. */
   #seen: Map<string, Promise<void> | undefined> | undefined;
 
   constructor(limit: number) {
@@ -12,17 +12,17 @@ export class WriteIds {
     return this.#seen?.has(id) ?? false;
   }
 
-  /** The write with this id, as long as it waits for the child. */
+  /** The write with this id, if it still waits for the child. */
   waiting(id: string): Promise<void> | undefined {
     return this.#seen?.get(id);
   }
 
-  /** Forgets an id whose write came to nothing. */
+  /** Forgets an id whose write failed. */
   delete(id: string): void {
     this.#seen?.delete(id);
   }
 
-  /** Remembers an id; `write` is waiting until it is settled. */
+  /** Remembers an id, with its write until `settle` is called. */
   add(id: string, write?: Promise<void>): void {
     this.#seen ??= new Map();
     this.#seen.set(id, write);
@@ -34,7 +34,7 @@ export class WriteIds {
     }
   }
 
-  /** The write with this id waits no longer. */
+  /** Notes that the write with this id has been answered. */
   settle(id: string): void {
     if (this.has(id)) this.#seen?.set(id, undefined);
   }

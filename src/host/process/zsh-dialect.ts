@@ -19,17 +19,17 @@ const fixed: ReadonlySet<string> = new Set(
 /** The commands that print a state, and those that make them available. */
 const needed = 'builtin enable exec printf trap unset unsetopt zmodload';
 
-/** A function in the table of the disabled ones is not called. */
+/** Disables functions named like the commands: zsh does not call a function in the table of disabled ones. */
 const freeCommands = `dis_functions=(${needed.replaceAll(/\w+/g, '$& :')})`;
 
-/** Makes tables again that were unset; what they show is not lost with them. */
+/** Makes tables again that were unset: their contents are not lost. */
 const remakeTables = `\\enable ${needed}
 \\builtin unset ${tables.join(' ')} dis_functions
 \\builtin zmodload -F zsh/parameter ${tables.map((table) => `-p:${table}`).join(' ')} -p:dis_functions
 \\builtin zmodload -F zsh/parameter ${tables.map((table) => `+p:${table}`).join(' ')} +p:dis_functions
 `;
 
-/** Functions, aliases and options are tables here. A variable with the name of one is an error that ends the subshell. */
+/** Zsh shows functions, aliases and options as tables. A variable with the name of a table is an error that ends the subshell. */
 const printState = (prepare: string, free: string): string => `(${prepare}${tables
   .map(
     (table) =>
@@ -50,7 +50,7 @@ export const zsh: ShellDialect = {
   startUp: `${CAPTURE_VARIABLE}=\${ZDOTDIR:-\${HOME-}}/.zshrc
 ${readStartUp}
 `,
-  // The first complete answer counts: a start-up file may make the tables readonly, or unset them.
+  // The first complete state counts: a start-up file may make the tables readonly, or unset them.
   print: `${printState('', freeCommands)}${printState('', '')}${printState(remakeTables, freeCommands)}`,
   flag: '-fc',
   undo: 'setopt RCS\n',

@@ -30,8 +30,8 @@ export class ReplayedInput implements ChildInput {
     return this.#orReplayed(this.#input.write(bytes));
   }
 
-  async taken(): Promise<void> {
-    return this.#isReplaceable() ? this.#orReplayed(this.#input.taken()) : this.#input.taken();
+  async flushed(): Promise<void> {
+    return this.#isReplaceable() ? this.#orReplayed(this.#input.flushed()) : this.#input.flushed();
   }
 
   end(): void {
@@ -60,7 +60,7 @@ export class ReplayedInput implements ChildInput {
     } catch (error) {
       await this.#settled;
       if (this.#input === first) throw error;
-      await this.#input.taken();
+      await this.#input.flushed();
     }
   }
 }
