@@ -1,5 +1,5 @@
 import { type Params, PathUri, type Result } from '../../protocol/index.ts';
-import { discoverRoot, inTurns } from './capability-roots.ts';
+import { discoverRoot, inBatches } from './capability-roots.ts';
 import { codexHome, systemFolder, userHome } from './codex-home.ts';
 import { FileView } from './file-view.ts';
 import { type InstalledPlugin, installedPlugins } from './installed-plugins.ts';
@@ -31,13 +31,13 @@ export async function discoverCapabilities(
   const view = new FileView(files, sandbox);
   const home = codexHome(env);
   const { plugins: installed, complete } = await installedPlugins(view, PathUri.fromNative(`${home}/plugins/cache`));
-  const plugins = await inTurns(installed, ROOTS_AT_ONCE, (plugin) => describePlugin(view, plugin));
+  const plugins = await inBatches(installed, ROOTS_AT_ONCE, (plugin) => describePlugin(view, plugin));
   const folders = [
     { id: 'codex-home-skills', path: PathUri.fromNative(`${home}/skills`) },
     { id: 'user-agent-skills', path: PathUri.fromNative(`${userHome(env)}/.agents/skills`) },
     { id: 'system-skills', path: PathUri.fromNative(`${systemFolder}/skills`) },
   ];
-  const standalone = await inTurns(folders, ROOTS_AT_ONCE, (folder) => describeFolder(view, folder));
+  const standalone = await inBatches(folders, ROOTS_AT_ONCE, (folder) => describeFolder(view, folder));
   const warnings = [...plugins, ...standalone].filter((part) => !part.complete).map(() => incomplete.metadata);
   return withinLimits({
     plugins: plugins.flatMap(({ plugin }) => (plugin ? [plugin] : [])),
@@ -66,7 +66,7 @@ async function describePlugin(view: FileView, { id, version, remotePluginId, roo
 
 async function describeFolder(view: FileView, discoveryRoot: { id: string; path: PathUri }) {
   const discovery = await discoverRoot(view, discoveryRoot.id, discoveryRoot.path);
-  if (discovery.error !== null) return { skills: [], complete: true }; // most machines have not all of the folders
+  if (discovery.error !== null) return { skills: [], complete: true }; // most machines lack some of the folders
   const { skills, complete } = describeSkills(discovery);
   return { skills: skills.map((skill) => ({ ...skill, discoveryRoot: wire(discoveryRoot) })), complete };
 }
@@ -99,10 +99,10 @@ function namespaceOf(href: string, namespaces: ReadonlyMap<string, { contents: s
 
 const qualified = (name: string, namespace: string | undefined): string => (namespace ? `${namespace}:${name}` : name);
 
-/** Objects of paths as they travel. */
+/** An object with its paths as they are on the wire. */
 const wire = (value: object): unknown => JSON.parse(JSON.stringify(value));
 
-/** Leaves out from the end what would make the answer too large, and says so. */
+/** Leaves out the last capabilities of an answer that is too large, and adds a warning. */
 function withinLimits({ plugins, skills, warnings }: Capabilities): Capabilities {
   let room = RESPONSE_BYTES - JSON.stringify(warnings).length;
   let count = CAPABILITIES;

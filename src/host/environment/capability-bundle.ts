@@ -9,7 +9,7 @@ export interface TextFile {
 const FILE_BYTES = 1024 * 1024;
 const BUNDLE_BYTES = 16 * 1024 * 1024;
 
-/** The files read for one root, within its limits; what could not be read becomes a warning. */
+/** The files of one root, within its limits; each file that cannot be read becomes a warning. */
 export class CapabilityBundle {
   readonly warnings: string[] = [];
   readonly #view: FileView;
@@ -19,7 +19,7 @@ export class CapabilityBundle {
     this.#view = view;
   }
 
-  /** The text of a file, or nothing when it is missing or refused. */
+  /** The text of a file; null if it is missing or refused. */
   async read(path: PathUri): Promise<TextFile | null> {
     const bytes = await this.#readWithinLimits(path);
     if (!bytes) return null;
@@ -28,7 +28,7 @@ export class CapabilityBundle {
       this.#bytes += bytes.length;
       return { path, contents };
     } catch {
-      // the decoder says no more than this
+      // the decoder's error has no details
       return this.#refuse(`capability file ${path} is not UTF-8`);
     }
   }
@@ -37,15 +37,15 @@ export class CapabilityBundle {
     try {
       const { isFile, size } = await this.#view.metadata(path);
       if (!isFile) return null;
-      return this.#fits(path, size) ? await this.#readStill(path) : null;
+      return this.#fits(path, size) ? await this.#readIfFits(path) : null;
     } catch (error) {
       const { kind, message } = ExecError.from(error);
       return kind === 'notFound' ? null : this.#refuse(`failed to inspect capability file ${path}: ${message}`);
     }
   }
 
-  /** A file may have grown since its size was asked for. */
-  async #readStill(path: PathUri): Promise<Uint8Array | null> {
+  /** Checks the size again, as the file may have grown. */
+  async #readIfFits(path: PathUri): Promise<Uint8Array | null> {
     const bytes = await this.#view.read(path);
     return this.#fits(path, bytes.length) ? bytes : null;
   }

@@ -10,7 +10,7 @@ const ROOTS_PER_REQUEST = 128;
 const ROOTS_AT_ONCE = 8;
 const walkLimits = { maxDepth: 6, maxDirectories: 2000, maxEntries: 20_000 };
 
-/** What plugins and skills there are in each of the directories. */
+/** The plugins and skills in each of the directories. */
 export async function discoverRoots(
   files: ConstructorParameters<typeof FileView>[0],
   { roots }: Params<'capabilityRoots/discoverV1'>,
@@ -18,14 +18,18 @@ export async function discoverRoots(
   if (roots.length > ROOTS_PER_REQUEST) {
     throw new ExecError('invalidRequest', `capability root discovery accepts at most ${ROOTS_PER_REQUEST} roots`);
   }
-  const discovered = await inTurns(roots, ROOTS_AT_ONCE, ({ id, path, sandbox }) =>
+  const discovered = await inBatches(roots, ROOTS_AT_ONCE, ({ id, path, sandbox }) =>
     discoverRoot(new FileView(files, sandbox), id, path),
   );
   return { roots: discovered };
 }
 
-/** The results in the order of the items, a bounded number of which are under way at a time. */
-export async function inTurns<T, R>(items: readonly T[], atOnce: number, work: (item: T) => Promise<R>): Promise<R[]> {
+/** The results in the order of the items, of which at most `atOnce` are worked on at a time. */
+export async function inBatches<T, R>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
   const results: R[] = [];
   for (let at = 0; at < items.length; at += atOnce) {
     results.push(...(await Promise.all(items.slice(at, at + atOnce).map(work))));
@@ -71,7 +75,7 @@ async function nearestManifestAbove(bundle: CapabilityBundle, href: string): Pro
   return null;
 }
 
-/** One manifest per plugin that is here or around here; its name goes before those of the skills inside. */
+/** One manifest for each plugin in or around the root; the names of its skills begin with the plugin's name. */
 async function readNamespaces(
   bundle: CapabilityBundle,
   found: readonly string[],

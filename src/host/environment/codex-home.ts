@@ -2,13 +2,13 @@ import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** The home directory of the user who executes. */
+/** The home directory of the user that the server runs as. */
 export function userHome(env: NodeJS.ProcessEnv): string {
   if (env.HOME) return resolve(env.HOME);
   try {
     return homedir();
   } catch {
-    return '/'; // no account: nothing else is certain to be there
+    return '/'; // no account: no other directory is certain to exist
   }
 }
 
@@ -18,9 +18,9 @@ export function codexHome(env: NodeJS.ProcessEnv): string {
   try {
     return realpathSync(env.CODEX_HOME);
   } catch {
-    return resolve(env.CODEX_HOME); // missing: it has no layers, but it has a name
+    return resolve(env.CODEX_HOME); // missing, but its path is still reported
   }
 }
 
-/** Where an administrator puts configuration, requirements and skills for everyone. */
+/** The administrator's folder with configuration, requirements and skills for all users. */
 export const systemFolder = '/etc/codex';

@@ -3,7 +3,7 @@ import { ExecError } from '../../protocol/index.ts';
 import { osErrorOf } from './os-error.ts';
 import { parseToml, type TomlTable } from './toml.ts';
 
-/** A table of settings and where it comes from. */
+/** A table of settings with its source. */
 export interface ConfigLayer {
   readonly source: string;
   readonly baseDir: string;
@@ -14,7 +14,7 @@ export function configError(message: string): ExecError {
   return new ExecError('internal', `failed to load executor-local config: ${message}`);
 }
 
-/** The table in a file, or nothing when there is no such file. */
+/** The table in a file; undefined if the file is missing. */
 export async function loadToml(
   path: string,
   describe: (position: string, reason: string) => string = (position, reason) => `${path}:${position}: ${reason}`,

@@ -21,8 +21,8 @@ const trusting = (...projects: string[]) =>
 const load = (cwd: string) =>
   loadLayers(join(root, cwd), { codexHome: join(root, 'home'), systemFolder: join(root, 'etc') });
 
-/** The folders of the layers that say anything, below the root. */
-async function speaking(cwd: string): Promise<string[]> {
+/** The folders, below the root, of the layers that set a model. */
+async function foldersWithModel(cwd: string): Promise<string[]> {
   const { layers } = (await load(cwd)).config;
   return layers.filter(({ toml }) => 'model' in toml).map(({ baseDir }) => baseDir.slice(root.length + 1));
 }
@@ -33,7 +33,7 @@ async function repository(path: string): Promise<void> {
 }
 
 describe('the layers of configuration', () => {
-  it('go from the system over the user and the project to what is managed', async () => {
+  it('are those of the system, the user, the project and the managed configuration, in this order', async () => {
     await repository('p');
     await write('p/sub/.codex/config.toml', 'model = "sub"');
     await write('etc/config.toml', 'model = "system"');
@@ -52,27 +52,27 @@ describe('the layers of configuration', () => {
 
   it('leave out projects that the user does not trust', async () => {
     await repository('p');
-    expect(await speaking('p')).toEqual([]);
+    expect(await foldersWithModel('p')).toEqual([]);
     await write('home/config.toml', trusting('p'));
-    expect(await speaking('p')).toEqual(['p/.codex']);
+    expect(await foldersWithModel('p')).toEqual(['p/.codex']);
     await write('home/config.toml', trusting('p').replace('trusted', 'untrusted'));
-    expect(await speaking('p')).toEqual([]);
+    expect(await foldersWithModel('p')).toEqual([]);
   });
 
-  it('let what is said of a folder outweigh what is said of its project', async () => {
+  it('prefer the trust level of a folder to that of its project', async () => {
     await repository('p');
     await write('p/sub/.codex/config.toml', 'model = "sub"');
     await write('home/config.toml', trusting('p/sub'));
-    expect(await speaking('p/sub')).toEqual(['p/sub/.codex']);
+    expect(await foldersWithModel('p/sub')).toEqual(['p/sub/.codex']);
     await write('home/config.toml', trusting('p') + trusting('p/sub').replace('trusted', 'untrusted'));
-    expect(await speaking('p/sub')).toEqual(['p/.codex']);
+    expect(await foldersWithModel('p/sub')).toEqual(['p/.codex']);
   });
 
-  it('take a project for the same behind a link', async () => {
+  it('trust a project also through a link', async () => {
     await repository('p');
     await symlink(join(root, 'p'), join(root, 'link'));
     await write('home/config.toml', trusting('p'));
-    expect(await speaking('link')).toEqual(['link/.codex']);
+    expect(await foldersWithModel('link')).toEqual(['link/.codex']);
   });
 
   it('do not take an empty .git for the root of a project', async () => {
@@ -80,7 +80,7 @@ describe('the layers of configuration', () => {
     await mkdir(join(root, 'p/.git'));
     await mkdir(join(root, 'p/sub'));
     await write('home/config.toml', trusting('p'));
-    expect(await speaking('p/sub')).toEqual([]);
+    expect(await foldersWithModel('p/sub')).toEqual([]);
   });
 
   it('do not let a repository choose where credentials go or what runs on its own', async () => {
@@ -114,14 +114,14 @@ describe('the layers of configuration', () => {
     await write('false/.git', `gitdir: ${join(root, 'main/.git/worktrees/w')}\n`);
     await write('false/.codex/config.toml', 'model = "false"');
     await write('home/config.toml', trusting('main'));
-    expect(await speaking('false')).toEqual([]);
+    expect(await foldersWithModel('false')).toEqual([]);
   });
 
-  it('pass over the home of the user when that is the project', async () => {
+  it('leave out the project folder if it is the home of Codex', async () => {
     await write('.git/HEAD', '');
     await symlink(join(root, 'home'), join(root, '.codex'));
     await write('home/config.toml', `model = "user"\n[projects."${root}"]\ntrust_level = "trusted"\n`);
-    expect(await speaking('')).toEqual(['home']);
+    expect(await foldersWithModel('')).toEqual(['home']);
   });
 
   it.each([
@@ -129,14 +129,14 @@ describe('the layers of configuration', () => {
     ['etc/requirements.toml', 'a = ', /failed to parse requirements layer .*requirements\.toml: /],
     ['home/config.toml', 'project_root_markers = 3', /project_root_markers must be an array of strings$/],
     ['etc/managed_config.toml', 'sandbox_mode = "none"', /unknown variant `none`, expected one of `read-only`, /],
-  ])('say what is wrong with %s', async (path, text, message) => {
+  ])('fail with the error in %s', async (path, text, message) => {
     await write(path, text);
     await expect(load('')).rejects.toThrow(message);
   });
 });
 
 describe('the layers of requirements', () => {
-  it('hold what is required, and as a list what is managed', async () => {
+  it('contain requirements, and managed settings as lists of allowed values', async () => {
     await write('etc/requirements.toml', 'allowed_sandbox_modes = ["read-only"]');
     await write(
       'etc/managed_config.toml',

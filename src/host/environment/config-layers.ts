@@ -4,29 +4,29 @@ import { type ConfigLayer, configError, loadToml } from './config-file.ts';
 import { projectLayers } from './project-layers.ts';
 import { mergeTables, type TomlTable } from './toml.ts';
 
-export interface ConfigPlaces {
+export interface ConfigFolders {
   readonly codexHome: string;
-  /** Stands for the administrator's folder. */
+  /** The administrator's folder; `/etc/codex` unless given. */
   readonly systemFolder?: string;
 }
 
-/** A stack of layers, lowest precedence first, and how many of them lie below those a cloud may add. */
+/** Layers, lowest precedence first, and how many of them are below those that a cloud service may add. */
 export interface LayerStack {
   readonly layers: readonly ConfigLayer[];
   readonly belowCloud: number;
 }
 
-/** Everything on this machine that configures a client working in a directory. */
+/** All configuration on this machine for a client that works in a directory. */
 export async function loadLayers(
   cwd: string,
-  places: ConfigPlaces,
+  folders: ConfigFolders,
 ): Promise<{ config: LayerStack; requirements: LayerStack }> {
-  const folder = places.systemFolder ?? systemFolder;
+  const folder = folders.systemFolder ?? systemFolder;
   const system = await layer('system', join(folder, 'config.toml'));
-  const user = await layer('user', join(places.codexHome, 'config.toml'));
+  const user = await layer('user', join(folders.codexHome, 'config.toml'));
   const managed = await layer('legacy managed_config.toml', join(folder, 'managed_config.toml'));
   const settings = [system, user, managed].reduce<TomlTable>((below, { toml }) => mergeTables(below, toml), {});
-  const projects = await projectLayers(cwd, settings, places.codexHome);
+  const projects = await projectLayers(cwd, settings, folders.codexHome);
   return {
     config: { layers: [system, user, ...projects, managed], belowCloud: 1 },
     requirements: await loadRequirements(join(folder, 'requirements.toml'), managed),
@@ -53,7 +53,7 @@ const approvalPolicies = ['untrusted', 'on-failure', 'on-request', 'granular', '
 const approvalReviewers = ['user', 'auto_review', 'guardian_subagent'];
 const sandboxModes = ['read-only', 'workspace-write', 'danger-full-access'];
 
-/** What a managed configuration fixes, as the list of what it allows. */
+/** The settings that a managed configuration fixes, as lists of allowed values. */
 function asRequirements(managed: TomlTable): TomlTable {
   const policy = managed.approval_policy;
   const reviewer = variant(managed, 'approvals_reviewer', approvalReviewers);
@@ -61,7 +61,7 @@ function asRequirements(managed: TomlTable): TomlTable {
   if (typeof policy !== 'object') variant(managed, 'approval_policy', approvalPolicies);
   return {
     ...(policy !== undefined && { allowed_approval_policies: [policy] }),
-    // A command that is reviewed automatically may always ask a person; nothing works without reading.
+    // With an automatic reviewer a user may always be asked; and no mode works without reading.
     ...(reviewer && { allowed_approvals_reviewers: reviewer === 'user' ? ['user'] : ['auto_review', 'user'] }),
     ...(mode && { allowed_sandbox_modes: [...new Set(['read-only', mode])] }),
   };

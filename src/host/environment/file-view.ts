@@ -20,7 +20,7 @@ export interface WalkLimits {
   readonly maxEntries: number;
 }
 
-/** The files that a sandbox lets through, or all of them without one. */
+/** The files that a sandbox permits, or all files without one. */
 export class FileView {
   readonly #files: Pick<FileService, 'call'>;
   readonly #sandbox: Sandbox | null | undefined;
@@ -34,7 +34,7 @@ export class FileView {
     return this.#call('fs/getMetadata', { path, sandbox: this.#sandbox });
   }
 
-  /** Everything below a directory, links to directories included. */
+  /** All entries below a directory, also through links to directories. */
   walk(path: PathUri, limits: WalkLimits): Promise<Walk> {
     const options = { ...limits, followDirectorySymlinks: true };
     return this.#call('fs/walk', { path, options, sandbox: this.#sandbox });

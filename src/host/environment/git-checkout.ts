@@ -3,13 +3,13 @@ import { basename, dirname, join, resolve } from 'node:path';
 
 /** A directory under version control. */
 export interface Checkout {
-  /** The directory that holds `.git`. */
+  /** The directory that contains `.git`. */
   readonly root: string;
-  /** The checkout that owns the repository; another one than `root` in a linked worktree. */
+  /** The checkout that owns the repository; differs from `root` in a linked worktree. */
   readonly repository: string;
 }
 
-/** The path and everything above it, nearest first. */
+/** The path and all directories above it, nearest first. */
 export function ancestors(path: string): string[] {
   const folders = [path];
   for (let folder = path; dirname(folder) !== folder; ) {
@@ -19,11 +19,12 @@ export function ancestors(path: string): string[] {
   return folders;
 }
 
-/** Whether a `.git` is more than an empty directory of that name. */
+/** Whether a `.git` is a file, or a directory with a HEAD. */
 export async function isGitEntry(path: string): Promise<boolean> {
-  const entry = await stat(path).catch(() => undefined); // missing is the usual case
+  const entry = await stat(path).catch(() => undefined); // usually missing
   if (!entry) return false;
-  return entry.isDirectory() ? (await stat(join(path, 'HEAD')).catch(() => undefined)) !== undefined : true; // not there, or out of sight
+  if (!entry.isDirectory()) return true;
+  return (await stat(join(path, 'HEAD')).catch(() => undefined)) !== undefined; // missing, or out of reach
 }
 
 export async function findCheckout(cwd: string): Promise<Checkout | undefined> {
@@ -49,6 +50,6 @@ async function linkedRepository(dotGit: string): Promise<string | undefined> {
   return linked && basename(commonDir) === '.git' ? dirname(commonDir) : undefined;
 }
 
-const text = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => ''); // a directory, or missing
+const text = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => ''); // missing, or a directory
 
-const real = (path: string): Promise<string> => realpath(path).catch(() => path); // compared as it is written
+const real = (path: string): Promise<string> => realpath(path).catch(() => path); // a missing path is compared as it is

@@ -35,14 +35,14 @@ describe('environment info', () => {
     expect(wire({})).toMatchObject({ temporaryDirectories: [], tempDir: 'file:///tmp' });
   });
 
-  it('takes relative directories from where the server runs', () => {
+  it('resolves relative directories against the working directory of the server', () => {
     expect(wire({ HOME: 'home', TMPDIR: 'my tmp' })).toMatchObject({
       userHomeDir: `file://${process.cwd()}/home`,
       tempDir: `file://${process.cwd()}/my%20tmp`,
     });
   });
 
-  it('names every capability of the reference, and ours', () => {
+  it('names every capability of the reference, and those of this server', () => {
     const { capabilities } = wire({});
 
     expect(Object.values(capabilities).every((capability) => typeof capability === 'boolean')).toBe(true);
@@ -74,7 +74,7 @@ describe('environment info', () => {
     });
   });
 
-  it('is there for a user without an account, as containers have them', () => {
+  it('is complete for a user without an account, as in containers', () => {
     account.known = false;
 
     expect(wire({ SHELL: '/bin/sh' })).toMatchObject({

@@ -5,7 +5,7 @@ import { basename, resolve } from 'node:path';
 import { version } from '../../base/index.ts';
 import { type EnvironmentInfo, methodCapabilities, PathUri } from '../../protocol/index.ts';
 
-/** What this server can do beyond the methods every exec-server has. */
+/** Whether this server has each of the capabilities that not every exec-server has. */
 const capabilities: Readonly<Record<string, boolean>> = {
   networkProxyLaunch: true,
   networkProxyReviewDomains: true,
@@ -48,7 +48,7 @@ export function environmentInfo(env: NodeJS.ProcessEnv): EnvironmentInfo {
 
 const knownShells = ['bash', 'zsh', 'sh'];
 
-/** The account's shell where clients know how to use it, otherwise the best one there is. */
+/** The account's shell if clients support it, otherwise the first of the usual ones. */
 function loginShell(env: NodeJS.ProcessEnv): EnvironmentInfo['shell'] {
   const choices = [ofAccount(() => userInfo().shell), env.SHELL, '/bin/bash', '/usr/bin/bash', '/bin/zsh', '/bin/sh'];
   for (const path of choices) {
@@ -57,7 +57,7 @@ function loginShell(env: NodeJS.ProcessEnv): EnvironmentInfo['shell'] {
   return { name: 'sh', path: '/bin/sh' };
 }
 
-/** A fact about the account of the server; containers often run under a number without one. */
+/** A fact about the account of the server. In containers, a uid often has no account. */
 function ofAccount<T>(lookUp: () => T): T | undefined {
   try {
     return lookUp();
@@ -71,11 +71,11 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    return false; // missing or not for us: not a choice
+    return false; // missing, or not executable by this user
   }
 }
 
-/** Stable for one installation on one machine, and says nothing about either. */
+/** Stable for one installation on one machine; a digest, which reveals neither. */
 function providerId(): string {
   const digest = createHash('sha256')
     .update(`${machineId()}\0${process.argv[1] ?? ''}`)

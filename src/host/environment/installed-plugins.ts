@@ -15,7 +15,7 @@ const walkLimits = { maxDepth: 2, maxDirectories: 2000, maxEntries: 20_000 };
 const PLUGINS = 512;
 const REMOTE_ID_BYTES = 1024;
 
-/** The plugins in a cache laid out as `<marketplace>/<name>/<version>`, each in the version that is in use. */
+/** The plugins in a cache with the layout `<marketplace>/<name>/<version>`, each in the version that is in use. */
 export async function installedPlugins(
   view: FileView,
   cache: PathUri,
@@ -48,7 +48,7 @@ export async function installedPlugins(
 
 const depthBelow = (root: string, href: string): number => href.slice(root.length).split('/').length - 1;
 
-/** `local` where there is one, otherwise the newest. */
+/** `local` if there is one, otherwise the newest. */
 export function versionInUse(names: readonly string[]): string | undefined {
   const usable = names.filter((name) => /^[\w.+-]+$/.test(name) && name !== '.' && name !== '..');
   return usable.includes('local') ? 'local' : [...usable].sort(compareVersions).at(-1);
@@ -63,15 +63,15 @@ function compareVersions(a: string, b: string): number {
     const difference = Number(left[part]) - Number(right[part]);
     if (difference !== 0) return difference;
   }
-  if (!left[4] || !right[4]) return Number(!left[4]) - Number(!right[4]); // a release is newer than what led to it
+  if (!left[4] || !right[4]) return Number(!left[4]) - Number(!right[4]); // a release is newer than its pre-releases
   return left[4].localeCompare(right[4], 'en', { numeric: true });
 }
 
-/** The id of a plugin that was installed from elsewhere; `undefined` where the note about it is unreadable. */
+/** The id of a plugin that was installed from a remote source; null without one, undefined if the file with the id is invalid. */
 async function remotePluginId(view: FileView, folder: string): Promise<string | null | undefined> {
   try {
-    const note = decodeUtf8(await view.read(below(folder, '.codex-remote-plugin-install.json')));
-    const { schema_version: schema, remote_plugin_id: id } = JSON.parse(note) as Record<string, unknown>;
+    const install = decodeUtf8(await view.read(below(folder, '.codex-remote-plugin-install.json')));
+    const { schema_version: schema, remote_plugin_id: id } = JSON.parse(install) as Record<string, unknown>;
     const usable = schema === 1 && typeof id === 'string' && id.trim() !== '' && id.length <= REMOTE_ID_BYTES;
     return usable ? id.trim() : undefined;
   } catch (error) {

@@ -2,7 +2,7 @@ import type { PathUri } from '../../protocol/index.ts';
 import type { CapabilityBundle, TextFile } from './capability-bundle.ts';
 import { below, nameOf, parentOf } from './uri-path.ts';
 
-/** Folders a plugin keeps its manifest in, the preferred one first. */
+/** The folders in which a plugin may have its manifest, the preferred one first. */
 const manifestFolders = ['.codex-plugin', '.claude-plugin', '.cursor-plugin'];
 
 export interface PluginFiles {
@@ -11,7 +11,7 @@ export interface PluginFiles {
   readonly appsConfig: TextFile | null;
 }
 
-/** How much a manifest is preferred to others of its plugin; nothing for files that are none. */
+/** The rank of a manifest among those of its plugin, the preferred one first; undefined for other files. */
 export function manifestRank(href: string): number | undefined {
   const folder = parentOf(href);
   const rank = nameOf(href) === 'plugin.json' && folder ? manifestFolders.indexOf(nameOf(folder)) : -1;
@@ -32,7 +32,7 @@ export async function readManifest(bundle: CapabilityBundle, root: string): Prom
   return null;
 }
 
-/** The manifest with the files it names. Servers written into the manifest itself need no file. */
+/** The manifest with the files that it names. MCP servers may be in the manifest itself. */
 export async function readPlugin(bundle: CapabilityBundle, root: PathUri, manifest: TextFile): Promise<PluginFiles> {
   const { mcpServers, apps } = parseManifest(manifest.contents);
   const declared = (field: string, value: unknown) => declaredFile(bundle, root, manifest, field, value);
@@ -46,13 +46,13 @@ export async function readPlugin(bundle: CapabilityBundle, root: PathUri, manife
   };
 }
 
-/** What a manifest says; nothing where it is no JSON object. */
+/** The object in a manifest; empty if it is not a JSON object. */
 export function parseManifest(contents: string): Readonly<Record<string, unknown>> {
   try {
     const manifest: unknown = JSON.parse(contents);
     return typeof manifest === 'object' && manifest !== null ? (manifest as Record<string, unknown>) : {};
   } catch {
-    return {}; // the reader of the contents finds out
+    return {}; // clients get the contents, and report the error
   }
 }
 

@@ -5,8 +5,8 @@ import { ancestors, type Checkout, findCheckout, isGitEntry } from './git-checko
 import { isTable, type TomlTable } from './toml.ts';
 
 /**
- * Settings that a repository may not choose: they decide where credentials are sent,
- * what runs on its own, and which other settings apply.
+ * Settings that a repository may not change: they decide where credentials are sent,
+ * which programs run unasked, and which other settings apply.
  */
 const notForProjects = [
   'openai_base_url',
@@ -23,7 +23,7 @@ const notForProjects = [
   'otel',
 ];
 
-/** The `.codex` folders from the root of the project down to the directory, those of them that the user trusts. */
+/** The layers of the `.codex` folders from the root of the project down to the directory, as far as the user trusts them. */
 export async function projectLayers(cwd: string, settings: TomlTable, codexHome: string): Promise<ConfigLayer[]> {
   const trust = trustLevels(settings);
   const root = await projectRoot(cwd, rootMarkers(settings));
@@ -43,7 +43,7 @@ export async function projectLayers(cwd: string, settings: TomlTable, codexHome:
 async function folderLayers(folder: string, dotCodex: string, checkout: Checkout | undefined): Promise<ConfigLayer[]> {
   const own = permitted(await loadProjectToml(dotCodex));
   if (!checkout || checkout.root === checkout.repository) return [projectLayer(dotCodex, own)];
-  // Hooks of a linked worktree are those of the checkout it belongs to.
+  // A linked worktree has the hooks of the checkout that owns its repository.
   const { hooks: _, ...ownWithoutHooks } = own;
   const main = join(checkout.repository, relative(checkout.root, folder), '.codex');
   const { hooks } = await loadProjectToml(main);
@@ -74,7 +74,7 @@ function rootMarkers({ project_root_markers: markers = ['.git'] }: TomlTable): s
   throw configError('project_root_markers must be an array of strings');
 }
 
-/** The nearest directory with a marker in it; without one, the directory itself. */
+/** The nearest directory that contains a marker; the directory itself if there is none. */
 async function projectRoot(cwd: string, markers: readonly string[]): Promise<string> {
   for (const folder of ancestors(cwd)) {
     for (const marker of markers) {
@@ -95,19 +95,19 @@ function trustLevels({ projects = {} }: TomlTable): Map<string, unknown> {
   );
 }
 
-/** The first of the places that the user has said anything about decides. */
-async function isTrusted(trust: Map<string, unknown>, places: readonly (string | undefined)[]): Promise<boolean> {
-  for (const place of places) {
-    if (place === undefined) continue;
-    const level = trust.get(await resolved(place)) ?? trust.get(place);
+/** The first of the folders that has a trust level decides. */
+async function isTrusted(trust: Map<string, unknown>, folders: readonly (string | undefined)[]): Promise<boolean> {
+  for (const folder of folders) {
+    if (folder === undefined) continue;
+    const level = trust.get(await resolved(folder)) ?? trust.get(folder);
     if (level !== undefined) return level === 'trusted';
   }
   return false;
 }
 
 const isDirectory = async (path: string): Promise<boolean> =>
-  (await stat(path).catch(() => undefined))?.isDirectory() ?? false; // missing counts as none
+  (await stat(path).catch(() => undefined))?.isDirectory() ?? false; // missing, or out of reach
 
-const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined)) !== undefined; // not there, or out of sight
+const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined)) !== undefined; // missing, or out of reach
 
-const resolved = (path: string): Promise<string> => realpath(path).catch(() => path); // a missing one has only its name
+const resolved = (path: string): Promise<string> => realpath(path).catch(() => path); // a missing path is compared as it is

@@ -1,6 +1,6 @@
 /**
- * Quotes values that YAML does not allow as plain text and people write all the same, such as `description: Use when: a test fails`.
- * The reference reads the head of a skill once more after this when it is not valid as it stands.
+ * Quotes values that are not valid plain text in YAML but common, such as `description: Use when: a test fails`.
+ * The reference does so, and parses the head of a skill again, if the head is not valid YAML.
  */
 export function quoteInvalidValues(text: string): string {
   return text.split(/\r?\n/).map(quoteValue).join('\n');
@@ -14,7 +14,7 @@ function quoteValue(line: string): string {
   return key !== undefined && isInvalid(value) ? `${key}'${value.replaceAll("'", "''")}'` : line;
 }
 
-/** A value that is quoted, or a block, is left alone. */
+/** Whether a value needs quotes. Quoted values and blocks do not. */
 function isInvalid(value: string): boolean {
   if (/^["'|>]/.test(value)) return false;
   return /:\s/.test(value) || /^[`@]/.test(value) || /^\[.*[^\]]$|^\{.*[^}]$|^[[{]$/.test(value);

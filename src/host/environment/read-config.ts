@@ -6,7 +6,7 @@ import { selectPaths, type TomlPath, writeToml } from './toml.ts';
 
 type ConfigRead = Result<'environmentConfig/read'>;
 
-/** The selected settings of every layer that applies in a directory of this machine. */
+/** The selected settings of every layer that applies to a directory of this machine. */
 export async function readConfig(
   params: Params<'environmentConfig/read'>,
   env: NodeJS.ProcessEnv,

@@ -64,10 +64,11 @@ function toolDependencies(dependencies: YamlMap | null): SkillTerms['dependencie
 
 function callbackPort(oauth: YamlMap | null): number | null {
   const ports = [oauth?.callback_port, oauth?.callbackPort].filter((port) => port !== undefined);
-  if (ports.length > 1) throw new TypeError('two callback ports');
+  if (ports.length > 1) throw new TypeError('callback_port and callbackPort exclude each other');
   const [port = null] = ports;
   if (port === null) return null;
-  if (typeof port !== 'number' || !Number.isInteger(port) || port < 0 || port > 65_535) throw new TypeError('no port');
+  if (typeof port !== 'number' || !Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new TypeError('callback_port must be a port number');
   return port;
 }
 
@@ -80,7 +81,7 @@ function policyOf(policy: YamlMap | null): SkillTerms['policy'] {
 
 const products = ['atlas', 'chatgpt', 'codex'];
 
-/** Products are written all in lower or all in upper case. */
+/** A product, written all in lower case or all in upper case. */
 function productOf(value: YamlValue): string {
   const product = products.find((name) => value === name || value === name.toUpperCase());
   if (product === undefined) throw new TypeError(`${JSON.stringify(value)} is not a product`);
@@ -110,7 +111,7 @@ function listOf(value: YamlValue | undefined): readonly YamlValue[] {
   return value;
 }
 
-/** A scalar with every run of white space as one blank; null if that leaves no character. */
+/** A scalar as text, with every run of white space as one blank; null if it is empty. */
 function text(value: YamlValue | undefined): string | null {
   if (typeof value === 'object' && value !== null) throw new TypeError('text is expected');
   return value === undefined || value === null ? null : oneLine(String(value));

@@ -13,11 +13,11 @@ describe('a selection of settings', () => {
     expect(selected(text, ['model'], ['servers', 'x', 'url'])).toBe('model = "m"\n\n[servers.x]\nurl = "u"\n');
   });
 
-  it('is nothing where no key is there', () => {
+  it('is undefined if none of the keys exists', () => {
     expect(selected('model = "m"', ['absent'], ['absent', 'too'])).toBeUndefined();
   });
 
-  it('keeps a value that stands where a path expects a table, because it hides lower layers', () => {
+  it('keeps a value where a path expects a table, because it hides lower layers', () => {
     expect(selected('a = 2\nlist = [1]', ['a', 'b'], ['list', 'x'])).toBe('a = 2\nlist = [ 1 ]\n');
   });
 
@@ -25,7 +25,7 @@ describe('a selection of settings', () => {
     expect(selected('[a]\nother = 1', ['a', 'b'])).toBe('[a]\n');
   });
 
-  it('takes a key literally, dots and all', () => {
+  it('takes a key literally, with its dots', () => {
     expect(selected('"a.b" = 1\n[a]\nb = 2', ['a.b'])).toBe('"a.b" = 1\n');
     expect(selected('"__proto__" = 1', ['__proto__'])).toBe('__proto__ = 1\n');
   });
@@ -37,11 +37,11 @@ describe('a selection of settings', () => {
     'l = 1979-05-27\n',
     's = "two\\nlines \\"quoted\\""\n',
     'inf = inf\n',
-  ])('says the same as before: %s', (text) => {
+  ])('is written as it was read: %s', (text) => {
     expect(selected(text, [text.split(' ')[0]!])).toBe(text);
   });
 
-  it('reads back as it was for any table', () => {
+  it('is read back unchanged for any table', () => {
     const scalar = fc.oneof(fc.string(), fc.boolean(), fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }));
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.oneof(scalar, fc.dictionary(fc.string(), scalar))), (table) => {

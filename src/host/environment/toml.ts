@@ -2,7 +2,7 @@ import { parse, stringify, type TomlTable, type TomlValue } from 'smol-toml';
 
 export type { TomlTable, TomlValue } from 'smol-toml';
 
-// Integers become bigints and floats numbers, so that 1.0 is still a float when it is written again.
+// Integers become bigints, and floats numbers, so that 1.0 is still a float when it is written again.
 export function parseToml(text: string): TomlTable {
   return parse(text, { integersAsBigInt: true });
 }
@@ -19,8 +19,8 @@ export function isTable(value: TomlValue | undefined): value is TomlTable {
 export type TomlPath = readonly string[];
 
 /**
- * The part of a table that the paths name, or nothing when it has none of it.
- * A value in the place of a table on the way is kept: it hides what lower layers have there.
+ * The part of a table that the paths name; undefined if there is none.
+ * A value where a path expects a table is kept, because it hides the values of lower layers.
  */
 export function selectPaths(table: TomlTable, paths: readonly TomlPath[]): TomlTable | undefined {
   const selected = select(table, paths);
@@ -38,7 +38,7 @@ function select(table: TomlTable, paths: readonly TomlPath[]): TomlTable {
   return selected;
 }
 
-/** Lays one table over another: tables are merged, everything else is replaced. */
+/** Merges one table into another: tables are merged, other values are replaced. */
 export function mergeTables(lower: TomlTable, upper: TomlTable): TomlTable {
   const merged: TomlTable = {};
   for (const [key, value] of Object.entries(lower)) setOwn(merged, key, value);
@@ -49,7 +49,7 @@ export function mergeTables(lower: TomlTable, upper: TomlTable): TomlTable {
   return merged;
 }
 
-/** Plain assignment to `__proto__` would not make a key. */
+/** Sets a key. An assignment to `__proto__` would set the prototype instead. */
 function setOwn(table: TomlTable, key: string, value: TomlValue): void {
   Object.defineProperty(table, key, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -1,18 +1,18 @@
 import { PathUri } from '../../protocol/index.ts';
 
-/** The URI of the directory that holds this; nothing above the root. */
+/** The URI of the directory around a path; undefined for the root. */
 export function parentOf(href: string): string | undefined {
   const parent = new URL('.', href.replace(/\/+$/, '')).href.replace(/(?<=[^/])\/$/, '');
   return parent === href ? undefined : parent;
 }
 
-/** The last segment, as text. */
+/** The last segment as text. */
 export function nameOf(href: string): string {
   const segment = href.slice(href.lastIndexOf('/') + 1);
   try {
     return decodeURIComponent(segment);
   } catch {
-    return segment; // no UTF-8: shown as it is spelled
+    return segment; // not UTF-8: shown as it is
   }
 }
 

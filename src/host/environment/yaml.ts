@@ -1,6 +1,6 @@
 import { isScalar, parseDocument, visit } from 'yaml';
 
-/** A number that is not written as JavaScript writes it, such as 1.50 and 0x10, is text. */
+/** A number that JavaScript would write differently, such as 1.50 and 0x10, is text. */
 export type YamlValue = string | number | boolean | null | YamlValue[] | YamlMap;
 export interface YamlMap {
   readonly [key: string]: YamlValue;
