@@ -2,10 +2,10 @@ import { createRequire } from 'node:module';
 import { once } from '../../base/index.ts';
 import { NativeFileMissing, nativeFile } from './native-file.ts';
 
-/** How the child's three standard descriptors are made; the numbers are the addon's. */
+/** The kinds of a child's three standard descriptors, by the addon's numbers. */
 export const stdio = { nullInput: 0, openInput: 1, terminal: 2 } as const;
 
-/** Kinds of events of a child; the numbers are those of the addon. */
+/** The kinds of a child's events, by the addon's numbers. */
 export const childEventKind = {
   output: 0,
   ended: 1,
@@ -16,7 +16,7 @@ export const childEventKind = {
   released: 6,
 } as const;
 
-/** Events in order, five entries each: child, kind of the event, stream, value, raw length of an output buffer. */
+/** Events in order, five entries each: child, kind of the event, stream, value, decoded length of an output buffer. */
 export type Batch = readonly (number | Buffer)[];
 
 /** The functions of the native addon. A child is named by the number `spawn` returns until `released` is delivered. */
@@ -29,12 +29,15 @@ export interface Addon {
   receiveDescriptors(fd: number): Promise<number[]>;
   /** Hardens the whole process; 0 or an error number. One inherited descriptor may be kept. Children get this soft limit of descriptors. */
   harden(keep: number, childFiles: number): number;
-  /** Goes on as another program; an error number if it cannot. The strings are NUL-terminated. */
+  /** Replaces this process by another program (execve); returns an error number if it cannot. The strings are NUL-terminated. */
   execute(argv: Buffer): number;
   /** Ends this process at once: no thread is waited for. */
   exitNow(code: number): never;
   start(deliver: (batch: Batch) => void, headroom: number, tailroom: number): void;
-  /** Lists are NUL-terminated strings; that of `cwd` is the directory and its device and inode or `-`. Fills `report` with pid and errno; returns the failed step when there is no child. A leashed child dies with the thread that spawns it. */
+  /**
+   * Lists are NUL-terminated strings; `cwd` is the directory, and its device and inode or `-`. Fills `report` with pid and errno;
+   * returns the failed step if there is no child.
+   */
   spawn(
     files: Buffer,
     argv: Buffer,
@@ -44,17 +47,18 @@ export interface Addon {
     rows: number,
     cols: number,
     mark: bigint,
-    leashed: boolean,
+    /** Whether the kernel kills the child when the thread that spawned it ends. */
+    diesWithParent: boolean,
     inherit: readonly (number | Uint8Array)[],
     report: Int32Array,
   ): number | string;
-  /** Gives the room of one taken chunk back to the reader. */
+  /** Returns the room of one taken chunk to the reader. */
   grant(child: number, stream: number, byteLength: number): void;
   /** Bytes still queued, or a negative errno. */
   write(child: number, bytes: Uint8Array): number;
   end(child: number): void;
   signal(child: number, signal: number): boolean;
-  /** Gives a child that was spawned without a mark one, and with it a family: 0 or an errno, ESRCH if it is over. */
+  /** Gives a mark, and so a family, to a child that was spawned without one: 0 or an errno, ESRCH if it has ended. */
   join(child: number, mark: bigint): number;
   resize(child: number, rows: number, cols: number): number;
   /** Bit 0: canonical, bit 1: echo, bits 8 to 15: end-of-file character; or a negative errno. */
@@ -70,27 +74,30 @@ export interface Addon {
   mask(source: Uint8Array, key: Uint8Array, target: Uint8Array, offset: number, length: number): void;
   /** Combines bytes with a key of four bytes, in place. */
   unmask(bytes: Uint8Array, key: Uint8Array): void;
-  /** Sends one or two buffers on a socket without waiting; how many bytes were taken, none if it failed. */
+  /** Sends one or two buffers on a socket without waiting; returns how many bytes the kernel took, -1 if it failed. */
   send(fd: number, bytes: Uint8Array, more: Uint8Array | undefined): number;
-  /** Receives from a socket what is there, without waiting; how many bytes, none at its end too. */
+  /** Receives the bytes that have arrived on a socket, without waiting; returns how many, -1 at its end. */
   receive(fd: number, room: Uint8Array): number;
-  /** The number of each operation of the filesystem engine by its name. */
+  /** The number of each operation of the file engine, by its name. */
   fileOperations(): Readonly<Record<string, number>>;
-  /** Answers a request of the filesystem engine (native/fs/engine.h), whose payload may be given apart. */
+  /** Executes a request to the file engine (native/fs/engine.h), whose payload may be in a buffer of its own. */
   fileAnswer(request: Buffer, payload: Uint8Array | undefined): Buffer;
-  /** The same on the thread pool. */
+  /** `fileAnswer` on the thread pool. */
   fileAnswerLater(request: Buffer, payload: Uint8Array | undefined): Promise<Buffer>;
-  /** Takes mark, mask and inode of a pid namespace, again and again; a mask or an inode of 0 selects none. Resolves with the number of processes killed for each triple. */
+  /**
+   * Kills families. Each triple is mark, mask and inode of a pid namespace; a mask or an inode of 0 selects no process. Resolves with
+   * the number of processes killed for each triple.
+   */
   sweep(triples: BigUint64Array): Promise<Uint32Array>;
-  /** The marks of all processes in sight that agree with a mark in the bits of a mask. */
+  /** The marks of all visible processes that agree with a mark in the bits of a mask. */
   marks(mark: bigint, mask: bigint): BigUint64Array;
-  /** Eight bytes that have come on a socket, if they have; they stay there, and so does a descriptor that came with them. */
+  /** The first eight bytes in the buffer of a socket, if they have arrived. They stay there, with a descriptor that came with them. */
   receivedNumber(fd: number): bigint | undefined;
-  /** How many bytes wait in a socket to be read; a negative errno if that is not known. */
+  /** How many bytes wait in a socket to be read; a negative errno if it is unknown. */
   unreadBytes(fd: number): number;
-  /** Whether an open file or directory could be locked at once: for this descriptor alone, or beside others. */
+  /** Locks an open file or directory without waiting, exclusively or shared; returns whether it could. */
   lock(fd: number, alone: boolean): boolean;
-  /** Has the other end of a socket see the end, while what has come here stays until it is closed. */
+  /** Shuts a socket down for the other end; bytes that have arrived here stay until it is closed. */
   hangUp(fd: number): void;
   /**
    * The socket at `peer` that is connected to `local`, both as 4 or 16 address bytes: user and inode, which is 0 if its
@@ -98,8 +105,8 @@ export interface Addon {
    */
   tcpPeer(peer: Uint8Array, peerPort: number, local: Uint8Array, localPort: number): [number, number] | number;
   /**
-   * Searches the holders of sockets, on a thread of its own. Marks are mark, mask, mark, mask, …, of any server of this product
-   * first, of this process then. Resolves with the bits of native/peers/peers.h for each inode.
+   * Searches for the processes that have sockets open, on a thread of its own. Marks are mark, mask, mark, mask, …: first of any
+   * server of this product, then of this process. Resolves with the bits of native/peers/peers.h for each inode.
    */
   searchHolders(inodes: BigUint64Array, marks: BigUint64Array, everyone: boolean): Promise<Uint32Array>;
 }

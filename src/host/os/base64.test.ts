@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeBase64Part } from './base64.ts';
 
 describe('decoding a part of a buffer', () => {
-  it('gives back any bytes, wherever their text stands', () => {
+  it('returns the bytes, wherever their text is in the buffer', () => {
     const bytes = fc.uint8Array({ maxLength: 400 });
     fc.assert(
       fc.property(bytes, fc.nat(40), (original, before) => {
@@ -34,7 +34,7 @@ describe('decoding a part of a buffer', () => {
     expect(() => decodeBase64Part(Buffer.from(text), 0, text.length)).toThrow('not base64');
   });
 
-  it('takes the empty text for no bytes', () => {
+  it('returns no bytes for an empty text', () => {
     expect(decodeBase64Part(Buffer.from('x'), 1, 1)).toEqual(Buffer.alloc(0));
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Paths are text wherever they are compared or joined. A byte of a name that is no UTF-8 is kept in it as a lone surrogate,
- * U+DC80 to U+DCFF, which no valid name has.
+ * The text of a path, for comparing and joining. A byte that is not UTF-8 becomes a lone surrogate, U+DC80 to U+DCFF, which no
+ * valid text contains.
  */
 export function pathText(bytes: Uint8Array): string {
   const text = decoder.decode(bytes);
@@ -8,7 +8,7 @@ export function pathText(bytes: Uint8Array): string {
   return [...validParts(bytes)].join('');
 }
 
-/** The bytes of such a text. */
+/** The bytes of a text from `pathText`. */
 export function pathBytes(text: string): Buffer {
   if (!SURROGATE_ESCAPE.test(text)) return Buffer.from(text);
   const parts = text.split(/([\udc80-\udcff])/u);
@@ -17,13 +17,13 @@ export function pathBytes(text: string): Buffer {
   );
 }
 
-/** With `u`, halves of a pair are no match. */
+/** With `u`, the halves of a surrogate pair do not match. */
 const SURROGATE_ESCAPE = /[\udc80-\udcff]/u;
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const strict = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
 
-/** Character by character: sequences of at most four bytes, and single bytes that belong to none. */
+/** One character after the other: sequences of at most four bytes, and single bytes that are not part of one. */
 function* validParts(bytes: Uint8Array): Generator<string> {
   for (let at = 0; at < bytes.length; ) {
     const length = [1, 2, 3, 4].find((count) => at + count <= bytes.length && isText(bytes.subarray(at, at + count)));

@@ -29,7 +29,7 @@ describe('the events of a child', () => {
     expect(await events.next()).toEqual({ done: true, value: undefined });
   });
 
-  it('give the room of a chunk back once, when the next event is asked for', async () => {
+  it('return the room of a chunk once, when the next event is asked for', async () => {
     const { events, granted } = record();
     events.push(output(1));
     events.push(ended);
@@ -40,7 +40,7 @@ describe('the events of a child', () => {
     expect(granted).toEqual([output(1)]);
   });
 
-  it('end for everybody who waits', async () => {
+  it('end for all waiting readers', async () => {
     const { events } = record();
     const waiting = [events.next(), events.next()];
     events.complete();

@@ -1,7 +1,7 @@
 import { type Deferred, deferred } from '../../base/index.ts';
 import type { ChildEvent } from './child.ts';
 
-/** The events of one child, in order, once. Taking an event returns the room of the chunk taken before it. */
+/** The events of one child, in order, once. Taking an event returns the room of the chunk before it to the reader. */
 export class ChildEvents implements AsyncIterable<ChildEvent>, AsyncIterator<ChildEvent> {
   readonly #grant: (event: ChildEvent) => void;
   readonly #waiting: Deferred<IteratorResult<ChildEvent>>[] = [];
@@ -37,13 +37,13 @@ export class ChildEvents implements AsyncIterable<ChildEvent>, AsyncIterator<Chi
     else waiting.resolve({ done: false, value: this.#take(event) });
   }
 
-  /** No event follows. */
+  /** To be called after the last event. */
   complete(): void {
     this.#complete = true;
     for (const { resolve } of this.#waiting.splice(0)) resolve({ done: true, value: undefined });
   }
 
-  /** An event could not be taken through a fault of ours: the iteration fails after what came before. */
+  /** To be called when an event could not be delivered, which is a bug: the iteration fails after the events before it. */
   fail(error: unknown): void {
     this.#failure ??= { error };
     for (const { reject } of this.#waiting.splice(0)) reject(error);

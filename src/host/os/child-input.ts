@@ -3,7 +3,7 @@ import type { Addon } from './addon.ts';
 import type { ChildInput } from './child.ts';
 import { errorName } from './error-name.ts';
 
-/** Queued bytes above which a writer waits; large enough that a reader never idles, small against the server. */
+/** The most queued bytes before a writer waits: enough to keep a reader busy, and little for the server. */
 const QUEUE_LIMIT = 1024 * 1024;
 
 interface Writer {
@@ -11,8 +11,8 @@ interface Writer {
   reject(error: Error): void;
 }
 
-/** A write of which the addon does not have everything yet. */
-interface Rest extends Writer {
+/** The part of a write that the addon has not got yet. */
+interface PendingWrite extends Writer {
   bytes: Uint8Array;
 }
 
@@ -24,9 +24,9 @@ export class NativeInput implements ChildInput {
   #failure: Error | undefined;
   /** Resolve when the child has read all bytes that the addon has. */
   #waiting: Writer[] = [];
-  /** Writes for which the queue has no room, in order; of the first a part may be queued. */
-  #line: Rest[] = [];
-  /** At most so much is queued. */
+  /** Writes for which the queue has no room, in order; a part of the first may be queued. */
+  #pending: PendingWrite[] = [];
+  /** An upper bound of the bytes in the addon's queue. */
   #queued = 0;
   #ending = false;
 
@@ -41,13 +41,13 @@ export class NativeInput implements ChildInput {
   }
 
   hasRoom(length: number): boolean {
-    return this.#line.length === 0 && this.#queued + length <= QUEUE_LIMIT;
+    return this.#pending.length === 0 && this.#queued + length <= QUEUE_LIMIT;
   }
 
   async write(bytes: Uint8Array): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
-    if (this.hasRoom(bytes.length)) return this.#pass(bytes);
-    const written = new Promise<void>((resolve, reject) => this.#line.push({ bytes, resolve, reject }));
+    if (this.hasRoom(bytes.length)) return this.#queue(bytes);
+    const written = new Promise<void>((resolve, reject) => this.#pending.push({ bytes, resolve, reject }));
     if (this.#queued === 0) this.#advance();
     return written;
   }
@@ -60,7 +60,7 @@ export class NativeInput implements ChildInput {
     if (this.#terminal || this.#failure !== undefined) return;
     this.#failure = writeError(constants.errno.EPIPE);
     this.#ending = true;
-    this.#endInTurn();
+    this.#endIfWritten();
   }
 
   /** Called when the child has read everything that was queued. */
@@ -70,42 +70,42 @@ export class NativeInput implements ChildInput {
     this.#advance();
   }
 
-  /** Queues as much of the line as there is room for. Of a large write the next part follows when the child has read one. */
+  /** Queues as much of the pending writes as there is room for. A large write is queued in parts, each when the child has read one. */
   #advance(): void {
     try {
-      for (let next = this.#line[0]; next; next = this.#line[0]) {
+      for (let next = this.#pending[0]; next; next = this.#pending[0]) {
         const part = next.bytes.subarray(0, QUEUE_LIMIT);
         if (this.#queued > 0 && this.#queued + next.bytes.length > QUEUE_LIMIT) return;
-        this.#pass(part);
+        this.#queue(part);
         next.bytes = next.bytes.subarray(part.length);
         if (next.bytes.length > 0) continue;
-        this.#line.shift();
+        this.#pending.shift();
         next.resolve();
       }
     } catch {
-      return; // every writer has been told
+      return; // every writer has got the error
     }
-    this.#endInTurn();
+    this.#endIfWritten();
   }
 
-  #pass(bytes: Uint8Array): void {
+  #queue(bytes: Uint8Array): void {
     const queued = this.#addon.write(this.#child, bytes);
     if (queued < 0) throw this.failed(-queued);
     this.#queued = queued;
   }
 
-  #endInTurn(): void {
-    if (!this.#ending || this.#line.length > 0) return;
+  #endIfWritten(): void {
+    if (!this.#ending || this.#pending.length > 0) return;
     this.#ending = false;
     this.#addon.end(this.#child);
   }
 
-  /** Refuses this and every later write. */
+  /** Rejects this and every later write. */
   failed(errno: number): Error {
     const error = writeError(errno);
     this.#failure ??= error;
     this.#queued = 0;
-    for (const writer of [...this.#waiting.splice(0), ...this.#line.splice(0)]) writer.reject(error);
+    for (const writer of [...this.#waiting.splice(0), ...this.#pending.splice(0)]) writer.reject(error);
     return error;
   }
 }

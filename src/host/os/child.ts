@@ -18,15 +18,15 @@ export interface Child extends AsyncDisposable {
   readonly events: AsyncIterable<ChildEvent>;
   /** Settles at the real exit, even while events are not taken. */
   readonly exited: Promise<ExitStatus>;
-  /** A pipe with its writing end open, or the terminal. */
+  /** The pipe, if its writing end is open, or the terminal. */
   readonly stdin: ChildInput | undefined;
   /** Signals the process group; false when the leader is already reaped. */
   signal(signal: number): boolean;
   /**
-   * Makes a process that was spawned outside every family the first of one, unless it is over. `refused` means that processes like
-   * this one are never ours to change; `failed` that it could not be done now.
+   * Gives a family to a process that was spawned without one, unless it has ended. `refused`: this user may never change a process
+   * like this one. `failed`: another time it may work.
    */
-  join(mark: bigint): 'joined' | 'over' | 'refused' | 'failed';
+  join(mark: bigint): 'joined' | 'ended' | 'refused' | 'failed';
   /** Terminals only. */
   resize(rows: number, cols: number): void;
   /** The end-of-file character of a terminal and whether it is canonical and echoing. */
@@ -36,11 +36,11 @@ export interface Child extends AsyncDisposable {
 }
 
 export interface ChildInput {
-  /** Bytes that wait for the child to take them, at most. */
+  /** An upper bound of the bytes that wait for the child to read them. */
   readonly queued: number;
   /** Whether so many bytes would be queued at once; otherwise their write waits until the child has read others. */
   hasRoom(length: number): boolean;
-  /** Resolves once the bytes are queued and there is room for more; rejects with code EPIPE and the like when the reader is gone. */
+  /** Resolves once the bytes are queued and there is room for more; rejects with EPIPE or a similar code when the reader has ended. */
   write(bytes: Uint8Array): Promise<void>;
   /** Resolves once the child has read what is queued; rejects as `write` does. */
   flushed(): Promise<void>;

@@ -1,12 +1,12 @@
 import { closeSync } from 'node:fs';
 import { addon } from './addon.ts';
 
-/** Two ends of a stream of bytes, of which a child may inherit one. */
+/** Two connected sockets, of which a child may inherit one. */
 export function streamPair(): [own: number, other: number] {
   return addon().socketPair(true);
 }
 
-/** Eight bytes that have come on a socket, as a number, if they have; they stay, and so does a descriptor that came with them. */
+/** The number in the first eight bytes that have arrived on a socket, if any. They stay there, with a descriptor that came with them. */
 export function receivedNumber(fd: number): bigint | undefined {
   return addon().receivedNumber(fd);
 }
@@ -16,25 +16,25 @@ export function unreadBytes(fd: number): number {
   return addon().unreadBytes(fd);
 }
 
-/** Whether an open file or directory could be locked at once, until it is closed: for this descriptor alone, or beside others. */
+/** Locks an open file or directory without waiting, until it is closed; returns whether it could. */
 export function lock(fd: number, how: 'alone' | 'shared'): boolean {
   return addon().lock(fd, how === 'alone');
 }
 
-/** Has the other end of a socket see the end, while what has come here stays until it is closed. */
-export function hangUp(fd: number): void {
+/** Shuts a socket down for the other end; bytes and descriptors that have arrived here stay until it is closed. */
+export function shutDown(fd: number): void {
   addon().hangUp(fd);
 }
 
-/** Receives from a socket what is there, without waiting, and no more than there is room for; nothing at the end of the stream. */
-export function receiveNow(socket: number, room: Buffer): Buffer | undefined {
-  const count = addon().receive(socket, room);
-  return count < 0 ? undefined : room.subarray(0, count);
+/** Receives the bytes that have arrived on a socket into a buffer, without waiting; undefined at the end of the stream. */
+export function receiveNow(socket: number, buffer: Buffer): Buffer | undefined {
+  const count = addon().receive(socket, buffer);
+  return count < 0 ? undefined : buffer.subarray(0, count);
 }
 
-/** A way for a child to hand descriptors to this process, once. */
+/** A socket through which a child sends descriptors to this process, once. */
 export class DescriptorChannel implements Disposable {
-  /** What the child inherits. */
+  /** The end that the child inherits. */
   readonly childEnd: number;
   #ownEnd: number | undefined;
   #childEndOpen = true;
@@ -45,9 +45,9 @@ export class DescriptorChannel implements Disposable {
     this.childEnd = child;
   }
 
-  /** What the child sends, or nothing if it ends before. To be called once it is started. */
+  /** The descriptors that the child sends; none if it ends before. To be called once it is started. */
   receive(): Promise<readonly number[]> {
-    this.#closeChildEnd(); // the end of the child must be the end of the channel
+    this.#closeChildEnd(); // so that the channel ends when the child does
     const own = this.#ownEnd!;
     this.#ownEnd = undefined;
     return addon().receiveDescriptors(own);

@@ -15,7 +15,7 @@ describe('a family mark', () => {
     [0, 0, 2 ** 20],
     [0, -1, 0],
   ])('has no room for larger numbers: %i, %i, %i', (server, session, process) => {
-    expect(() => familyMark(server, session, process)).toThrow(/is no (server|session|process) number/);
+    expect(() => familyMark(server, session, process)).toThrow(/is not a (server|session|process) number/);
   });
 
   it('of our own never meets one of a client', () => {
@@ -31,7 +31,7 @@ describe('a family mark', () => {
 });
 
 describe('the numbers of families', () => {
-  it('ascend, come round again, and leave out what is in use then', () => {
+  it('ascend, start again at 0, and leave out those in use then', () => {
     const inUse = [[1, 2], [0]];
     const numbers = new FamilyNumbers(4, () => inUse.shift()!);
     expect(Array.from({ length: 8 }, () => numbers.take())).toEqual([0, 1, 2, 3, 0, 3, 1, 2]);

@@ -16,8 +16,8 @@ import {
 } from './family-mark.ts';
 
 /**
- * Numbers for one field of marks, in ascending order. When all have been given they come again, except those in use at that
- * moment: what is not in use then cannot come to be, since marks are only inherited.
+ * Numbers for one field of marks, in ascending order. After the last one they start again, without those in use at that moment:
+ * no other number can be in use later, since marks are only inherited.
  */
 export class FamilyNumbers {
   readonly #count: number;
@@ -43,7 +43,7 @@ export class FamilyNumbers {
   }
 }
 
-/** Numbers for the sessions of a server; `live` are those that may still start something. */
+/** Numbers for the sessions of a server; `live` are those that may still start processes. */
 export function sessionNumbers(server: number, live: () => Iterable<number>): FamilyNumbers {
   const carried = () => marksInUse(familyMark(server, 0, 0), SERVER_MASK).map(sessionOf);
   return new FamilyNumbers(SESSIONS, () => [...carried(), ...live()]);
@@ -58,14 +58,14 @@ export function processMarks(server: number, session: number, live: () => Iterab
 
 const claimed = new Set<number>();
 
-/** The numbers of all servers that have a process in sight. */
+/** The numbers of all servers that have a visible process. */
 export function serverNumbersInUse(): ReadonlySet<number> {
   return new Set(marksInUse(familyMark(0, 0, 0), ANY_SERVER_MASK).map(serverOf));
 }
 
 /**
- * A server number that no process in sight carries in its mark and that was not claimed here before. The guardian of a
- * server carries its number while it lives, so that others see it even when nothing runs.
+ * A server number that no visible process has in its mark and that was not claimed here before. The guardian of a server
+ * has the server's number in its mark, so that other servers see it even when no command runs.
  */
 export function claimServerNumber(): number {
   const others = serverNumbersInUse();
@@ -77,7 +77,7 @@ export function claimServerNumber(): number {
   }
 }
 
-/** The number of this process, for programs that are no server. */
+/** The server number of this process, for programs that are not servers. */
 export const ownServerNumber = once(claimServerNumber);
 
 const ownMarks = new Map<number, () => bigint>();

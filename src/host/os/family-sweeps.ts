@@ -6,7 +6,7 @@ interface Family {
   readonly mask: bigint;
 }
 
-/** One scan of /proc that is yet to begin, and the families it looks for. */
+/** One scan of /proc that has not begun yet, and the families that it kills. */
 interface Sweep {
   readonly families: Family[];
   readonly counts: Promise<Uint32Array>;
@@ -14,8 +14,8 @@ interface Sweep {
 
 interface Sandbox {
   readonly mark: bigint;
-  /** The inode of its pid namespace, once that is known. */
-  readonly space: () => bigint | undefined;
+  /** The inode of its pid namespace; undefined until it is known. */
+  readonly namespace: () => bigint | undefined;
 }
 
 /** Scans /proc for families to kill, one scan at a time: calls that arrive during a scan share the next one. */
@@ -24,7 +24,7 @@ export class FamilySweeps {
   readonly #sandboxes = new Set<Sandbox>();
   #last: Promise<unknown> = Promise.resolve();
   #next: Sweep | undefined;
-  /** The scan that is going on. */
+  /** The scan that is under way. */
   #scan: Promise<unknown> | undefined;
 
   constructor(native: Addon) {
@@ -42,9 +42,9 @@ export class FamilySweeps {
     return counts[index]!;
   }
 
-  /** Looks for the pid namespace of a sandbox, too, wherever its family is looked for, until this is disposed. */
-  remember(mark: bigint, space: () => bigint | undefined, forgotten: () => void): Disposable {
-    const sandbox = { mark, space };
+  /** Kills processes in the pid namespace of a sandbox, too, when its family is killed, until this is disposed. */
+  remember(mark: bigint, namespace: () => bigint | undefined, forgotten: () => void): Disposable {
+    const sandbox = { mark, namespace };
     this.#sandboxes.add(sandbox);
     return {
       [Symbol.dispose]: () => {
@@ -59,26 +59,26 @@ export class FamilySweeps {
     const families: Family[] = [];
     const counts = this.#last.then(() => {
       this.#next = undefined;
-      const spaces = families.flatMap((family) => this.#spacesOf(family));
+      const inodes = families.flatMap((family) => this.#namespacesOf(family));
       const marks = families.map(({ mark, mask }) => [mark, mask, 0n]);
-      const namespaces = spaces.map((space) => [0n, 0n, space]);
+      const namespaces = inodes.map((namespace) => [0n, 0n, namespace]);
       const scan = this.#addon.sweep(BigUint64Array.from([...marks, ...namespaces].flat()));
       this.#scan = scan;
       return scan;
     });
     this.#last = counts
-      .catch(() => undefined) // the callers see the failure
+      .catch(() => undefined) // the callers of `kill` get the error
       .then(() => {
         this.#scan = undefined;
       });
     return { families, counts };
   }
 
-  #spacesOf({ mark, mask }: Family): bigint[] {
+  #namespacesOf({ mark, mask }: Family): bigint[] {
     const matching = [...this.#sandboxes].filter((sandbox) => ((sandbox.mark ^ mark) & mask) === 0n);
-    return matching.flatMap(({ space }) => space() ?? []).filter((space) => space !== 0n);
+    return matching.flatMap(({ namespace }) => namespace() ?? []).filter((namespace) => namespace !== 0n);
   }
 }
 
-/** Those of this process: all its servers share one scan. */
+/** One for the whole process, so that all its servers share scans. */
 export const familySweeps = once(() => new FamilySweeps(addon()));

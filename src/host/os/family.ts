@@ -8,19 +8,19 @@ export async function killFamily(mark: bigint, mask: bigint): Promise<number> {
 }
 
 /**
- * Has a family found by the pid namespace of its sandbox as well, until this is disposed: a process can change its mark, and
- * cannot leave its namespace. `forgotten` is called when no scan looks for the namespace any more: until then its number must
- * not pass to another one.
+ * Has a family found by the pid namespace of its sandbox as well, until this is disposed: a process can change its mark, but
+ * cannot leave its namespace. `forgotten` is called when no scan searches for the namespace any more: until then the kernel must
+ * not give its inode to another namespace.
  */
 export function rememberSandbox(
   mark: bigint,
-  space: () => bigint | undefined,
+  namespace: () => bigint | undefined,
   forgotten: () => void = () => {},
 ): Disposable {
-  return familySweeps().remember(mark, space, forgotten);
+  return familySweeps().remember(mark, namespace, forgotten);
 }
 
-/** The marks of all processes in sight that agree with a mark in the bits of a mask. */
+/** The marks of all visible processes that agree with a mark in the bits of a mask. */
 export function marksInUse(mark: bigint, mask = PROCESS_MASK): readonly bigint[] {
   return [...addon().marks(mark, mask)];
 }

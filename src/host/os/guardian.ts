@@ -2,32 +2,32 @@ import { constants } from 'node:os';
 import { familyMark, ownSessions, SERVER_MASK } from './family-mark.ts';
 import type { NativeChild } from './native-child.ts';
 import { nativeFile } from './native-file.ts';
-import { spawnFree } from './spawn.ts';
+import { spawnSurvivor } from './spawn.ts';
 
 /**
- * Starts the guardian: a tiny process that kills everything the server has started when this process ends without a word.
- * It is started again if it dies while held; disposing it lets it go without killing. One that cannot be started is an error, or
- * told to `onFailure` and tried again until it stands.
+ * Starts the guardian: a small process that kills everything the server has started when this process dies. It is started again if
+ * it dies; disposing it ends it without killing. If it cannot be started, this throws, or calls `onFailure` and tries again until
+ * it runs.
  */
 export async function startGuardian(server: number, onFailure?: (error: unknown) => void): Promise<AsyncDisposable> {
   const guardian = new Guardian(server);
   await guardian.start().catch((error) => {
     if (!onFailure) throw error;
     onFailure(error);
-    guardian.keepStanding();
+    guardian.keepRunning();
   });
   return guardian;
 }
 
 class Guardian implements AsyncDisposable {
   readonly #families: readonly string[];
-  /** Shows others that the number of the server is taken. */
+  /** Shows other servers that this server's number is in use. */
   readonly #mark: bigint;
-  /** Settles when it stands again or is not wanted any more. */
+  /** Settles when the guardian runs again, or is disposed. */
   #restarted: Promise<void> | undefined;
-  #wake = (): void => {};
+  #endPause = (): void => {};
   #child: NativeChild | undefined;
-  #held = true;
+  #isWanted = true;
 
   constructor(server: number) {
     this.#families = [familyMark(server, 0, 0).toString(16), SERVER_MASK.toString(16)];
@@ -35,7 +35,7 @@ class Guardian implements AsyncDisposable {
   }
 
   async start(): Promise<void> {
-    const child = spawnFree({
+    const child = spawnSurvivor({
       argv: [nativeFile('guardian'), ...this.#families],
       cwd: '/',
       env: {},
@@ -48,7 +48,7 @@ class Guardian implements AsyncDisposable {
     for await (const event of child.events) {
       if (event.type === 'output') {
         child.hold(false);
-        void child.exited.then(() => this.keepStanding());
+        void child.exited.then(() => this.keepRunning());
         return;
       }
     }
@@ -56,30 +56,30 @@ class Guardian implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.#held) return;
-    this.#held = false;
-    this.#wake();
+    if (!this.#isWanted) return;
+    this.#isWanted = false;
+    this.#endPause();
     await this.#restarted;
     this.#child?.hold(true);
-    // One byte dismisses it; an end without a byte is the death of the server.
-    await this.#child?.stdin?.write(Buffer.from('.')).catch(() => undefined); // already gone
+    // One byte dismisses it; if stdin closes without a byte, the server has died.
+    await this.#child?.stdin?.write(Buffer.from('.')).catch(() => undefined); // it has ended already
     this.#child?.closeOutputs();
-    const patience = setTimeout(() => this.#child?.signal(constants.signals.SIGKILL), DISMISSAL_MS); // it may be stopped
+    const overdue = setTimeout(() => this.#child?.signal(constants.signals.SIGKILL), DISMISSAL_MS); // it may be stopped
     await this.#child?.exited;
-    clearTimeout(patience);
+    clearTimeout(overdue);
   }
 
-  /** Starts it again until it stands: while there is no process or descriptor for it, parent-death signals are all there is. */
-  keepStanding(): void {
+  /** Starts the guardian again until it runs. While no process or descriptor is free for it, only parent-death signals end children. */
+  keepRunning(): void {
     this.#restarted = this.#restart();
   }
 
   async #restart(): Promise<void> {
-    while (this.#held) {
+    while (this.#isWanted) {
       try {
         return await this.start();
       } catch {
-        // no process or descriptor for it: again a little later
+        // no process or descriptor is free: try again later
         await this.#pause();
       }
     }
@@ -88,7 +88,7 @@ class Guardian implements AsyncDisposable {
   #pause(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, RETRY_MS).unref();
-      this.#wake = () => {
+      this.#endPause = () => {
         clearTimeout(timer);
         resolve();
       };
@@ -98,12 +98,12 @@ class Guardian implements AsyncDisposable {
 
 const living = new Set<NativeChild>();
 
-/** Has guardians that were stopped go on: this process ends, and they have work to do. */
+/** Continues guardians that were stopped, as this process ends and they have to kill what it started. */
 export function wakeGuardians(): void {
   for (const child of living) child.signal(constants.signals.SIGCONT);
 }
 
-/** How long it may take to go; nothing of the server lives any more. */
+/** How long a dismissed guardian may take to end; it has nothing to kill any more. */
 const DISMISSAL_MS = 100;
-/** How long after it could not be started this is tried again. */
+/** The time between two attempts to start it. */
 const RETRY_MS = 500;

@@ -3,7 +3,15 @@ export { decodeBase64Part } from './base64.ts';
 export { pathBytes, pathText } from './byte-path.ts';
 export type { Child, ChildEvent, ChildInput, ExitStatus, OutputChunk, OutputStream } from './child.ts';
 export { HEADROOM, releaseChunk, TAILROOM } from './chunk.ts';
-export { DescriptorChannel, hangUp, lock, receivedNumber, receiveNow, streamPair, unreadBytes } from './descriptors.ts';
+export {
+  DescriptorChannel,
+  lock,
+  receivedNumber,
+  receiveNow,
+  shutDown,
+  streamPair,
+  unreadBytes,
+} from './descriptors.ts';
 export { errorName } from './error-name.ts';
 export { osErrorText } from './error-text.ts';
 export { killFamily, rememberSandbox } from './family.ts';

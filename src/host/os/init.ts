@@ -4,8 +4,8 @@ import { wakeGuardians } from './guardian.ts';
 import { nativeFile } from './native-file.ts';
 
 /**
- * Where this is the first process of a container, it makes way for `native/family/init.c`, which starts it again as a child and reaps
- * the orphans of commands. To be called before anything is opened or taken out of the environment. Returns when there is no need.
+ * Replaces the first process of a container by `native/family/init.c`, which starts this program again as a child and reaps the
+ * orphans of commands. To be called before any file is opened or variable removed. Returns in any other process.
  */
 export function runUnderInit(): void {
   if (process.pid !== 1 || !nativeStatus().ready) return;
@@ -14,9 +14,9 @@ export function runUnderInit(): void {
   throw new Error(`${argv[0]} cannot be started: ${errorName(errno)}`);
 }
 
-/** Ends this process at once; guardians end what it leaves behind. `process.exit` waits for threads that work. */
+/** Ends this process at once, as `process.exit` waits for busy threads. Guardians kill the processes that it leaves. */
 export function exitNow(code: number): never {
-  if (!nativeStatus().ready) return process.exit(code); // a client of other servers, with neither threads nor guardians
+  if (!nativeStatus().ready) return process.exit(code); // a client of other servers has neither busy threads nor guardians
   wakeGuardians();
   return addon().exitNow(code);
 }

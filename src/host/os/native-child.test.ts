@@ -5,7 +5,7 @@ import type { Reactor } from './reactor.ts';
 
 const { ESRCH, EPERM, EACCES, EMFILE, ENFILE, ENOMEM, EINTR, EAGAIN } = constants.errno;
 
-/** What a child says that gets a family from a kernel which answers so. */
+/** The outcome of `join` if the kernel fails with an error. */
 function joined(errno: number): string {
   const reactor = { addon: { join: () => errno }, add: () => {} } as unknown as Reactor;
   return new NativeChild(reactor, 1, 1, { io: { type: 'pipe', stdin: 'closed' }, mark: 0n }).join(1n);
@@ -14,7 +14,7 @@ function joined(errno: number): string {
 describe('a child that is to get a family', () => {
   it.each([
     ['joined', [0]],
-    ['over', [ESRCH]],
+    ['ended', [ESRCH]],
     ['refused', [EPERM, EACCES]],
     ['failed', [EMFILE, ENFILE, ENOMEM, EINTR, EAGAIN]],
   ])('is %s after %j: only what never works counts as refused', (outcome, errnos) => {

@@ -69,7 +69,7 @@ export class NativeChild implements Child, Receiver {
     return { canonical: (mode & 1) !== 0, echo: (mode & 2) !== 0, eof: mode >> 8 };
   }
 
-  /** Whether this process stays alive for the child. */
+  /** Sets whether the event loop stays alive for the child. */
   hold(held: boolean): void {
     if (!this.#released) this.#reactor.addon.hold(this.#id, held);
   }
@@ -123,9 +123,9 @@ export class NativeChild implements Child, Receiver {
 
 const { ESRCH, EPERM, EACCES, ENOSYS } = constants.errno;
 
-/** Any other failure may be gone the next time. */
+/** After any other error, another attempt may succeed. */
 const joinFailures = new Map([
-  [ESRCH, 'over'],
+  [ESRCH, 'ended'],
   [EPERM, 'refused'],
   [EACCES, 'refused'],
   [ENOSYS, 'refused'],

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { platformName } from './platform.ts';
 
-/** A native file is nowhere; the remedy is what to do about it. */
+/** Thrown when a native file is missing. */
 export class NativeFileMissing extends Error {
   override readonly name = 'NativeFileMissing';
   readonly remedy: string;
@@ -14,13 +14,13 @@ export class NativeFileMissing extends Error {
   }
 }
 
-/** Where the native parts of this program lie: the addon, and the programs that it starts beside processes and in sandboxes. */
+/** The directories of the native parts of this program: the addon, and the programs that it starts as helpers and in sandboxes. */
 export interface ExecServerRuntimePaths {
-  /** The directory that has them, such as `vendor/linux-x64-glibc/native` of a released package. */
+  /** Their directory, such as `vendor/linux-x64-glibc/native` of a released package. */
   readonly native: string;
 }
 
-/** The addon is loaded once in a process, and the other parts must be those it was built with: one place holds for all. */
+/** The native files of this process, all from one directory: the addon is loaded once, and the other parts must fit it. */
 class NativeFiles {
   readonly #found = new Map<string, string>();
   #folder: string | undefined;
@@ -33,7 +33,7 @@ class NativeFiles {
     this.#folder = folder;
   }
 
-  /** Without links: a command could replace one, and have something else executed the next time. */
+  /** The real path, because a command could replace a link, and have another program executed the next time. */
   path(name: string): string {
     const path = this.#found.get(name) ?? realpathSync.native(this.named(name));
     this.#found.set(name, path);
@@ -47,16 +47,16 @@ class NativeFiles {
 
 const nativeFiles = new NativeFiles();
 
-/** Has this process take its native parts from there. To be called before anything is started. */
+/** Sets the directory of the native parts for this process. To be called before any of them is used. */
 export const useRuntimePaths = ({ native }: ExecServerRuntimePaths): void => nativeFiles.use(resolve(native));
 
 /**
- * The path of the addon or of a program beside it: where `useRuntimePaths` says, or else of one built on this machine
- * (build/native), or of the one that a released package has for this platform (vendor), both in the folders above this code.
+ * The path of the addon or of a program beside it: in the directory of `useRuntimePaths`, or else the one that was built on this
+ * machine (build/native), or the one in a released package for this platform (vendor), both in the folders above this code.
  */
 export const nativeFile = (name: string): string => nativeFiles.path(name);
 
-/** The directory of the native parts as it is named, and those in which they lie when links are followed. */
+/** The directory of the native parts as it is configured, and the directories of their real paths. */
 export function nativeFolders(): readonly string[] {
   const named = dirname(nativeFiles.named('fs-helper'));
   const present = readdirSync(named)
@@ -88,7 +88,7 @@ function search(name: string): string {
     : new NativeFileMissing(`build/native/${name} is missing`, 'run npm run build:native');
 }
 
-/** A folder and those around it, up to the root. */
+/** A folder and the folders around it, up to the root. */
 export function foldersAbove(folder: string): string[] {
   const parent = dirname(folder);
   return parent === folder ? [folder] : [folder, ...foldersAbove(parent)];

@@ -10,7 +10,7 @@ export interface TcpEnd {
   readonly port: number;
 }
 
-/** What the kernel knows of the sockets at the other ends of connections; nothing of both can be had without the addon. */
+/** Asks the kernel about the sockets at the other ends of connections. Needs the addon. */
 export const peerSockets = {
   isAvailable: (): boolean => nativeStatus().ready,
 
@@ -19,7 +19,7 @@ export const peerSockets = {
     return Array.isArray(found) ? found : undefined;
   },
 
-  /** Searches for the processes that hold sockets; resolves with the bits of native/peers/peers.h for each inode. */
+  /** Searches for the processes that have sockets open; resolves with the bits of native/peers/peers.h for each inode. */
   holders(inodes: readonly bigint[], everyone: boolean): Promise<Uint32Array> {
     return addon().searchHolders(BigUint64Array.from(inodes), searchedMarks(), everyone);
   },

@@ -2,14 +2,14 @@ import { once } from '../../base/index.ts';
 import { type Addon, addon, type Batch } from './addon.ts';
 import { HEADROOM, TAILROOM } from './chunk.ts';
 
-/** Something the addon reports events to. */
+/** Receives the events of one child from the addon. */
 export interface Receiver {
   receive(kind: number, stream: number, value: number | Buffer, byteLength: number): void;
   /** Called when `receive` has thrown, which concerns this child alone. */
   failed(error: unknown): void;
 }
 
-/** Hands the events of the addon's I/O thread to the children they belong to. */
+/** Delivers the events of the addon's I/O thread to their children. */
 export class Reactor {
   readonly addon: Addon;
   readonly #receivers = new Map<number, Receiver>();

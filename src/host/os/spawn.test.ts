@@ -12,7 +12,7 @@ describe('the candidates for a program', () => {
     expect(candidates('tool', '')).toEqual(['tool']);
   });
 
-  it('are in the usual places without a PATH', () => {
+  it('are in the default directories without a PATH', () => {
     expect(candidates('tool')).toEqual(['/usr/local/bin/tool', '/bin/tool', '/usr/bin/tool']);
   });
 });

@@ -8,7 +8,7 @@ import { reactor } from './reactor.ts';
 export interface SpawnOptions {
   /** Non-empty; the first is the program to look up. */
   readonly argv: readonly string[];
-  /** What the child sees as `argv[0]`. */
+  /** The `argv[0]` that the child sees. */
   readonly arg0?: string;
   readonly cwd: string | Buffer;
   /** Device and inode of the directory that `cwd` must lead to. */
@@ -16,15 +16,15 @@ export interface SpawnOptions {
   /** The whole environment of the child. */
   readonly env: Readonly<Record<string, string>>;
   readonly io: { type: 'pipe'; stdin: 'open' | 'closed' } | { type: 'pty'; rows: number; cols: number };
-  /** Family mark of this process; 0n leaves it outside every family. */
+  /** The family mark of the child; 0n for no family. */
   readonly mark: bigint;
-  /** Become the descriptors from 3 on: open ones of this process, or bytes to read from a file without a name. */
+  /** The child's descriptors from 3 on: open descriptors of this process, or bytes to read from an unnamed file. */
   readonly inherit?: readonly (number | Uint8Array)[];
-  /** Signals it in place of the kernel's `kill` for its process group; SIGKILL never goes this way. False if it cannot. */
+  /** Sends a signal other than SIGKILL instead of `kill` for the child's process group. Returns false if it cannot. */
   readonly deliverSignal?: ((signal: number) => boolean) | undefined;
 }
 
-/** Why a child could not be started: the kernel's error and the step that met it. */
+/** Thrown when a child could not be started: the kernel's error, and the step that failed. */
 export class SpawnError extends Error {
   override readonly name = 'SpawnError';
   readonly errno: number;
@@ -49,12 +49,12 @@ export function spawn(options: SpawnOptions): Child {
   return start(options, true);
 }
 
-/** Starts a process that outlives this one. */
-export function spawnFree(options: SpawnOptions): NativeChild {
+/** Starts a process that may outlive this one. */
+export function spawnSurvivor(options: SpawnOptions): NativeChild {
   return start(options, false);
 }
 
-function start(options: SpawnOptions, leashed: boolean): NativeChild {
+function start(options: SpawnOptions, diesWithParent: boolean): NativeChild {
   const { argv, arg0, cwd, cwdIdentity, env, io, mark } = options;
   const program = argv[0] ?? '';
   const { addon } = reactor();
@@ -75,7 +75,7 @@ function start(options: SpawnOptions, leashed: boolean): NativeChild {
     terminal ? io.rows : 0,
     terminal ? io.cols : 0,
     mark,
-    leashed,
+    diesWithParent,
     options.inherit ?? [],
     report,
   );
@@ -84,7 +84,7 @@ function start(options: SpawnOptions, leashed: boolean): NativeChild {
   return new NativeChild(reactor(), child, report[0]!, options);
 }
 
-/** Where libc looks when the environment has no PATH. */
+/** The path that libc searches if the environment has no PATH. */
 export const DEFAULT_PATH = '/usr/local/bin:/bin:/usr/bin';
 
 /** The files to try, in order. */
@@ -93,7 +93,7 @@ export function candidates(program: string, path = DEFAULT_PATH): string[] {
   return path.split(':').map((folder) => (folder === '' ? program : `${folder}/${program}`));
 }
 
-/** The strings as C wants them, each ended by NUL. */
+/** Strings, each ended by NUL. */
 function strings(list: readonly string[], program: string): Buffer {
   if (list.some((text) => text.includes('\0'))) throw nulInside(program);
   return Buffer.from(list.map((text) => `${text}\0`).join(''));

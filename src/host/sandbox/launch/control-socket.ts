@@ -1,5 +1,5 @@
 import { close, closeSync } from 'node:fs';
-import { hangUp, receivedNumber, rememberSandbox, sendToSocket, streamPair } from '../../os/index.ts';
+import { receivedNumber, rememberSandbox, sendToSocket, shutDown, streamPair } from '../../os/index.ts';
 
 /**
  * A socket whose far end the first process of a sandbox holds (native/stage/reaper.c): when the near end closes, with this process
@@ -57,7 +57,7 @@ export class ControlSocket implements Disposable {
     if (!this.#open.near) return;
     this.#open.near = false;
     const { near } = this.#ends!;
-    hangUp(near);
+    shutDown(near);
     if (this.#memory) this.#memory[Symbol.dispose]();
     else closeSync(near);
   }
