@@ -45,7 +45,7 @@ export function unknownMember(name: string): ExecError {
   );
 }
 
-/** The part of a schema's definition that says what is definition. */
+/** The part of a schema's definition that names its inner schemas. */
 interface SchemaDefinition {
   readonly type: string;
   readonly shape?: Readonly<Record<string, z.ZodMiniType>>;

@@ -70,7 +70,7 @@ export const sandboxMembers = z.object({
 
 export type Sandbox = z.output<typeof sandboxMembers>;
 
-/** A permission profile and the directories its words refer to. Equal ones are the same object as long as they are kept. */
+/** A permission profile, and the directories that its special paths stand for. Equal ones are the same object as long as they are kept. */
 export const sandbox = z.codec(z.unknown(), z.custom<Sandbox>(), {
   decode: (value, context) => refusing(context.issues, value, () => decodeOnce(value)),
   encode: (value) => z.encode(sandboxMembers, value),

@@ -84,7 +84,7 @@ describe('exec-server run', () => {
       'Error: cannot start true: its directory /no/such/place does not exist\n',
     );
     expect(await failing('-C', '/', '--', '/no/such/program')).toBe(
-      'Error: cannot start /no/such/program: there is no file /no/such/program, or no interpreter for it\n',
+      'Error: cannot start /no/such/program: there is no file /no/such/program, or its interpreter is missing\n',
     );
     expect(await failing('--connect', 'ws://127.0.0.1:1', '--', 'true')).toBe(
       'Error: cannot connect to ws://127.0.0.1:1: no server listens there (ECONNREFUSED)\n',

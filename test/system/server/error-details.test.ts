@@ -174,7 +174,7 @@ describe('exec-server run', () => {
     [['-e', 'PATH=/usr/bin:/bin', '--', 'nosuch'], 'cannot start nosuch: command not found on PATH (/usr/bin:/bin)'],
     [['-C', '/no/such', '--', 'ls'], 'cannot start ls: its directory /no/such does not exist'],
     [['-C', '/dev/null', '--', 'ls'], 'cannot start ls: its directory /dev/null is not a directory'],
-    [['--', '/no/such'], 'cannot start /no/such: there is no file /no/such, or no interpreter for it'],
+    [['--', '/no/such'], 'cannot start /no/such: there is no file /no/such, or its interpreter is missing'],
     [['--', './nosuch'], 'cannot start ./nosuch: there is no such file'],
   ])('says what is wrong with %j', async (args, reason) => {
     expect(await runCommand(['run', '--connect', server.url, ...args])).toEqual({
