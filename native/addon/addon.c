@@ -36,7 +36,7 @@ static bool enter(napi_env env, napi_callback_info info, struct call *call)
     uint32_t id;
     if (napi_get_cb_info(env, info, &count, call->arguments, NULL, (void **)&call->addon) != napi_ok ||
         napi_get_value_uint32(env, call->arguments[0], &id) != napi_ok || call->addon->loop == NULL) {
-        addon_throw(env, "a child's number is wanted");
+        addon_throw(env, "expected the number of a child");
         return false;
     }
     pthread_mutex_lock(&call->addon->loop->lock);

@@ -5,7 +5,7 @@
 #define NAPI_VERSION 8
 #include <node_api.h>
 
-#include "../shared/io.h"
+#include "io.h"
 
 /* One per JavaScript environment: the main thread and every worker have their own. */
 struct addon {
@@ -40,11 +40,11 @@ napi_value unmask_bytes(napi_env env, napi_callback_info info);
 napi_value send_bytes(napi_env env, napi_callback_info info);
 napi_value receive_bytes(napi_env env, napi_callback_info info);
 
-/* peer-addon.c */
+/* ../peers/requests.c */
 napi_value tcp_peer(napi_env env, napi_callback_info info);
 napi_value search_holders(napi_env env, napi_callback_info info);
 
-/* sweep.c */
+/* ../family/sweep.c */
 bool sweeper_start(napi_env env, struct addon *addon); /* starts its thread, unless it runs */
 napi_value marks_in_use(napi_env env, napi_callback_info info);
 napi_value sweep(napi_env env, napi_callback_info info);

@@ -7,9 +7,9 @@
 #include <sys/epoll.h>
 
 #include "../shared/files.h"
-#include "../shared/io.h"
+#include "io.h"
 
-#define FAREWELL_MS 1000
+#define KILLED_MS 1000
 
 static int claim_id(struct loop *loop, struct child *child)
 {
@@ -36,7 +36,10 @@ struct child *loop_find(struct loop *loop, uint32_t id)
     return id < loop->capacity ? loop->children[id] : NULL;
 }
 
-/* A dead child that its tracer holds is readable and cannot be reaped; the kernel tells again when the tracer lets it go. */
+/*
+ * The pidfd of a dead child that is traced is readable, but the child cannot be reaped; the kernel reports it again when the tracer
+ * detaches.
+ */
 static int watch(struct loop *loop, struct child *child)
 {
     for (int i = 0; i < OUTPUTS; i++)
@@ -58,7 +61,7 @@ static void kill_and_reap(struct child *child)
 {
     struct pollfd ready = {.fd = child->pidfd, .events = POLLIN};
     kill(-child->pid, SIGKILL);
-    if (poll(&ready, 1, FAREWELL_MS) > 0)
+    if (poll(&ready, 1, KILLED_MS) > 0)
         reap(child->pidfd, NULL);
 }
 
@@ -103,7 +106,7 @@ void loop_remove(struct loop *loop, struct child *child)
     free(child);
 }
 
-/* The thread has stopped: nothing is locked any more. */
+/* To be called when the thread has stopped, so that no lock is needed. */
 void loop_abandon(struct loop *loop)
 {
     for (uint32_t id = 0; id < loop->capacity; id++) {

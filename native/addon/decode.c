@@ -15,7 +15,7 @@ napi_value decode_base64(napi_env env, napi_callback_info info)
     TRY(env, napi_get_value_uint32(env, arguments[1], &start));
     TRY(env, napi_get_value_uint32(env, arguments[2], &end));
     if (napi_get_buffer_info(env, arguments[0], (void **)&text, &length) != napi_ok || start > end || end > length)
-        return addon_throw(env, "decodeBase64: a buffer and a part of it are wanted");
+        return addon_throw(env, "decodeBase64: expected a buffer and two positions in it");
     TRY(env, napi_create_buffer(env, base64_decoded_length(text + start, end - start), &bytes, &result));
     if (base64_decode(bytes, text + start, end - start))
         return result;

@@ -1,4 +1,4 @@
-/* Descriptors that come from another process, or say something to one: see src/host/os/addon.ts. */
+/* Descriptors that are received from other processes, or shared with them: see src/host/os/addon.ts. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdbool.h>
@@ -114,7 +114,7 @@ napi_value unread_bytes(napi_env env, napi_callback_info info)
     return result;
 }
 
-/* lock(fd, alone): whether an open file or directory could be locked at once, for this descriptor alone or beside others. */
+/* lock(fd, alone): locks an open file or directory without waiting, exclusively or shared; whether it could. */
 napi_value lock_file(napi_env env, napi_callback_info info)
 {
     size_t count = 2;
@@ -129,7 +129,7 @@ napi_value lock_file(napi_env env, napi_callback_info info)
     return result;
 }
 
-/* hangUp(fd): the other end of a socket sees the end, while what has come here stays until the descriptor is closed. */
+/* hangUp(fd): shuts a socket down for the other end; bytes and descriptors that have arrived here stay until it is closed. */
 napi_value hang_up(napi_env env, napi_callback_info info)
 {
     size_t count = 1;

@@ -1,4 +1,4 @@
-/* The end of this program, in two ways. execute(argv): the process goes on as another program, whose path is the first argument; returns an errno if it cannot. */
+/* Ends this program. execute(argv) replaces it by another one, whose path is the first argument; returns an errno if it cannot. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@ napi_value execute_program(napi_env env, napi_callback_info info)
     TRY(env, napi_get_cb_info(env, info, &count, &argument, NULL, NULL));
     char **argv = addon_list(env, argument);
     if (argv == NULL)
-        return addon_throw(env, "execute: strings wanted");
-    for (int fd = 0; fd < 3; fd++) /* Node has marked those it inherited to be closed */
+        return addon_throw(env, "execute: expected NUL-terminated strings");
+    for (int fd = 0; fd < 3; fd++) /* Node has set FD_CLOEXEC on those it inherited */
         fcntl(fd, F_SETFD, 0);
     errno = EINVAL;
     if (argv[0] != NULL)

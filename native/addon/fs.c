@@ -1,6 +1,6 @@
 /*
- * The filesystem engine for JavaScript: at once where it need not wait, on the thread pool otherwise. Waiting for another
- * process takes a thread of its own: a few stopped ones would fill the pool.
+ * The file engine for JavaScript: on the calling thread if it need not wait, on the thread pool otherwise. Waiting for another
+ * process takes a thread of its own, because a few stopped processes would fill the pool.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -62,7 +62,7 @@ static bool take_request(napi_env env, napi_callback_info info, napi_value argum
         ok = napi_get_buffer_info(env, arguments[1], &bytes[1], &lengths[1]) == napi_ok;
     ok = ok && fs_parse(request, bytes[0], lengths[0], bytes[1], lengths[1]);
     if (!ok)
-        addon_throw(env, "a filesystem request is wanted");
+        addon_throw(env, "expected a file request (native/fs/engine.h)");
     return ok;
 }
 
@@ -79,8 +79,8 @@ static int await_bytes(int fd, int64_t deadline)
     struct pollfd wanted = {.fd = fd, .events = POLLIN};
     for (;;) {
         int64_t left = deadline - microseconds();
-        struct timespec patience = {.tv_sec = left / 1000000, .tv_nsec = left % 1000000 * 1000};
-        int outcome = left <= 0 ? poll(&wanted, 1, 0) : ppoll(&wanted, 1, &patience, NULL);
+        struct timespec timeout = {.tv_sec = left / 1000000, .tv_nsec = left % 1000000 * 1000};
+        int outcome = left <= 0 ? poll(&wanted, 1, 0) : ppoll(&wanted, 1, &timeout, NULL);
         if (outcome >= 0 || errno != EINTR)
             return outcome < 0 ? -errno : outcome;
     }
@@ -100,9 +100,9 @@ static int send_all(int fd, const uint8_t *bytes, size_t length)
     return 0;
 }
 
-/* A caller with less patience runs on the event loop, which waits with it. */
-#define HURRY_LIMIT 1000000
-/* Longer answers may not fit into the socket, and are not waited for on the event loop. */
+/* A caller with a shorter timeout, in microseconds, runs on the event loop and blocks it. */
+#define BLOCKING_LIMIT 1000000
+/* Longer answers may not fit into the socket's buffer, and are not waited for on the event loop. */
 #define PROMPT_LIMIT (128 * 1024)
 
 /* Whether so many bytes are there to be read before the deadline. */
@@ -111,7 +111,7 @@ static bool await_whole(int fd, size_t length, int64_t deadline)
     int unread;
     for (;;) {
         if (ioctl(fd, FIONREAD, &unread) < 0 || (size_t)unread >= length)
-            return true; /* or reading tells what is wrong */
+            return true; /* after an error of ioctl, reading reports what is wrong */
         if (microseconds() >= deadline)
             return false;
         sched_yield();
@@ -133,12 +133,12 @@ static int receive_all(int fd, uint8_t *bytes, size_t length, int64_t deadline)
     return 0;
 }
 
-/* Takes a whole answer, or nothing at all: -EAGAIN when it is not there in time, or too long to wait for on the event loop. */
-static int receive_answer(int fd, int64_t patience, struct fs_answer *answer)
+/* Receives a whole answer, or nothing: -EAGAIN if it does not come in time, or is too long to wait for on the event loop. */
+static int receive_answer(int fd, int64_t timeout, struct fs_answer *answer)
 {
     uint8_t head[FS_ROOM_BEFORE];
-    int64_t deadline = microseconds() + patience;
-    bool hurry = patience < HURRY_LIMIT;
+    int64_t deadline = microseconds() + timeout;
+    bool on_event_loop = timeout < BLOCKING_LIMIT;
     int ready = await_bytes(fd, deadline);
     if (ready <= 0)
         return ready < 0 ? ready : -EAGAIN;
@@ -146,9 +146,9 @@ static int receive_answer(int fd, int64_t patience, struct fs_answer *answer)
     if (count <= 0)
         return count < 0 ? -errno : -EPIPE;
     size_t length = (size_t)count < sizeof head ? 0 : fs_payload_length(head);
-    if ((size_t)count < sizeof head || (hurry && length > PROMPT_LIMIT))
+    if ((size_t)count < sizeof head || (on_event_loop && length > PROMPT_LIMIT))
         return -EAGAIN;
-    if (hurry && !await_whole(fd, FS_ROOM_BEFORE + length, deadline))
+    if (on_event_loop && !await_whole(fd, FS_ROOM_BEFORE + length, deadline))
         return -EAGAIN; /* a helper that has begun to answer may be stopped */
     if (!fs_reserve(answer, length))
         return -ENOMEM;
@@ -158,8 +158,8 @@ static int receive_answer(int fd, int64_t patience, struct fs_answer *answer)
 
 /*
  * exchange: the payload, if any, is a request that is sent through the channel numbers[0]; the answer is the one that
- * comes back within numbers[1] microseconds, its id that of the request. Without one the answer has the id 0: FS_LATER
- * when it is still to come, and to be asked for by an exchange without payload.
+ * comes back within numbers[1] microseconds, with the id of the request. Without one the answer has the id 0: FS_LATER if the
+ * answer may still come, to an exchange without payload.
  */
 static void exchange(const struct fs_request *request, struct fs_answer *answer)
 {
@@ -225,7 +225,7 @@ static void complete(napi_env env, napi_status status, void *data)
     free(task);
 }
 
-/* Without an environment when that is ending. */
+/* Without an environment if JavaScript is ending. */
 static void finish(napi_env env, napi_value callback, void *context, void *data)
 {
     (void)callback, (void)context;
@@ -259,7 +259,7 @@ static bool start_waiting(napi_env env, struct task *task, napi_value name)
 {
     if (napi_create_threadsafe_function(env, NULL, NULL, name, 1, 1, NULL, NULL, NULL, finish, &task->done) != napi_ok)
         return false;
-    napi_threadsafe_function done = task->done; /* the task may be over before this returns */
+    napi_threadsafe_function done = task->done; /* the task may be freed before this returns */
     if (start_thread(task))
         return true;
     napi_release_threadsafe_function(done, napi_tsfn_abort);

@@ -1,5 +1,5 @@
 /*
- * Keeping others out of the server's memory: no process of the same user may trace it or read its environment, and it
+ * Protects the memory of the server: no process of the same user may trace it or read its environment, and it
  * leaves no core file. Programs it executes start dumpable again by themselves; the limit of core files has to be
  * given back to them.
  */
@@ -16,7 +16,7 @@
 
 static bool hardened;
 static struct rlimit core_limit;
-static rlim_t child_files; /* 0: as the server has it */
+static rlim_t child_files; /* 0: that of the server */
 
 /*
  * Everything this process opened itself closes on exec; what does not was inherited. (Node has marked the lowest

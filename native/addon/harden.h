@@ -1,11 +1,14 @@
-/* Keeping others out of the server's memory: see harden.c. */
+/* Protects the memory of the server: see harden.c. */
 #ifndef EXEC_HARDEN_H
 #define EXEC_HARDEN_H
 
-/* For the whole process. Descriptors from 3 on that were left open by its parent are closed, but for `keep`. Children get a soft limit of so many `files`; 0 leaves it. */
+/*
+ * Hardens the whole process. Closes the descriptors from 3 on that its parent left open, except `keep`. Children get `files` as
+ * their soft limit of descriptors; 0 leaves it unchanged.
+ */
 int harden_process(int keep, unsigned files);
 
-/* In a child, before exec: gives back what only concerned the server. */
+/* In a child, before exec: restores the limits that concern only the server. */
 int harden_undo(void);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Descriptors a child gets besides the standard ones. Bytes travel in unnamed files in memory: they appear in no
+ * Descriptors that a child inherits besides the standard ones. Bytes are passed in unnamed files in memory: they appear in no
  * argument list and no environment, and nothing is left on a disk.
  */
 #define _GNU_SOURCE

@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A descriptor of ours, or bytes that the child reads from a file of its own. */
+/* A descriptor of this process, or bytes that the child reads from an unnamed file. */
 struct inherited {
     int fd;            /* -1 until inherit_prepare when there are bytes */
     const void *bytes; /* NULL: the descriptor stays the caller's */
     size_t length;
-    int moved; /* the child's own number for it while places are taken */
+    int moved; /* its number in the child while descriptors are moved */
 };
 
 /* Puts bytes into unnamed files; returns the highest descriptor, or -1. */

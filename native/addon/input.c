@@ -11,7 +11,7 @@
 #include <sys/epoll.h>
 
 #include "../shared/files.h"
-#include "../shared/io.h"
+#include "io.h"
 
 void input_drop(struct input *input)
 {
@@ -89,7 +89,7 @@ void input_end(struct input *input)
         input_drop(input);
 }
 
-/* Writers that wait for room are told; without any the next write meets the closed descriptor. */
+/* Fails the writers that wait for room; without any, the next write finds the closed descriptor. */
 void input_fail(struct loop *loop, struct child *child, int error)
 {
     bool waited = child->input.first != NULL;

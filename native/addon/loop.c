@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "../shared/files.h"
-#include "../shared/io.h"
+#include "io.h"
 #include "thread.h"
 
 #define THREAD_STACK (128 * 1024)
@@ -41,7 +41,7 @@ void loop_attend(struct loop *loop, struct child *child)
     loop->attention = child;
 }
 
-/* Once a child is reaped and its outputs have ended, nothing of it is left to wait for. */
+/* Queues a child for release once it is reaped and its outputs have ended. */
 void loop_release_settled(struct loop *loop, struct child *child)
 {
     bool open = child->pidfd >= 0;
@@ -67,7 +67,7 @@ static void release_settled(struct loop *loop)
     pthread_mutex_unlock(&loop->lock);
 }
 
-/* What was printed before the end is queued before the end, as far as the window allows. */
+/* Queues the output that was printed before the exit, as far as the window allows, and then the exit. */
 static void collect(struct loop *loop, struct child *child)
 {
     if (child->pidfd < 0)
@@ -87,7 +87,7 @@ static void collect(struct loop *loop, struct child *child)
     loop_release_settled(loop, child);
 }
 
-/* JavaScript frees a child that is being released whenever it likes: such a child is none any more. */
+/* NULL also for a child that is being released, because JavaScript may free it at any time. */
 static struct child *find_locking(struct loop *loop, uint32_t id)
 {
     pthread_mutex_lock(&loop->lock);
@@ -98,7 +98,7 @@ static struct child *find_locking(struct loop *loop, uint32_t id)
     return child;
 }
 
-/* An event may be about a child that is gone and whose number has passed on; all that follows then is an idle look. */
+/* An event may be about a child that was freed, whose id belongs to another child now: that one is checked without effect. */
 static void handle(struct loop *loop, const struct epoll_event *event)
 {
     enum source source = (enum source)(event->data.u64 >> 32);
@@ -121,7 +121,7 @@ static void handle(struct loop *loop, const struct epoll_event *event)
     }
 }
 
-/* One that is being released has no output left to look at. */
+/* The next child that JavaScript has asked about. Skips those being released, which have no output left. */
 static struct child *take_attention(struct loop *loop, bool *closing)
 {
     struct child *child;

@@ -11,14 +11,14 @@
 #include <time.h>
 
 #include "../shared/files.h"
-#include "../shared/io.h"
+#include "io.h"
 
 /* queue_output may write the bytes of an incomplete base64 group in front of what was read. */
 #define FRONT 16
 
 enum outcome { READ_ALL, READ_MORE, READ_STALLED, READ_ENDED };
 
-/* Room in the window; without room the output is stalled in the same breath, so no grant is missed. */
+/* Room in the window; without room the output is marked as stalled under the same lock, so that no grant is missed. */
 static size_t room_or_stall(struct loop *loop, struct output *output)
 {
     pthread_mutex_lock(&loop->lock);
@@ -30,11 +30,11 @@ static size_t room_or_stall(struct loop *loop, struct output *output)
     return room;
 }
 
-/* What a pipe holds unless told otherwise. */
+/* The default size of a pipe. */
 #define PIPE_BYTES (64 * 1024)
-/* A chunk this large is worth its message. */
+/* A chunk of this size is sent at once. */
 #define WORTH_SENDING (16 * 1024)
-/* A stream that printed this recently is likely to print again before its chunk could leave. */
+/* A stream that printed this recently is likely to print again before its chunk could be sent. */
 #define STILL_PRINTING_NS 1000000
 #define SECOND_LOOKS 16
 
@@ -100,7 +100,7 @@ void output_ready(struct loop *loop, struct output *output)
     loop->ready = output;
 }
 
-/* One chunk for everybody who has something, so that a flood does not hold up the others. */
+/* Reads one chunk of every ready output, so that a flood of one does not delay the others. */
 void output_round(struct loop *loop)
 {
     struct output *output = loop->ready;

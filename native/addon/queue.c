@@ -1,10 +1,10 @@
-/* The queue of events to JavaScript. Output joins the piece before it while JavaScript has not taken that one. */
+/* The queue of events to JavaScript. Output is appended to the event before it until JavaScript has taken that. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 
 #include "../shared/base64.h"
-#include "../shared/io.h"
+#include "io.h"
 
 #define SMALLEST_BUFFER 1024
 
@@ -25,7 +25,7 @@ static void push(struct loop *loop, struct child *child, struct event *event)
     child->generation = loop->generation;
 }
 
-/* Out of memory is not survivable here: an event lost would be output lost. */
+/* Aborts when memory is exhausted, because a lost event would be lost output. */
 static void *must(void *memory)
 {
     if (memory == NULL)

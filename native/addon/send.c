@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-/* A full socket or system, where a later attempt can succeed; other errors mean that the peer is gone. */
+/* A full socket or system, where a later attempt can succeed; after other errors the socket is of no use. */
 static bool is_temporary(int error)
 {
     return error == EAGAIN || error == EWOULDBLOCK || error == EINTR || error == ENOBUFS || error == ENOMEM;

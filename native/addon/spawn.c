@@ -73,9 +73,9 @@ static int child_main(void *argument)
         return give_up(job, "terminal");
     if (request->mark != 0 && family_create(0, request->mark) < 0)
         return give_up(job, "mark");
-    if (request->leashed) {
+    if (request->dies_with_parent) {
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-            return give_up(job, "leash");
+            return give_up(job, "pdeathsig");
         if (getppid() != job->parent)
             _exit(127);
     }

@@ -16,11 +16,11 @@ struct spawn_request {
     char **argv;
     char **envp;
     const char *cwd;
-    struct pin workdir; /* what cwd must lead to */
+    struct pin workdir; /* the directory that cwd must lead to */
     enum stdio stdio;
     unsigned short rows, cols;
     uint64_t mark; /* 0: outside every family */
-    bool leashed;  /* dies with the thread that spawned it */
+    bool dies_with_parent; /* the kernel kills it when the thread that spawned it ends */
     struct inherited *inherited; /* become the descriptors from 3 on */
     size_t inherited_count;
 };

@@ -1,4 +1,7 @@
-/* spawn(files, argv, env, cwd and its pin, io, rows, cols, mark, leashed, inherit, report): the id of the child, or the step that failed. */
+/*
+ * spawn(files, argv, env, cwd and its pin, io, rows, cols, mark, diesWithParent, inherit, report): the id of the child, or the step
+ * that failed.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -6,7 +9,7 @@
 
 #include "addon.h"
 
-enum { FILES, ARGV, ENVIRONMENT, CWD, IO, ROWS, COLS, MARK, LEASHED, INHERIT, REPORT, ARGUMENTS };
+enum { FILES, ARGV, ENVIRONMENT, CWD, IO, ROWS, COLS, MARK, DIES_WITH_PARENT, INHERIT, REPORT, ARGUMENTS };
 
 /* The NUL-terminated strings of a buffer as a NULL-terminated list of pointers into it. */
 char **addon_list(napi_env env, napi_value value)
@@ -37,7 +40,7 @@ static bool read_numbers(napi_env env, napi_value *arguments, struct spawn_reque
     if (napi_get_value_uint32(env, arguments[IO], &io) != napi_ok || napi_get_value_uint32(env, arguments[ROWS], &rows) != napi_ok ||
         napi_get_value_uint32(env, arguments[COLS], &cols) != napi_ok ||
         napi_get_value_bigint_uint64(env, arguments[MARK], &request->mark, &lossless) != napi_ok ||
-        napi_get_value_bool(env, arguments[LEASHED], &request->leashed) != napi_ok || io > STDIO_TERMINAL)
+        napi_get_value_bool(env, arguments[DIES_WITH_PARENT], &request->dies_with_parent) != napi_ok || io > STDIO_TERMINAL)
         return false;
     request->stdio = (enum stdio)io;
     request->rows = (unsigned short)rows;

@@ -62,7 +62,7 @@ static int put_entries(int fd, struct fs_answer *answer, size_t *count)
     while ((entry = directory_next(&reader, &failure)) != NULL) {
         unsigned type = directory_type(fd, entry, true);
         if (type == 0)
-            continue; /* leads nowhere */
+            continue; /* a broken link */
         if ((*count)++ >= ENTRY_LIMIT)
             continue; /* counted for the message */
         fs_puts(answer, *count == 1 ? "{\"fileName\":\"" : ",{\"fileName\":\"");

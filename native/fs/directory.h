@@ -6,16 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Laid out by the kernel. */
-struct directory_entry {
-    uint64_t inode;
-    int64_t offset;
-    uint16_t length;
-    uint8_t type;
-    char name[];
-};
+#include "../shared/files.h"
 
-/* Reads a directory in pieces, without the "." and ".." of it. */
+/* Reads a directory in parts, without its "." and "..". */
 struct directory_reader {
     int fd;
     size_t at;
@@ -29,7 +22,7 @@ const struct directory_entry *directory_next(struct directory_reader *reader, in
 /* Frees the buffer; the descriptor stays open. */
 void directory_finish(struct directory_reader *reader);
 
-/* The type bits of st_mode: of the entry itself, or of what a link leads to; 0 when that cannot be found out. */
+/* The type bits of st_mode: of the entry itself, or of the target of a link; 0 if it is unknown. */
 unsigned directory_type(int fd, const struct directory_entry *entry, bool follow);
 
 #endif

@@ -1,4 +1,4 @@
-/* A growing run of bytes, and the lists of NUL-ended strings that travel in it. */
+/* A growing buffer of bytes, and lists of NUL-terminated strings in it. */
 #ifndef EXEC_BYTES_H
 #define EXEC_BYTES_H
 
@@ -9,10 +9,10 @@
 struct bytes {
     char *start;
     size_t length, capacity;
-    bool failed; /* out of memory: what follows is dropped */
+    bool failed; /* out of memory: later bytes are dropped */
 };
 
-/* Room for so many more bytes behind the content, or NULL. */
+/* Room for `length` more bytes after the content, or NULL. */
 char *bytes_reserve(struct bytes *bytes, size_t length);
 void bytes_add(struct bytes *bytes, const void *content, size_t length);
 void bytes_add_text(struct bytes *bytes, const char *text);
@@ -24,7 +24,7 @@ void bytes_add_string(struct bytes *bytes, const char *text);
 void bytes_drop(struct bytes *bytes, size_t length);
 void bytes_free(struct bytes *bytes);
 
-/* Takes strings off a list; every fault is remembered, and then nothing but empty strings come. */
+/* Reads strings from a list; after an error all strings are empty. */
 struct strings {
     char *at, *end;
     bool failed;
@@ -32,7 +32,7 @@ struct strings {
 
 char *strings_next(struct strings *strings);
 long strings_next_number(struct strings *strings, long most);
-/* So many strings as a NULL-terminated list the caller frees; NULL on a fault. */
+/* `count` strings as a NULL-terminated list, which the caller frees; NULL after an error. */
 char **strings_next_list(struct strings *strings, size_t count);
 /* How many strings are left. */
 size_t strings_left(const struct strings *strings);

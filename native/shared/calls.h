@@ -1,4 +1,4 @@
-/* What not every C library in use has: close_range (glibc since 2.34), struct statx and preadv2 (musl since 1.2.5). */
+/* Calls that not every C library has: close_range (glibc since 2.34), struct statx and preadv2 (musl since 1.2.5). */
 #ifndef EXEC_CALLS_H
 #define EXEC_CALLS_H
 

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Signals of the kernel; glibc keeps two for itself. */
+/* All signals of the kernel; glibc uses two itself. */
 #define KERNEL_SIGNALS 64
 
 struct kernel_sigaction {
@@ -20,7 +20,7 @@ struct kernel_sigaction {
     uint64_t mask;
 };
 
-/* No signal is ignored or blocked. glibc hides two signals from sigaction, and a child could inherit them ignored. */
+/* Restores the default action of all signals, and blocks none; also of the two that glibc hides from sigaction. */
 static inline void default_signals(void)
 {
     struct kernel_sigaction action;

@@ -12,7 +12,7 @@
 
 #define WAIT_PIDFD ((idtype_t)3) /* older headers lack P_PIDFD */
 
-/* What the system call getdents64 fills its room with. */
+/* An entry in the buffer of the system call getdents64. */
 struct directory_entry {
     uint64_t inode;
     int64_t offset;
@@ -39,7 +39,7 @@ static inline ssize_t read_retrying(int fd, void *bytes, size_t length)
     return count;
 }
 
-/* Reads a small file in one go and ends it with a NUL; what does not fit is left out. Below 0 if it cannot be read. */
+/* Reads a small file in one call and adds a NUL; leaves out what does not fit. Below 0 if it cannot be read. */
 static inline ssize_t read_text_at(int directory, const char *path, char *room, size_t size)
 {
     int fd = openat(directory, path, O_RDONLY | O_CLOEXEC);

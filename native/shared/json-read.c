@@ -1,4 +1,4 @@
-/* A strict reader without a tree: the whole text is checked once, and values are found in it when they are asked for. */
+/* A strict parser without a tree: the whole text is checked once, and values are looked up in it. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,7 +222,7 @@ static char *put_code_point(char *to, long code)
     return to;
 }
 
-/* Behind the four digits; a pair of surrogates is one character, a lone one is U+FFFD. */
+/* Returns the position after the four digits; a pair of surrogates is one character, a lone one is U+FFFD. */
 static const char *take_code_point(const char *at, const char *end, long *code)
 {
     *code = code_unit(at, end);
@@ -243,7 +243,7 @@ char *json_text(const struct json *string)
     if (string->kind != JSON_STRING)
         return NULL;
     const char *at = string->start + 1, *end = string->end - 1;
-    char *text = malloc((size_t)(end - at) + 1), *to = text; /* no escape is shorter than what it stands for */
+    char *text = malloc((size_t)(end - at) + 1), *to = text; /* no escape is shorter than its character */
     static const char escapes[] = "b\bf\fn\nr\rt\t";
     while (text != NULL && at < end) {
         if (*at != '\\') {

@@ -1,11 +1,11 @@
-/* Strings as JSON spells them. */
+/* Writes strings as JSON. */
 #include <string.h>
 
 #include "json.h"
 
 #define REPLACEMENT "\xEF\xBF\xBD"
 
-/* The length of the UTF-8 sequence at the start, or 0. Overlong forms, surrogates and what lies above U+10FFFF are none. */
+/* The length of the UTF-8 sequence at the start, or 0. 0 for overlong forms, surrogates and code points above U+10FFFF. */
 static size_t sequence_length(const unsigned char *at, size_t left)
 {
     if (at[0] < 0x80)

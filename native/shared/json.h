@@ -1,4 +1,4 @@
-/* As much JSON as the frames between a wrapper and its server need: see json-read.c and json-write.c. */
+/* JSON for the frames between a wrapper and its server: see json-read.c and json-write.c. */
 #ifndef EXEC_JSON_H
 #define EXEC_JSON_H
 
@@ -9,7 +9,7 @@
 
 enum json_kind { JSON_NULL, JSON_BOOLEAN, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
-/* A value as the part of the text that spells it. */
+/* A value, as a part of the text. */
 struct json {
     enum json_kind kind;
     const char *start, *end;
@@ -26,7 +26,7 @@ struct json_elements {
 struct json_elements json_elements(const struct json *array);
 bool json_next(struct json_elements *elements, struct json *element);
 
-/* How often an object has a member of this name; the value is the last one's. */
+/* The number of members of an object with this name; the value is that of the last one. */
 int json_member(const struct json *object, const char *name, struct json *value);
 int json_member_count(const struct json *object);
 

@@ -1,4 +1,4 @@
-/* The resource limits a command takes along, by name. */
+/* The resource limits that a command inherits, by name. */
 #ifndef EXEC_LIMITS_H
 #define EXEC_LIMITS_H
 

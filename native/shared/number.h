@@ -11,7 +11,7 @@ static inline unsigned digit_of(char digit)
     return digit >= 'a' && digit <= 'f' ? (unsigned)(digit - 'a' + 10) : 16;
 }
 
-/* Reads digits; returns what is behind them, or NULL when there are none or they say more than most. */
+/* Reads digits; returns the text after them, or NULL if there are none or the number is greater than `most`. */
 static inline const char *read_number(const char *at, unsigned base, uint64_t most, uint64_t *number)
 {
     const char *start = at;

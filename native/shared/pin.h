@@ -1,4 +1,4 @@
-/* A file or directory by device and inode, whatever path leads to it. */
+/* A file or directory, identified by device and inode. */
 #ifndef EXEC_PIN_H
 #define EXEC_PIN_H
 
@@ -30,7 +30,7 @@ static inline bool pin_read(const char *text, struct pin *pin)
     return true;
 }
 
-/* 0 if the path leads there, else -1: with ESTALE to another. For a directory that was entered the path is ".". */
+/* 0 if the path leads to the pinned file, else -1: with ESTALE if it leads to another. "." is the current directory. */
 static inline int pin_check(const struct pin *pin, const char *path)
 {
     struct stat status;

@@ -1,4 +1,4 @@
-/* What the processor can do, asked when it is first needed: on a virtual machine the hypervisor answers, and a start would wait. */
+/* Features of the processor, queried when first needed: on a virtual machine the hypervisor answers, which would delay a start. */
 #ifndef EXEC_PROCESSOR_H
 #define EXEC_PROCESSOR_H
 #if defined(__x86_64__)
@@ -21,7 +21,7 @@ static inline bool saves_wide_registers(void)
 static inline bool has_avx2(void)
 {
     enum { UNKNOWN, NO, YES };
-    static atomic_int answer = UNKNOWN; /* threads that ask at the same time hear the same */
+    static atomic_int answer = UNKNOWN; /* threads that query at the same time get the same answer */
     int known = atomic_load_explicit(&answer, memory_order_relaxed);
     if (known == UNKNOWN) {
         unsigned a = 0, b = 0, c = 0, d = 0;

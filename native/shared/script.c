@@ -11,7 +11,7 @@
 #include "bytes.h"
 #include "files.h"
 
-/* As bash has it: a first line with a NUL in it is no text. */
+/* Whether a file is binary, as bash decides: its first line contains a NUL. */
 static bool is_binary(const char *file)
 {
     char sample[80];

@@ -1,4 +1,4 @@
-/* Stands in for a command that runs elsewhere: its descriptors go there, signals follow, and its end is repeated here. */
+/* Replaces a command that runs elsewhere: sends its descriptors and signals there, and ends as the command ends. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../shared/exec.h"
 #include "../shared/files.h"
 #include "../shared/json.h"
 #include "wrapper.h"
@@ -38,20 +39,12 @@ static int hand_over_descriptors(int stream, int except)
     return outcome;
 }
 
-/* As the kernel has it: C libraries hide some signals. */
-struct kernel_sigaction {
-    void (*handler)(int);
-    unsigned long flags;
-    void (*restorer)(void);
-    uint64_t mask;
-};
-
 static uint64_t bit_of(int number)
 {
     return 1ull << (number - 1);
 }
 
-/* A descriptor that reads the signals to pass on. One the caller ignores or holds back does not reach the command either. */
+/* A descriptor for the signals to forward: those that the caller ignores or blocks do not reach the command either. */
 static int catch_signals(void)
 {
     uint64_t wanted = 0, held;
@@ -86,7 +79,7 @@ static int pass_signal_on(int stream, int signals)
     return outcome;
 }
 
-/* Dies of the signal, so that the shell sees and says the same as of a command of its own. */
+/* Dies of the signal, so that the shell reports the same as for a command of its own. */
 static void die_of(int number)
 {
     struct rlimit none = {0};
@@ -105,7 +98,7 @@ static int end_as_told(const struct bytes *frame)
     long code, number;
     if (!json_parse(frame->start, frame->length, &root) || json_member(&root, "exit_code", &member) != 1 ||
         !json_integer(&member, -2147483648L, 2147483647L, &code)) {
-        print_stderr("execve-wrapper: the server's report cannot be understood");
+        print_stderr("execve-wrapper: invalid report from the server");
         return 126;
     }
     if (json_member(&root, "error", &member) == 1) {

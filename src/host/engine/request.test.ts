@@ -75,7 +75,7 @@ describe('a request to the engine', () => {
       change(message);
       return () => fileAnswer(message);
     };
-    const refusal = 'a filesystem request is wanted';
+    const refusal = 'expected a file request (native/fs/engine.h)';
     expect(corrupted((message) => message.writeUInt32LE(99, 0))).toThrow(refusal); // length of the body
     expect(corrupted((message) => message.writeUInt32LE(99, 12))).toThrow(refusal); // length of the path
     expect(corrupted((message) => message.writeUInt32LE(0xffff_ffff, 40))).toThrow(refusal); // length of the second path

@@ -48,7 +48,7 @@ const attention = `
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "${native}/shared/io.h"
+#include "${native}/addon/io.h"
 static void notify(void *context) { (void)context; }
 int main(void)
 {

@@ -2,7 +2,7 @@
  * The I/O thread and what it shares with JavaScript.
  *
  * The thread alone reads, reaps and closes outputs. Fields marked (L) are guarded by loop->lock; the others of a child
- * belong to the thread. A child lives from loop_add until JavaScript has been handed its EVENT_RELEASED.
+ * belong to the thread. A child lives from loop_add until JavaScript has got its EVENT_RELEASED.
  */
 #ifndef EXEC_IO_H
 #define EXEC_IO_H
@@ -13,19 +13,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../addon/spawn.h"
+#include "spawn.h"
 
 #define OUTPUTS 2
 
-/* Raw bytes in one chunk: large enough that the cost per chunk vanishes, small enough to start sending early. */
+/* Raw bytes in one chunk: enough to make the cost per chunk negligible, few enough to start sending early. */
 #define CHUNK_BYTES (128 * 1024)
-/* Raw bytes of one stream that JavaScript has not given back yet; then the child waits. */
+/* The most raw bytes of one stream that JavaScript has not consumed; then the child waits. */
 #define WINDOW_BYTES (256 * 1024)
-/* A pipe through which much goes gets this size: four times fewer switches between its ends. */
+/* The size of a pipe with much traffic: a fourth of the switches between its ends. */
 #define ROOMY_PIPE_BYTES (256 * 1024)
-/* Less room than this is not read into: it would cut the output into crumbs. */
+/* Nothing is read into less room than this, as it would cut the output into small chunks. */
 #define LEAST_ROOM (32 * 1024)
-/* What a chunk costs besides its bytes, so that a window of one-byte chunks stays small too. */
+/* The overhead of a chunk, which counts in the window, so that a window of one-byte chunks stays small, too. */
 #define CHUNK_OVERHEAD 512
 
 enum event_kind {
@@ -114,7 +114,7 @@ struct loop {
     uint8_t *scratch;
 };
 
-/* What an epoll event is about; the outputs are counted from SOURCE_OUTPUT. */
+/* The source of an epoll event; the outputs are numbered from SOURCE_OUTPUT. */
 enum source { SOURCE_WAKE, SOURCE_PROCESS, SOURCE_INPUT, SOURCE_OUTPUT };
 
 /* loop.c */
