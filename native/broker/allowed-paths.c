@@ -1,11 +1,11 @@
-/* Programs of which Node has said that they may run with any arguments, so that it need not be asked again. */
+/* Programs that Node has allowed with any arguments, so that it need not be asked again. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernel.h"
 
-/* The program of a caller that Node was told of. */
+/* Remembers the program of a caller that was reported to Node. */
 void allowed_path_remember(struct broker *broker, const struct caller *caller)
 {
     char *path = caller->seen_path != NULL ? strdup(caller->seen_path) : NULL;

@@ -1,4 +1,4 @@
-/* Hands the decisions of Node to the programs that asked. */
+/* Sends the decisions of Node to the programs that asked. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 #include "broker.h"
 #include "../shared/json.h"
 
-#define LONGEST_REASON 16384 /* with every byte escaped it still fits into a fresh socket */
+#define LONGEST_REASON 16384 /* with every byte escaped it still fits into an empty socket buffer */
 
-/* An answer fits into the buffer of the stream; one without room there has no reader left. */
+/* An answer fits into the buffer of the stream: if there is no room, the reader has ended. */
 void session_send(struct session *session, const struct bytes *json)
 {
     struct bytes frame = {0};
@@ -108,7 +108,7 @@ void answer_escalate(struct broker *broker, uint64_t id, struct bytes *block)
         return;
     session->command = command_parse(block);
     if (session->command == NULL) {
-        tell(broker, "unstarted %llu command %d", (unsigned long long)id, EINVAL);
+        send_report(broker, "unstarted %llu command %d", (unsigned long long)id, EINVAL);
         session_deny(broker, session, malformed, strlen(malformed));
         return;
     }

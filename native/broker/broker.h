@@ -1,6 +1,6 @@
 /*
- * The parts of exec-broker. One struct broker is all its state; one thread waits in main.c and calls what is ready. The
- * conversation with Node is described in docs/decisions/exec-broker.md.
+ * The parts of exec-broker. One struct broker is all its state; one thread waits in main.c and calls the handlers of ready watches. The
+ * protocol with Node is described in docs/decisions/exec-broker.md.
  */
 #ifndef EXEC_BROKER_H
 #define EXEC_BROKER_H
@@ -18,7 +18,7 @@
 #define FIRST_INHERITED 4
 #define LARGEST_FRAME (64u << 20)
 #define MOST_DESCRIPTORS 64
-#define FRAME_PATIENCE_MS 10000
+#define FRAME_TIMEOUT_MS 10000
 
 struct broker;
 
@@ -43,11 +43,11 @@ struct output {
 };
 
 struct broker {
-    struct watch control, signals; /* must always be heard */
-    struct watch listener, guests; /* what may add to the reports, so that it can wait; an epoll for all but the listener */
+    struct watch control, signals; /* always read */
+    struct watch listener, sources; /* may cause reports, so not read while too many wait; an epoll for all but the listener */
     struct watch handshake;
-    struct watch arrival; /* of a listener that the sandbox itself has installed */
-    struct denials refusals; /* what that tells of */
+    struct watch arrival; /* receives the listener that the sandbox itself installs */
+    struct denials refusals; /* the calls that this listener reports */
     struct output outputs[2];
     struct bytes received, unsent;
     size_t sent; /* of the unsent bytes */
@@ -70,15 +70,15 @@ struct broker {
 };
 
 /* main.c */
-/* Waits for a guest. */
+/* Adds a descriptor to the epoll of `sources`. */
 int watch_add(struct broker *broker, struct watch *watch, int fd, uint32_t events);
 void watch_change(struct watch *watch, uint32_t events);
 void watch_close(struct watch *watch);
 long now_ms(void);
 
 /* control.c: lines to Node. */
-__attribute__((format(printf, 2, 3))) void tell(struct broker *broker, const char *format, ...);
-__attribute__((format(printf, 4, 5))) void tell_block(struct broker *broker, const void *block, size_t length,
+__attribute__((format(printf, 2, 3))) void send_report(struct broker *broker, const char *format, ...);
+__attribute__((format(printf, 4, 5))) void send_report_block(struct broker *broker, const void *block, size_t length,
                                                       const char *format, ...);
 void control_ready(struct broker *broker, struct watch *watch, uint32_t events);
 /* Whether reports wait for room, and whether they are so many that none should be added. */
@@ -131,7 +131,7 @@ void command_free(struct command *command);
 bool shell_start(struct broker *broker, struct bytes *block);
 
 /* sessions.c */
-enum session_state { SESSION_OPENING, SESSION_SEEN, SESSION_ASKED, SESSION_HANDING, SESSION_RUNNING };
+enum session_state { SESSION_OPENING, SESSION_SEEN, SESSION_ASKED, SESSION_AWAITING_DESCRIPTORS, SESSION_RUNNING };
 
 struct session {
     struct watch stream; /* first member */

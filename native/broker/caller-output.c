@@ -1,4 +1,4 @@
-/* Words on the stderr of a blocked caller, without ever waiting for its reader: that may be the broker. */
+/* Prints on the stderr of a blocked caller, without waiting for its reader, which may be the broker. */
 #define _GNU_SOURCE
 #include "kernel.h"
 
@@ -12,7 +12,7 @@
 
 #include "../shared/files.h"
 
-/* A pipe or terminal is opened again: whether writing waits is a property that would be shared with the caller. */
+/* Opens a pipe or terminal again, because O_NONBLOCK on the caller's descriptor would affect the caller. */
 static ssize_t write_anew(int fd, const char *text, size_t length)
 {
     char path[64];

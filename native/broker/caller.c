@@ -1,4 +1,4 @@
-/* Reads out of a blocked caller what it is about to execute. */
+/* Reads from a blocked caller which command it is about to execute. */
 #define _GNU_SOURCE
 #include "kernel.h"
 #include "caller-memory.h"
@@ -21,7 +21,7 @@
 #include "../shared/number.h"
 
 
-/* How the arguments lie: the calls differ by the directory in front. */
+/* The arguments of execve or execveat. */
 struct arguments {
     int directory;
     uint64_t path, argv, environment;
@@ -36,7 +36,7 @@ static struct arguments arguments_of(const struct seccomp_data *data)
     return (struct arguments){.directory = (int)args[0], .path = args[1], .argv = args[2], .environment = args[3], .flags = (int)args[4]};
 }
 
-bool caller_words(pid_t thread, const struct seccomp_data *data, struct bytes *words)
+bool caller_arguments(pid_t thread, const struct seccomp_data *data, struct bytes *words)
 {
     struct arguments arguments = arguments_of(data);
     struct memory memory;
@@ -99,7 +99,7 @@ void wanted_free(struct wanted *wanted)
     *wanted = (struct wanted){0};
 }
 
-static const char *behind(const char *text, const char *name)
+static const char *after(const char *text, const char *name)
 {
     const char *found = strstr(text, name);
     return found != NULL ? found + strlen(name) : "";
@@ -114,8 +114,8 @@ void caller_status(pid_t thread, struct wanted *wanted)
     ssize_t length = fd < 0 ? -1 : read_retrying(fd, text, sizeof text - 1);
     close_open(&fd);
     text[length > 0 ? length : 0] = '\0';
-    wanted->process = read_number(behind(text, "\nTgid:\t"), 10, INT_MAX, &number) != NULL ? (pid_t)number : thread;
-    wanted->umask = read_number(behind(text, "\nUmask:\t"), 8, 07777, &number) != NULL ? (int)number : -1;
+    wanted->process = read_number(after(text, "\nTgid:\t"), 10, INT_MAX, &number) != NULL ? (pid_t)number : thread;
+    wanted->umask = read_number(after(text, "\nUmask:\t"), 8, 07777, &number) != NULL ? (int)number : -1;
 }
 
 static void add_amount(struct bytes *block, rlim_t amount)
@@ -168,7 +168,7 @@ int caller_command(pid_t thread, const struct seccomp_data *data, const struct w
     return failed ? -1 : 0;
 }
 
-/* The path of a directory means nothing in the root of a caller that has changed it. */
+/* Opens a relative path by the caller's directory, whose own path may be invalid after a chroot. */
 static int open_below_directory(pid_t thread, const char *path)
 {
     char link[64];
@@ -181,7 +181,7 @@ static int open_below_directory(pid_t thread, const char *path)
     return file;
 }
 
-/* Looked up in the caller's own root. What leads through its /proc/self means another process here: it is taken to be there. */
+/* Looked up in the caller's own root. A path in /proc is taken to exist, as /proc/self means another process here. */
 int caller_lookup(pid_t thread, struct wanted *wanted)
 {
     char link[64], path[2 * PATH_MAX + 2];

@@ -1,4 +1,4 @@
-/* All processes of the call: signals for them, their deaths, and seeing to it that none is left. */
+/* All processes of the call: signals them, reaps them, and kills those that are left. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "../family/descendants.h"
 #include "../shared/files.h"
 
-#define PATIENCE_MS 2000
+#define GIVE_UP_MS 2000
 
 void children_reap(struct broker *broker)
 {
@@ -25,9 +25,9 @@ void children_reap(struct broker *broker)
         }
         broker->shell = -1;
         if (WIFSIGNALED(status))
-            tell(broker, "killed %d", WTERMSIG(status));
+            send_report(broker, "killed %d", WTERMSIG(status));
         else
-            tell(broker, "exited %d", WEXITSTATUS(status));
+            send_report(broker, "exited %d", WEXITSTATUS(status));
     }
 }
 
@@ -62,7 +62,7 @@ static bool is_below(const struct descendant *list, ssize_t count, const struct 
     return false;
 }
 
-/* A shell in a process namespace is reached there: signals to its launcher would end the namespace, and the shell at once. */
+/* Signals all processes; of a shell in a pid namespace only those inside, as a signal to its launcher would end the namespace. */
 void children_signal(const struct broker *broker, int number)
 {
     struct descendant *list = NULL;
@@ -83,8 +83,8 @@ static bool is_detached(const struct descendant *process, pid_t shell_session)
     return (process->session != shell_session && process->session != getsid(0)) || descendant_ignores(process, SIGHUP);
 }
 
-/* How many were met alive. */
-static unsigned strike(bool spare_detached, pid_t shell_session)
+/* Kills all living processes; how many there were. */
+static unsigned kill_living(bool spare_detached, pid_t shell_session)
 {
     struct descendant *list = NULL;
     ssize_t count = descendants_list(&list);
@@ -99,18 +99,18 @@ static unsigned strike(bool spare_detached, pid_t shell_session)
 static void await_child(void)
 {
     sigset_t child;
-    struct timespec patience = {.tv_nsec = 10000000};
+    struct timespec timeout = {.tv_nsec = 10000000};
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
-    sigtimedwait(&child, NULL, &patience);
+    sigtimedwait(&child, NULL, &timeout);
 }
 
-/* A process that was sent SIGKILL cannot fork any more; a pass that meets no living process has met all. */
+/* A process that was sent SIGKILL cannot fork any more: when a pass finds no living process, none is left. */
 unsigned children_kill(struct broker *broker, bool spare_detached)
 {
     unsigned total = 0, alive;
-    long deadline = now_ms() + PATIENCE_MS;
-    while ((alive = strike(spare_detached, broker->shell_session)) > 0 && now_ms() < deadline) {
+    long deadline = now_ms() + GIVE_UP_MS;
+    while ((alive = kill_living(spare_detached, broker->shell_session)) > 0 && now_ms() < deadline) {
         if (total < alive)
             total = alive;
         await_child();

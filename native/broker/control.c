@@ -1,4 +1,4 @@
-/* The conversation with Node: lines of words, some followed by a block. */
+/* Orders from Node and reports to it: lines of words, some followed by a block. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -35,7 +35,7 @@ static void flush(struct broker *broker)
         ssize_t count =
             write_retrying(CONTROL, broker->unsent.start + broker->sent, broker->unsent.length - broker->sent);
         if (count < 0)
-            break; /* full: goes on when there is room; broken: the orders end as well */
+            break; /* full: continues when there is room; broken: the orders end as well */
         broker->sent += (size_t)count;
     }
     if (!is_waiting(broker))
@@ -47,7 +47,7 @@ bool is_congested(const struct broker *broker)
     return broker->unsent.length - broker->sent > CONGESTED;
 }
 
-static void tell_line(struct broker *broker, const char *format, va_list arguments, const void *block, size_t length)
+static void send_report_line(struct broker *broker, const char *format, va_list arguments, const void *block, size_t length)
 {
     char line[LONGEST_LINE];
     int size = vsnprintf(line, sizeof line - 24, format, arguments);
@@ -68,19 +68,19 @@ static void tell_line(struct broker *broker, const char *format, va_list argumen
     flush(broker);
 }
 
-void tell(struct broker *broker, const char *format, ...)
+void send_report(struct broker *broker, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    tell_line(broker, format, arguments, NULL, 0);
+    send_report_line(broker, format, arguments, NULL, 0);
     va_end(arguments);
 }
 
-void tell_block(struct broker *broker, const void *block, size_t length, const char *format, ...)
+void send_report_block(struct broker *broker, const void *block, size_t length, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    tell_line(broker, format, arguments, block, length);
+    send_report_line(broker, format, arguments, block, length);
     va_end(arguments);
 }
 
@@ -136,7 +136,7 @@ static bool obey_signal(struct broker *broker, struct order *order)
 static bool obey_kill(struct broker *broker, struct order *order)
 {
     (void)order;
-    tell(broker, "swept %u", children_kill(broker, false));
+    send_report(broker, "swept %u", children_kill(broker, false));
     return true;
 }
 
@@ -158,7 +158,7 @@ static const struct {
     {"leave", false, false, obey_leave},     {"inspect", true, false, obey_inspect}, {"allow-path", true, false, obey_allow_path},
 };
 
-/* A number and what ends it. */
+/* Reads a number after a space. */
 static bool take_number(char **at, uint64_t *number)
 {
     if (**at != ' ' || (*at)[1] < '0' || (*at)[1] > '9')
@@ -168,7 +168,7 @@ static bool take_number(char **at, uint64_t *number)
     return errno == 0;
 }
 
-/* The order in a line and the length of its block; its place in the table, or -1. */
+/* Parses the order in a line and the length of its block; returns its index in the table, or -1. */
 static int parse(char *line, struct order *order, uint64_t *length)
 {
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
@@ -185,7 +185,7 @@ static int parse(char *line, struct order *order, uint64_t *length)
     return -1;
 }
 
-/* Whether a whole order was there and has been obeyed. */
+/* Carries out the next order; false if it has not been received completely, or the broker ends. */
 static bool obey_next(struct broker *broker)
 {
     struct bytes *received = &broker->received;
@@ -193,7 +193,7 @@ static bool obey_next(struct broker *broker)
     char *newline = searched > 0 ? memchr(received->start, '\n', searched) : NULL;
     if (newline == NULL) {
         if (searched == LONGEST_LINE)
-            end(broker, "a line from Node is too long");
+            end(broker, "line from Node is too long");
         return false;
     }
     size_t size = (size_t)(newline - received->start);
@@ -204,7 +204,7 @@ static bool obey_next(struct broker *broker)
     uint64_t length = 0;
     int place = parse(line, &order, &length);
     if (place < 0) {
-        end(broker, "a line from Node cannot be understood");
+        end(broker, "invalid line from Node");
         return false;
     }
     if (received->length - size - 1 < length)
@@ -217,7 +217,7 @@ static bool obey_next(struct broker *broker)
     else {
         order.block.length--;
         if (!orders[place].obey(broker, &order))
-            end(broker, "an order from Node makes no sense");
+            end(broker, "invalid order from Node");
     }
     bytes_free(&order.block);
     return !broker->ending;

@@ -1,4 +1,4 @@
-/* Files that were denied to a thread a moment ago: a search of PATH may find the same one again. */
+/* Files that were denied to a thread within the last second: a search of PATH may find the same file again. */
 #define _GNU_SOURCE
 #include "kernel.h"
 

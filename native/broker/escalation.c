@@ -10,7 +10,7 @@
 #include "broker.h"
 #include "../shared/json.h"
 
-#define ABANDONED_PATIENCE_MS 2000
+#define ABANDONED_TIMEOUT_MS 2000
 #define CANNOT 126
 #define NOT_FOUND 127
 
@@ -50,7 +50,7 @@ static void report_failure(struct broker *broker, struct session *session, const
     session_send(session, &json);
     bytes_free(&json);
     bytes_free(&text);
-    tell(broker, "unstarted %llu %s %d", (unsigned long long)session->id, step, error);
+    send_report(broker, "unstarted %llu %s %d", (unsigned long long)session->id, step, error);
     session_end(broker, session);
 }
 
@@ -70,7 +70,7 @@ void escalation_start(struct broker *broker, struct session *session)
     session->state = SESSION_RUNNING;
     command_free(session->command);
     session->command = NULL;
-    tell(broker, "running %llu %ld", (unsigned long long)session->id, (long)session->child);
+    send_report(broker, "running %llu %ld", (unsigned long long)session->id, (long)session->child);
 }
 
 void escalation_signal(struct session *session, int number)
@@ -79,14 +79,14 @@ void escalation_signal(struct session *session, int number)
         kill(-session->child, number);
 }
 
-/* The stub of the command is gone: its result has no reader any more. */
+/* The stub of the command has ended, so no process waits for its result any more. */
 void escalation_abandon(struct session *session)
 {
     watch_close(&session->stream);
     escalation_signal(session, SIGHUP);
     escalation_signal(session, SIGTERM);
     escalation_signal(session, SIGCONT);
-    session->deadline = now_ms() + ABANDONED_PATIENCE_MS;
+    session->deadline = now_ms() + ABANDONED_TIMEOUT_MS;
 }
 
 bool escalation_ended(struct broker *broker, pid_t pid, int status)
@@ -105,7 +105,7 @@ bool escalation_ended(struct broker *broker, pid_t pid, int status)
         bytes_print(&json, "{\"exit_code\":%d}", number);
     session_send(session, &json);
     bytes_free(&json);
-    tell(broker, "finished %llu %s %d", (unsigned long long)session->id, killed ? "killed" : "exited", number);
+    send_report(broker, "finished %llu %s %d", (unsigned long long)session->id, killed ? "killed" : "exited", number);
     session_end(broker, session);
     return true;
 }

@@ -1,7 +1,6 @@
 /*
- * A seccomp program for this process and all its descendants: execve and execveat wait for the answer of the holder of the
- * listener; those of other calling conventions (32-bit programs, x32) are refused, since their arguments are laid out
- * differently.
+ * A seccomp program for this process and all its descendants: execve and execveat wait for an answer by the listener; those of
+ * other calling conventions (32-bit programs, x32) are refused, since their arguments have another layout.
  */
 #define _GNU_SOURCE
 #include "exec-filter.h"

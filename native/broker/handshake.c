@@ -1,4 +1,4 @@
-/* Programs that want to ask hand in the streams on which they will. */
+/* Receives the streams on which wrappers will ask. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -25,7 +25,7 @@ int descriptors_take(struct msghdr *message, int *descriptors)
     return count;
 }
 
-/* Who made the stream, and whether it is one. */
+/* Whether a descriptor is a Unix stream, and the process that made it. */
 static bool is_stream(int fd, pid_t *maker)
 {
     int domain, type;
@@ -43,7 +43,7 @@ static bool is_stream(int fd, pid_t *maker)
     return true;
 }
 
-/* Nothing may have been read because it was empty, or because the other side has closed or is shut. */
+/* Whether the other side has closed: an empty packet reads as 0 bytes, too. */
 static bool is_over(int fd)
 {
     struct pollfd state = {.fd = fd, .events = POLLRDHUP};
@@ -69,10 +69,10 @@ void handshake_ready(struct broker *broker, struct watch *watch, uint32_t events
     struct session *session = NULL;
     if (count == 1 && is_stream(descriptors[0], &asker) && (session = session_add(broker, asker)) != NULL &&
         watch_add(broker, &session->stream, descriptors[0], EPOLLIN) == 0) {
-        session->deadline = now_ms() + FRAME_PATIENCE_MS;
+        session->deadline = now_ms() + FRAME_TIMEOUT_MS;
         return;
     }
-    tell(broker, "noted a packet with %d descriptors dropped", count);
+    send_report(broker, "noted a packet with %d descriptors dropped", count);
     for (int i = 0; i < count; i++)
         close(descriptors[i]);
     if (session != NULL) {

@@ -1,4 +1,4 @@
-/* Execs the kernel asks about: each becomes a session like those of the wrappers. */
+/* Execs that the kernel asks about: each becomes a session like those of the wrappers. */
 #define _GNU_SOURCE
 #include "kernel.h"
 
@@ -19,7 +19,7 @@ static void caller_died(struct broker *broker, struct watch *watch, uint32_t eve
 {
     (void)events;
     struct session *session = ((struct caller *)watch)->session;
-    tell(broker, "gone %llu", (unsigned long long)session->id);
+    send_report(broker, "gone %llu", (unsigned long long)session->id);
     session_end(broker, session);
 }
 
@@ -59,7 +59,7 @@ void caller_free(struct session *session)
     session->caller = NULL;
 }
 
-/* The shell itself is not asked about, nor what launches its sandbox. */
+/* Whether this is the exec of the shell itself or of a program that makes its sandbox: they run without a question. */
 static bool is_launch(struct broker *broker, const struct seccomp_notif *notification)
 {
     if (!broker->launching)
@@ -71,7 +71,7 @@ static bool is_launch(struct broker *broker, const struct seccomp_notif *notific
     return true;
 }
 
-/* The exec a caller was sent back into. */
+/* Whether this is the exec of the stub in a redirected caller. */
 static bool is_stub(const struct broker *broker, const struct seccomp_notif *notification)
 {
     const struct seccomp_data *data = &notification->data;
@@ -117,7 +117,7 @@ static void ask(struct broker *broker, struct session *session, struct wanted *w
         session_deny(broker, session, too_many, strlen(too_many));
     else {
         watch_process(broker, caller, wanted->process);
-        tell_block(broker, block.start, block.length, "asked %llu %ld kernel", (unsigned long long)session->id,
+        send_report_block(broker, block.start, block.length, "asked %llu %ld kernel", (unsigned long long)session->id,
                    (long)session->asker);
     }
     bytes_free(&block);
@@ -142,26 +142,26 @@ void caller_inspect(struct broker *broker, struct session *session)
 }
 
 /*
- * Tells Node what can be had without /proc, whose entries cost more to make and unmake than the rest of an exec's
- * interception. False where the words do not say what they mean: of relative paths, or after a denial.
+ * Reports the path and the arguments to Node without reading /proc, whose entries cost more than the rest of an interception.
+ * False if the arguments alone do not tell the program: for a relative path, or after a denial.
  */
-static bool tell_seen(struct broker *broker, struct session *session)
+static bool report_seen(struct broker *broker, struct session *session)
 {
     struct caller *caller = session->caller;
-    struct bytes words = {0};
-    bool enough = !is_denied_file(broker, caller->thread, NULL) && caller_words(caller->thread, &caller->data, &words) &&
-                  *words.start == '/' && notification_is_valid(broker, caller->notification) &&
-                  session_may_ask(broker, session, words.length);
+    struct bytes arguments = {0};
+    bool enough = !is_denied_file(broker, caller->thread, NULL) && caller_arguments(caller->thread, &caller->data, &arguments) &&
+                  *arguments.start == '/' && notification_is_valid(broker, caller->notification) &&
+                  session_may_ask(broker, session, arguments.length);
     if (enough) {
-        caller->seen_path = strdup(words.start);
-        tell_block(broker, words.start, words.length, "seen %llu", (unsigned long long)session->id);
+        caller->seen_path = strdup(arguments.start);
+        send_report_block(broker, arguments.start, arguments.length, "seen %llu", (unsigned long long)session->id);
     }
-    bytes_free(&words);
+    bytes_free(&arguments);
     return enough;
 }
 
-/* Whether Node need not hear of it: it has let the program run before, whatever its arguments. */
-static bool is_known(const struct broker *broker, const struct seccomp_notif *notification)
+/* Whether a program runs without asking Node, which has allowed it before with any arguments. */
+static bool runs_unasked(const struct broker *broker, const struct seccomp_notif *notification)
 {
     if (broker->allowed_path_count == 0 || is_denied_file(broker, (pid_t)notification->pid, NULL))
         return false;
@@ -174,15 +174,15 @@ static bool is_known(const struct broker *broker, const struct seccomp_notif *no
 static void consider(struct broker *broker, const struct seccomp_notif *notification)
 {
     struct session *session;
-    if (is_launch(broker, notification) || is_stub(broker, notification) || is_known(broker, notification))
+    if (is_launch(broker, notification) || is_stub(broker, notification) || runs_unasked(broker, notification))
         notification_answer(broker, notification->id, 0);
     else if ((session = add_session(broker, notification)) == NULL)
         notification_answer(broker, notification->id, ENOMEM);
-    else if (!tell_seen(broker, session))
+    else if (!report_seen(broker, session))
         caller_inspect(broker, session);
 }
 
-/* The last stage of a sandbox has put its command under a filter that asks about execs and about refusals. */
+/* The stage of a sandbox has installed a filter that asks about execs and refusals, and has sent its listener. */
 void listener_arrived(struct broker *broker, struct watch *watch, uint32_t events)
 {
     (void)events;
@@ -196,7 +196,7 @@ static bool is_exec(const struct seccomp_notif *notification)
     return notification->data.nr == __NR_execve || notification->data.nr == __NR_execveat;
 }
 
-/* Commands in a sandbox have no capabilities: what they may do is asked without those of root. */
+/* Answers without root's capabilities to access files, as commands in a sandbox have no capabilities. */
 static void answer_denial(struct broker *broker, const struct seccomp_notif *notification)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -215,7 +215,7 @@ static void answer_denial(struct broker *broker, const struct seccomp_notif *not
 void listener_ready(struct broker *broker, struct watch *watch, uint32_t events)
 {
     if ((events & EPOLLIN) == 0) {
-        close_open(&watch->fd); /* no process carries the filter any more */
+        close_open(&watch->fd); /* no process has the filter any more */
         return;
     }
     union {

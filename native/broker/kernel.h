@@ -20,12 +20,12 @@ struct caller {
     char *seen_path; /* the path Node was told of, or NULL */
 };
 
-/* caller.c: what it wants to execute. */
+/* caller.c: the command that a caller wants to execute. */
 struct wanted {
     char *path; /* as it is executed: relative ones belong to directory */
     char *directory;
-    bool by_descriptor; /* the path only says what the descriptor was opened as */
-    dev_t device;       /* 0 when it could not be looked at */
+    bool by_descriptor; /* executed by descriptor; the path is the one that it was opened by */
+    dev_t device;       /* 0 if the file could not be opened */
     ino_t inode;
     pid_t process; /* the thread's */
     int umask;     /* -1: unknown */
@@ -34,21 +34,21 @@ struct wanted {
 /* The path argument alone; the caller frees it. */
 char *caller_path(pid_t thread, const struct seccomp_data *data);
 /* The strings of the path and of the arguments; false when they cannot be read. */
-bool caller_words(pid_t thread, const struct seccomp_data *data, struct bytes *words);
+bool caller_arguments(pid_t thread, const struct seccomp_data *data, struct bytes *words);
 /* 0, or -1 with errno. */
 int caller_wanted(pid_t thread, const struct seccomp_data *data, struct wanted *wanted);
 void wanted_free(struct wanted *wanted);
-/* Which process it is, and its umask. */
+/* Finds out the process of a thread, and its umask. */
 void caller_status(pid_t thread, struct wanted *wanted);
 /* The strings of the whole command; 0, or -1 with errno. */
 int caller_command(pid_t thread, const struct seccomp_data *data, const struct wanted *wanted, struct bytes *block);
-/* Finds out which file it is: the error with which the kernel would find nothing to execute there, or 0. */
+/* Finds out which file it is; returns 0, or the error that the kernel would return because there is nothing to execute. */
 int caller_lookup(pid_t thread, struct wanted *wanted);
 
 /* verdicts.c */
 /* Lets the call go on, or fail with an error. */
 void notification_answer(const struct broker *broker, uint64_t notification, int error);
-/* Whether the caller is still blocked. Only then has its number not passed to another process, whose memory would have been read. */
+/* Whether the caller is still blocked. Otherwise its id may belong to another process, whose memory has been read. */
 bool notification_is_valid(const struct broker *broker, uint64_t notification);
 
 /* denied-files.c */

@@ -1,10 +1,10 @@
 /*
  * usage: exec-broker
  *
- * Starts one shell, answers for the programs it wants to execute what Node decides, and starts those that are to run
- * elsewhere. Orders come and reports go on descriptor 3, a stream socket. When the orders end, so does everything.
+ * Starts one shell, asks Node about the programs that the shell wants to execute, and starts those that run elsewhere. Orders from
+ * Node and reports to it go through descriptor 3, a stream socket. When the socket closes, all processes are killed.
  *
- * Exit codes: 0 told to end, or the orders ended; 1 anything else.
+ * Exit codes: 0 ended by an order, by SIGTERM or by the end of the socket; 1 anything else.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -41,7 +41,7 @@ int watch_add(struct broker *broker, struct watch *watch, int fd, uint32_t event
 {
     struct epoll_event event = {.events = events, .data.ptr = watch};
     watch->fd = fd;
-    watch->set = broker->guests.fd;
+    watch->set = broker->sources.fd;
     return epoll_ctl(watch->set, EPOLL_CTL_ADD, fd, &event);
 }
 
@@ -59,12 +59,12 @@ void watch_close(struct watch *watch)
     close_open(&watch->fd);
 }
 
-/* One event at a time: what it does may end what a second one is about. */
-static void guests_ready(struct broker *broker, struct watch *guests, uint32_t events)
+/* Handles one event at a time, as its handler may close the source of another. */
+static void sources_ready(struct broker *broker, struct watch *sources, uint32_t events)
 {
     struct epoll_event event;
     (void)events;
-    if (epoll_wait(guests->fd, &event, 1, 0) <= 0)
+    if (epoll_wait(sources->fd, &event, 1, 0) <= 0)
         return;
     struct watch *watch = event.data.ptr;
     watch->ready(broker, watch, event.events);
@@ -99,16 +99,16 @@ static int prepare(struct broker *broker)
     const int ignored[] = {SIGPIPE, SIGINT, SIGHUP, SIGQUIT, SIGTSTP};
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         signal(ignored[i], SIG_IGN);
-    setsid(); /* fails when it already leads a session, which is as good */
-    prctl(PR_SET_PDEATHSIG, 0); /* the end of the orders says it too, and leaves time to end the rest */
+    setsid(); /* fails if it leads a session already, which is enough */
+    prctl(PR_SET_PDEATHSIG, 0); /* the end of the socket tells of Node's death as well, and leaves time to kill the rest */
     if (close_between(CONTROL, ~0U, CLOSE_RANGE_CLOEXEC) < 0 || sigprocmask(SIG_SETMASK, &caught, NULL) < 0 ||
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 || raise_file_limit(broker) < 0)
         return -1;
     broker->stub = open_stub();
     broker->control = (struct watch){.fd = CONTROL, .ready = control_ready};
     broker->signals = (struct watch){.fd = signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK), .ready = signals_ready};
-    broker->guests = (struct watch){.fd = epoll_create1(EPOLL_CLOEXEC), .ready = guests_ready};
-    return broker->stub < 0 || broker->signals.fd < 0 || broker->guests.fd < 0 ? -1 : fcntl(CONTROL, F_SETFL, O_NONBLOCK);
+    broker->sources = (struct watch){.fd = epoll_create1(EPOLL_CLOEXEC), .ready = sources_ready};
+    return broker->stub < 0 || broker->signals.fd < 0 || broker->sources.fd < 0 ? -1 : fcntl(CONTROL, F_SETFL, O_NONBLOCK);
 }
 
 static int timeout_of(const struct broker *broker)
@@ -122,18 +122,18 @@ static int timeout_of(const struct broker *broker)
     return left > 0 ? (int)left : 0;
 }
 
-/* How many were ready. */
+/* Waits for events and handles them; returns how many watches were ready. */
 static int wait_for_some(struct broker *broker)
 {
-    struct watch *watches[] = {&broker->control, &broker->signals, &broker->listener, &broker->guests};
+    struct watch *watches[] = {&broker->control, &broker->signals, &broker->listener, &broker->sources};
     struct pollfd ready[sizeof watches / sizeof *watches];
-    size_t heard = is_congested(broker) ? 2 : 4;
-    for (size_t i = 0; i < heard; i++)
+    size_t polled = is_congested(broker) ? 2 : 4;
+    for (size_t i = 0; i < polled; i++)
         ready[i] = (struct pollfd){.fd = watches[i]->fd, .events = POLLIN};
     if (is_waiting(broker))
         ready[0].events |= POLLOUT;
-    int count = poll(ready, heard, timeout_of(broker));
-    for (size_t i = 0; count > 0 && i < heard && !broker->ending; i++)
+    int count = poll(ready, polled, timeout_of(broker));
+    for (size_t i = 0; count > 0 && i < polled && !broker->ending; i++)
         if (ready[i].revents != 0)
             watches[i]->ready(broker, watches[i], (uint32_t)ready[i].revents);
     return count;
@@ -157,7 +157,7 @@ int main(void)
     struct broker broker = {.handshake.fd = -1, .arrival.fd = -1, .listener.fd = -1, .outputs = {{.watch.fd = -1}, {.watch.fd = -1}}};
     if (prepare(&broker) < 0)
         return complain("cannot start");
-    tell(&broker, "ready");
+    send_report(&broker, "ready");
     if (loop(&broker) < 0)
         return complain("waiting failed");
     return 0;

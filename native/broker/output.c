@@ -1,7 +1,7 @@
 /*
- * What the shell and its children print, from both pipes in the order of arrival. Each pipe holds one packet, so a process that writes
- * to both in turn waits for the first piece to be taken; and edge-triggered events come in the order the pipes became
- * readable.
+ * Reads the output of the shell and its children, from both pipes in the order of arrival. Each pipe holds one packet, so a process
+ * that writes to both in turn waits until the first packet is read; and edge-triggered events come in the order in which the pipes
+ * became readable.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,7 +21,7 @@ static int index_of(const struct broker *broker, const struct output *output)
     return (int)(output - broker->outputs);
 }
 
-/* Comes after what epoll knows to be ready: that was written before. */
+/* Queues an output to be read again after all outputs that epoll reports as ready, which were written earlier. */
 static void mark_due(struct broker *broker, struct output *output)
 {
     if (output->due)
@@ -30,22 +30,22 @@ static void mark_due(struct broker *broker, struct output *output)
     broker->due[broker->due_count++] = index_of(broker, output);
 }
 
-/* Whether something was read. */
+/* Reads once; whether there were bytes. */
 static bool read_once(struct broker *broker, struct output *output)
 {
     char chunk[LARGEST_READ];
     int index = index_of(broker, output);
     ssize_t count = read_retrying(output->watch.fd, chunk, sizeof chunk);
     if (count > 0)
-        tell_block(broker, chunk, (size_t)count, "output %d", index + 1);
+        send_report_block(broker, chunk, (size_t)count, "output %d", index + 1);
     if (count == 0 || (count < 0 && errno != EAGAIN)) {
         watch_close(&output->watch);
-        tell(broker, "ended %d", index + 1);
+        send_report(broker, "ended %d", index + 1);
     }
     return count > 0;
 }
 
-/* Whether there may be bytes of which no event will tell: pipes that a program has enlarged hold more than one packet. */
+/* Whether there may be bytes that no event will report: pipes that a program has enlarged hold more than one packet. */
 static bool has_silent_bytes(int fd)
 {
     int left;
@@ -53,8 +53,8 @@ static bool has_silent_bytes(int fd)
 }
 
 /*
- * A hang-up comes once, with bytes or without. Otherwise nothing is read ahead of its event: the event would come later, and
- * make a place in line for bytes that are written after those of the other pipe.
+ * EPOLLHUP comes once, with bytes or without. Otherwise bytes are read only after their event: an event for bytes that were read
+ * early would come later, for bytes that may have been written after those of the other pipe.
  */
 static void output_ready(struct broker *broker, struct watch *watch, uint32_t events)
 {

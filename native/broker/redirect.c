@@ -1,10 +1,10 @@
 /*
- * Turns a caller that is blocked in execve into the stub, which stands in for a command run elsewhere.
+ * Makes a caller that is blocked in execve execute the stub, which replaces a command run elsewhere.
  *
- * The stream and the stub's file are planted in the caller, so nothing has to be visible where it lives and nothing it does to
- * its descriptors matters. The interrupt is pending before the answer is given: the caller stops on its way out of the call,
- * and is sent back into it with other arguments. All signals are held until the stub puts the mask back, because the frame of a
- * handler would overwrite the arguments, which lie below the stack.
+ * The stream and the stub's file are opened in the caller by the kernel, so neither the caller's view nor its descriptors matter.
+ * The interrupt is pending before the call is answered: the caller stops on its way out of the call, and makes it again with other
+ * arguments. All signals are blocked until the stub restores the mask, because the frame of a handler would overwrite the arguments,
+ * which lie below the stack.
  */
 #define _GNU_SOURCE
 #include "kernel.h"
@@ -35,7 +35,7 @@
 #define STACK sp
 #endif
 
-/* What the stub is executed with. */
+/* The arguments of the stub, in the caller's memory. */
 struct plan {
     char path[8]; /* empty: the descriptor is the file */
     char name[24], stream[16], mask[24];
@@ -127,7 +127,7 @@ static const char *rewrite(pid_t thread, int stub, int stream)
     return step;
 }
 
-/* Waits for the stop; returns the signal that came instead, if one did. A death is left to be reaped like any other. */
+/* Waits for the stop; returns the signal that came instead, if any. A death is reaped elsewhere, like any other. */
 static int await_stop(pid_t thread)
 {
     siginfo_t info;
@@ -164,7 +164,7 @@ static const char *redirect_seized(int listener, int stub, struct caller *caller
     return step;
 }
 
-/* Only a stopped thread can be let go; this one waits for its answer in the kernel. */
+/* Only a stopped thread can be detached; this one waits for its answer in the kernel. */
 static void stop_and_detach(int listener, struct caller *caller)
 {
     if (ptrace(PTRACE_INTERRUPT, caller->thread, 0, 0) == 0 && refuse(listener, caller) == 0)

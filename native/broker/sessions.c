@@ -1,4 +1,4 @@
-/* One session per exec that is asked about: its frames, up to the point where it is answered. */
+/* One session per exec that is asked about: reads its frames until it is answered. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "../shared/json.h"
 
 #define MOST_SESSIONS 1024
-#define MOST_SURPLUS 1024 /* more than that wait in the socket */
+#define MOST_SURPLUS 1024 /* above this number handshakes wait in the socket */
 #define MOST_FRAME_BYTES (256u << 20)
 #define MOST_ASKED_BYTES (128u << 20)
 #define HEADER 4
@@ -82,20 +82,20 @@ void session_end(struct broker *broker, struct session *session)
     free(session);
 }
 
-static void lose(struct broker *broker, struct session *session, const char *why)
+static void drop(struct broker *broker, struct session *session, const char *why)
 {
     if (why != NULL)
-        tell(broker, "noted session %llu dropped: %s", (unsigned long long)session->id, why);
+        send_report(broker, "noted session %llu dropped: %s", (unsigned long long)session->id, why);
     if (session->state == SESSION_RUNNING) {
         escalation_abandon(session);
         return;
     }
     if (session->state != SESSION_OPENING)
-        tell(broker, "gone %llu", (unsigned long long)session->id);
+        send_report(broker, "gone %llu", (unsigned long long)session->id);
     session_end(broker, session);
 }
 
-/* A number of bytes, 0 for not now, -1 for the end. Descriptors are only taken where the frame may carry them. */
+/* Returns the number of bytes, 0 if there are none yet, -1 at the end. Keeps descriptors only if the frame may have some. */
 static ssize_t receive(struct session *session, char *room, size_t length)
 {
     int descriptors[MOST_DESCRIPTORS];
@@ -106,7 +106,7 @@ static ssize_t receive(struct session *session, char *room, size_t length)
     if (received < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -1;
     int count = descriptors_take(&message, descriptors);
-    bool wanted = session->state == SESSION_HANDING && session->descriptor_count == 0 && session->frame.length < HEADER;
+    bool wanted = session->state == SESSION_AWAITING_DESCRIPTORS && session->descriptor_count == 0 && session->frame.length < HEADER;
     for (int i = 0; i < count; i++) {
         if (wanted)
             session->descriptors[session->descriptor_count++] = descriptors[i];
@@ -123,7 +123,7 @@ static bool next_part(struct broker *broker, struct session *session)
     char *room = bytes_reserve(&session->frame, step + 1); /* and a NUL behind the last byte */
     broker->frame_bytes += session->frame.capacity - before;
     if (room == NULL || broker->frame_bytes > MOST_FRAME_BYTES) {
-        lose(broker, session, "too much memory is in use");
+        drop(broker, session, "too much memory is in use");
         return false;
     }
     ssize_t count = receive(session, room, step);
@@ -133,7 +133,7 @@ static bool next_part(struct broker *broker, struct session *session)
         return true;
     }
     if (count < 0)
-        lose(broker, session, NULL);
+        drop(broker, session, NULL);
     return false;
 }
 
@@ -151,8 +151,8 @@ static void ask(struct broker *broker, struct session *session, const char *json
         return;
     }
     session->state = SESSION_ASKED;
-    watch_change(&session->stream, EPOLLRDHUP); /* nothing but its end is of interest until it is answered */
-    tell_block(broker, json, length, "asked %llu %ld wrapper", (unsigned long long)session->id, (long)session->asker);
+    watch_change(&session->stream, EPOLLRDHUP); /* until it is answered, only its end matters */
+    send_report_block(broker, json, length, "asked %llu %ld wrapper", (unsigned long long)session->id, (long)session->asker);
     forget_frame(broker, session);
 }
 
@@ -165,7 +165,7 @@ static void obey_frame(struct broker *broker, struct session *session, const cha
         return;
     }
     if (!json_parse(json, length, &root)) {
-        lose(broker, session, "a frame is not JSON");
+        drop(broker, session, "a frame is not JSON");
         return;
     }
     if (session->state == SESSION_RUNNING) {
@@ -180,7 +180,7 @@ static void obey_frame(struct broker *broker, struct session *session, const cha
     if (placed)
         escalation_start(broker, session);
     else
-        lose(broker, session, "the descriptors do not fit their list");
+        drop(broker, session, "the descriptors do not fit their list");
 }
 
 void session_read(struct broker *broker, struct watch *watch, uint32_t events)
@@ -188,7 +188,7 @@ void session_read(struct broker *broker, struct watch *watch, uint32_t events)
     (void)events;
     struct session *session = (struct session *)watch;
     if (session->state == SESSION_ASKED) {
-        lose(broker, session, NULL);
+        drop(broker, session, NULL);
         return;
     }
     if (!next_part(broker, session) || session->frame.length < session->expected)
@@ -196,7 +196,7 @@ void session_read(struct broker *broker, struct watch *watch, uint32_t events)
     if (session->expected == HEADER) {
         size_t length = length_of(&session->frame);
         if (length > LARGEST_FRAME || length == 0) {
-            lose(broker, session, "a frame is empty or too large");
+            drop(broker, session, "a frame is empty or too large");
             return;
         }
         session->expected += length;
@@ -207,8 +207,8 @@ void session_read(struct broker *broker, struct watch *watch, uint32_t events)
 
 void session_await_descriptors(struct session *session)
 {
-    session->state = SESSION_HANDING;
-    session->deadline = now_ms() + FRAME_PATIENCE_MS;
+    session->state = SESSION_AWAITING_DESCRIPTORS;
+    session->deadline = now_ms() + FRAME_TIMEOUT_MS;
     watch_change(&session->stream, EPOLLIN);
 }
 
@@ -223,7 +223,7 @@ void sessions_check_deadlines(struct broker *broker)
         if (session->state == SESSION_RUNNING)
             escalation_signal(session, 9);
         else
-            lose(broker, session, "a frame did not come in time");
+            drop(broker, session, "a frame did not come in time");
     }
 }
 

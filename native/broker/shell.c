@@ -54,8 +54,8 @@ static void place(struct request *request, int from, int to)
 }
 
 /*
- * The socket wrappers announce themselves on; the shell's end. It keeps messages apart as one for datagrams does, but reaches
- * nothing except its other end, whatever address a command gives.
+ * Opens the socket on which wrappers send their streams; returns the shell's end. It preserves message boundaries like a datagram
+ * socket, but can send only to its other end, whatever address a command gives.
  */
 static int open_handshake(struct broker *broker)
 {
@@ -89,7 +89,7 @@ static int receive_listener(int channel)
     return listener;
 }
 
-/* With its execs intercepted, the child only gets as far as they are answered. */
+/* Waits for the start; answers the child's own execs meanwhile, if they are intercepted. */
 static const char *await_start(struct broker *broker, int report, int channel)
 {
     int listener = channel >= 0 ? receive_listener(channel) : -1;
@@ -107,7 +107,7 @@ static const char *await_start(struct broker *broker, int report, int channel)
     }
 }
 
-/* The child runs at once; its listener comes when its sandbox has been made, if that succeeds. */
+/* Waits for the start; the listener is received later, when the sandbox has been made, if that succeeds. */
 static const char *await_watched(struct broker *broker, int report, int channel[2])
 {
     broker->arrival.ready = listener_arrived;
@@ -164,9 +164,9 @@ bool shell_start(struct broker *broker, struct bytes *block)
     int own[4] = {-1, -1, -1, -1}, channel[2] = {-1, -1};
     const char *step = launch(broker, &request, own, channel);
     if (step == NULL)
-        tell(broker, "started %ld", (long)broker->shell);
+        send_report(broker, "started %ld", (long)broker->shell);
     else
-        tell(broker, "failed %s %d", step, errno);
+        send_report(broker, "failed %s %d", step, errno);
     if (step != NULL)
         broker->shell = -1;
     for (int i = 0; i < 4; i++)

@@ -1,4 +1,4 @@
-/* Starts a child with exactly the descriptors, directory, limits and signals it is to have. */
+/* Starts a child with the descriptors, directory, limits and signals of a request, and no others. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +66,7 @@ static int leave_group(const struct start *start)
     return start->own_session ? setsid() : setpgid(0, 0);
 }
 
-/* Limits are the caller's, but never above those of this process. */
+/* Sets the caller's limits, but none above those of this process. */
 static int set_limits(const struct broker *broker, const struct start *start)
 {
     if (setrlimit(RLIMIT_NOFILE, &broker->files) < 0)
@@ -91,7 +91,7 @@ static const char *become(const struct broker *broker, const struct start *start
     if (place_descriptors(start, report, &channel) < 0)
         return "descriptors";
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-        return "leash";
+        return "pdeathsig";
     if (getppid() != parent)
         _exit(127);
     if (leave_group(start) < 0)

@@ -1,4 +1,4 @@
-/* See bytes.h: what only programs with a C library use. */
+/* The functions of bytes.h that need stdio and lists of strings. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdarg.h>

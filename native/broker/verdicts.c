@@ -1,4 +1,4 @@
-/* Carries out the decision about a call that is blocked in the kernel. */
+/* Carries out the decision about a caller that is blocked in the kernel. */
 #define _GNU_SOURCE
 #include "kernel.h"
 
@@ -20,7 +20,7 @@ void notification_answer(const struct broker *broker, uint64_t notification, int
     struct seccomp_notif_resp response = {.id = notification, .error = -error};
     if (error == 0)
         response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-    ioctl(broker->listener.fd, SECCOMP_IOCTL_NOTIF_SEND, &response); /* fails when the caller is no more */
+    ioctl(broker->listener.fd, SECCOMP_IOCTL_NOTIF_SEND, &response); /* fails if the caller has ended */
 }
 
 bool notification_is_valid(const struct broker *broker, uint64_t notification)
@@ -47,7 +47,7 @@ static void print_denial(struct broker *broker, const struct session *session, c
     bytes_add(&text, reason, length);
     bytes_add_text(&text, "\n");
     if (!text.failed && !caller_print(session->asker, text.start, text.length))
-        tell_block(broker, text.start, text.length, "output 2"); /* rather in the wrong place than not at all */
+        send_report_block(broker, text.start, text.length, "output 2"); /* the shell's stderr is better than none */
     bytes_free(&text);
 }
 
@@ -63,7 +63,7 @@ void caller_deny(struct broker *broker, struct session *session, const char *rea
 static void escalation_failed(struct broker *broker, struct session *session, const char *step, bool answered)
 {
     struct bytes reason = {0};
-    tell(broker, "unstarted %llu %s %d", (unsigned long long)session->id, step, errno);
+    send_report(broker, "unstarted %llu %s %d", (unsigned long long)session->id, step, errno);
     bytes_print(&reason, "the command cannot be handed over: %s: %s", step, strerror(errno));
     if (answered) {
         print_denial(broker, session, reason.start, reason.length);
@@ -87,7 +87,7 @@ void caller_escalate(struct broker *broker, struct session *session)
     close(ends[1]);
     errno = error;
     if (step == NULL && watch_add(broker, &session->stream, ends[0], EPOLLIN) == 0) {
-        watch_close(&session->caller->process); /* from now on the stream ends with it */
+        watch_close(&session->caller->process); /* from now on the stream tells of the caller's end */
         session_await_descriptors(session);
         return;
     }

@@ -142,7 +142,7 @@ void caller_free(struct session *session)
 }
 
 /* What Node has sent; the end of it is not told, or the broker would end. */
-static void hear_node(struct broker *broker, const uint8_t *bytes, size_t length)
+static void receive_from_node(struct broker *broker, const uint8_t *bytes, size_t length)
 {
     if (length == 0 || broker->ending)
         return;
@@ -151,7 +151,7 @@ static void hear_node(struct broker *broker, const uint8_t *bytes, size_t length
     close(control.fd);
 }
 
-static void hear_wrapper(struct broker *broker, const uint8_t *bytes, size_t length)
+static void receive_from_wrapper(struct broker *broker, const uint8_t *bytes, size_t length)
 {
     struct session *session = session_find(broker, 1);
     if (session == NULL || broker->ending)
@@ -165,18 +165,18 @@ static void hear_wrapper(struct broker *broker, const uint8_t *bytes, size_t len
 void fuzz_one(const uint8_t *input, size_t length)
 {
     static const struct watch closed = {.fd = -1};
-    struct broker broker = {.handshake = closed, .listener = closed, .guests = closed};
+    struct broker broker = {.handshake = closed, .listener = closed, .sources = closed};
     size_t first = length > 0 ? input[0] : 0, rest = length > 0 ? length - 1 : 0;
     const uint8_t *at = input + (length - rest);
     if (first > rest)
         first = rest;
     if (session_add(&broker, 1) == NULL)
         fuzz_fail("out of memory");
-    hear_node(&broker, at, first);
+    receive_from_node(&broker, at, first);
     size_t half = (rest - first) / 2;
-    hear_wrapper(&broker, at + first, half);
-    hear_node(&broker, at + first + half, rest - first - half);
-    hear_wrapper(&broker, at + first, half);
+    receive_from_wrapper(&broker, at + first, half);
+    receive_from_node(&broker, at + first + half, rest - first - half);
+    receive_from_wrapper(&broker, at + first, half);
     while (broker.sessions != NULL)
         session_end(&broker, broker.sessions);
     if (broker.frame_bytes != 0 || broker.asked_bytes != 0)

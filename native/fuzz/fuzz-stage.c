@@ -65,9 +65,9 @@ int listen_for_server(int channel, char **ports, size_t count)
     return 0;
 }
 
-int reaper_fork(int leash, int *supervisor)
+int reaper_fork(int control, int *supervisor)
 {
-    (void)leash;
+    (void)control;
     *supervisor = -1;
     return 0;
 }
@@ -83,10 +83,10 @@ int install_listening(const struct sock_fprog *program)
     return -1;
 }
 
-int watch_this(const struct sock_fprog *program, int channel, int facts, struct watch_options options)
+int watch_self(const struct sock_fprog *program, int channel, int reports, struct watch_options options)
 {
     (void)options;
-    if (program->len == 0 || channel < 0 || facts < 0)
+    if (program->len == 0 || channel < 0 || reports < 0)
         fuzz_fail("a filter without instructions or without a supervisor");
     for (size_t i = 0; i < program->len; i++)
         if (program->filter[i].code == UINT16_MAX && program->filter[i].k == 1)

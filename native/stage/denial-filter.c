@@ -1,4 +1,4 @@
-/* Puts a command under a seccomp program with a listener, and hands the listener to the process that supervises it. */
+/* Installs a seccomp program with a listener for a command, and sends the listener to the supervisor. */
 #define _GNU_SOURCE
 #include "denials.h"
 
@@ -18,7 +18,7 @@
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #endif
 
-enum { LISTENER, FACTS, DESCRIPTORS };
+enum { LISTENER, REPORTS, DESCRIPTORS };
 
 static int install(const struct sock_fprog *program, unsigned long flags)
 {
@@ -57,12 +57,12 @@ static int send_both(int channel, const int descriptors[DESCRIPTORS], struct wat
     return sendmsg(channel, &message, MSG_NOSIGNAL) == (ssize_t)sizeof options ? 0 : -1;
 }
 
-int watch_this(const struct sock_fprog *program, int channel, int facts, struct watch_options options)
+int watch_self(const struct sock_fprog *program, int channel, int reports, struct watch_options options)
 {
     int listener = install_listening(program);
     if (listener < 0)
         return -1;
-    int descriptors[DESCRIPTORS] = {[LISTENER] = listener, [FACTS] = facts};
+    int descriptors[DESCRIPTORS] = {[LISTENER] = listener, [REPORTS] = reports};
     return send_both(channel, descriptors, options);
 }
 
@@ -83,6 +83,6 @@ bool denials_receive(struct denials *denials, int channel)
         return false;
     memcpy(descriptors, CMSG_DATA(header), sizeof descriptors);
     denials->listener = descriptors[LISTENER];
-    denials->facts = descriptors[FACTS];
+    denials->reports = descriptors[REPORTS];
     return true;
 }

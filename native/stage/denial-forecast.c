@@ -1,7 +1,7 @@
 /*
- * Whether the kernel will refuse a call because of the sandbox: asked of the kernel itself, about the same path in the same view,
- * with the permissions that commands have. A path that changes between the question and the call makes a fact wrong, never a call
- * succeed.
+ * Finds out whether the kernel will refuse a call because of the sandbox, by asking the kernel about the same path in the same view,
+ * with the permissions of commands. If the path changes between the question and the call, the report is wrong; the call is decided
+ * by the kernel in any case.
  */
 #define _GNU_SOURCE
 #include "denials.h"
@@ -71,8 +71,8 @@ static bool parent_of(const char *path, char *parent)
 }
 
 /*
- * Missing permission is the sandbox's doing where the nearest directory in reach is read-only, and where commands would have had the
- * capabilities of root; a file of the workspace that its owner has made read-only is not.
+ * Whether the sandbox is the reason for a missing permission: if the nearest reachable directory is read-only, or if commands would
+ * have had the capabilities of root without it. Not for a file of the workspace that its owner has made read-only.
  */
 static bool is_sandboxed(const struct view *view, const char *path)
 {

@@ -1,4 +1,4 @@
-/* What a call is about, read from the process that makes it. */
+/* Reads the subject of a call, a path or an address, from the process that makes the call. */
 #define _GNU_SOURCE
 #include "denials.h"
 

@@ -23,17 +23,17 @@ static void ignore_signals(void)
         signal(number, SIG_IGN);
 }
 
-/* Nothing else stays open: no stream of the command may be kept from ending. */
+/* Closes all other descriptors, so that the command's streams can end. */
 static void keep_only(int channel)
 {
     dup2(channel, 0);
     close_between(1, ~0U, 0);
 }
 
-static void tell_end(int facts)
+static void report_end(int reports)
 {
-    const unsigned char frame[8] = {FACT_END};
-    (void)!send(facts, frame, sizeof frame, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const unsigned char frame[8] = {REPORT_END};
+    (void)!send(reports, frame, sizeof frame, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static void supervise(int channel)
@@ -53,11 +53,11 @@ static void supervise(int channel)
         if ((ready.revents & POLLIN) != 0)
             denials_serve(&denials);
     }
-    tell_end(denials.facts);
+    report_end(denials.reports);
     _exit(0);
 }
 
-/* The child of a child that ends at once: the command must not find a child that it has not started. */
+/* Forks twice, so that the command has no child that it has not started. */
 static int start(int channel)
 {
     pid_t middle = fork();

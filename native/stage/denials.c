@@ -1,4 +1,4 @@
-/* Answers the calls that a watched command asks about, and tells the server which of them are refused. */
+/* Answers the calls that a watched command asks about, and reports the refused ones to the server. */
 #define _GNU_SOURCE
 #include "denials.h"
 
@@ -75,7 +75,7 @@ static void respond(const struct denials *denials, uint64_t id, int error)
     struct seccomp_notif_resp response = {.id = id, .error = -error};
     if (error == 0)
         response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-    ioctl(denials->listener, SECCOMP_IOCTL_NOTIF_SEND, &response); /* fails when the caller is gone */
+    ioctl(denials->listener, SECCOMP_IOCTL_NOTIF_SEND, &response); /* fails if the caller has ended */
 }
 
 static uint64_t hash(uint64_t sum, const void *bytes, size_t length)
@@ -87,7 +87,7 @@ static uint64_t hash(uint64_t sum, const void *bytes, size_t length)
 
 static bool is_new(struct denials *denials, uint64_t sum)
 {
-    unsigned count = denials->told + denials->missed;
+    unsigned count = denials->reported + denials->missed;
     for (unsigned i = 0; i < count; i++)
         if (denials->seen[i] == sum)
             return false;
@@ -95,30 +95,30 @@ static bool is_new(struct denials *denials, uint64_t sum)
     return true;
 }
 
-/* Refused calls and missing paths have a bound each: a program that looks in many places hides no refusal. */
-static void tell(struct denials *denials, const struct seccomp_notif *notification, struct fact_header header,
+/* Refused calls and missing paths have separate bounds, so that a program that searches many directories hides no refusal. */
+static void report(struct denials *denials, const struct seccomp_notif *notification, struct report_header header,
                  const char *subject)
 {
-    unsigned *count = header.missing ? &denials->missed : &denials->told;
+    unsigned *count = header.missing ? &denials->missed : &denials->reported;
     char frame[sizeof header + LONGEST_SUBJECT + LONGEST_PROGRAM];
-    if (*count == MOST_FACTS)
+    if (*count == MOST_REPORTS)
         return;
     header.subject = (uint16_t)strlen(subject);
     memcpy(frame + sizeof header, subject, header.subject);
     header.program = (uint16_t)program_name((pid_t)notification->pid, frame + sizeof header + header.subject);
     memcpy(frame, &header, sizeof header);
     size_t length = sizeof header + header.subject + header.program;
-    /* What was read was the caller's own: its number could have passed to another process. */
+    /* If the caller has ended, its number may belong to another process, whose memory was read. */
     if (ioctl(denials->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &notification->id) < 0 ||
         !is_new(denials, hash(0xcbf29ce484222325u, frame, length)))
         return;
     (*count)++;
-    /* Without waiting: a fact that finds no room is lost, and the command goes on. A short count would break the frames. */
-    if (send(denials->facts, frame, length, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)length)
-        denials->told = denials->missed = MOST_FACTS;
+    /* Without waiting: a report for which there is no room is lost. After a part of one the frames would be invalid. */
+    if (send(denials->reports, frame, length, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)length)
+        denials->reported = denials->missed = MOST_REPORTS;
 }
 
-/* Files that mean something else to every process. */
+/* Whether a path means another file in every process. */
 static bool is_own_file(const char *path)
 {
     static const char *const starts[] = {"/proc/self", "/proc/thread-self", "/dev/fd", "/dev/std"};
@@ -173,7 +173,7 @@ static void consider_file(struct denials *denials, const struct seccomp_notif *n
         return;
     enum forecast outcome = forecast(denials, notification, call, path);
     if (outcome == REFUSED || (outcome == MISSING && denials->options.partial_view))
-        tell(denials, notification, (struct fact_header){.kind = FACT_WRITE, .missing = outcome == MISSING}, path);
+        report(denials, notification, (struct report_header){.kind = REPORT_WRITE, .missing = outcome == MISSING}, path);
 }
 
 /* Whether the call was one of those that name a file. */
@@ -214,7 +214,7 @@ static bool is_loopback(const struct sockaddr_storage *address)
            (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) && six->sin6_addr.s6_addr[12] == 127);
 }
 
-/* C libraries look for daemons at fixed places that most machines do not have: nothing was kept from them there. */
+/* Whether a Unix socket is missing: C libraries try to connect to daemons that most machines do not have, which is no refusal. */
 static bool misses_socket(const struct denials *denials, pid_t thread, const struct sockaddr_storage *address)
 {
     char path[sizeof(struct sockaddr_un) + 1] = "";
@@ -239,10 +239,10 @@ static void consider_network(struct denials *denials, const struct seccomp_notif
         return;
     if (data->nr == __NR_connect && misses_socket(denials, thread, &address))
         return;
-    tell(denials, notification, (struct fact_header){.kind = FACT_NETWORK}, text);
+    report(denials, notification, (struct report_header){.kind = REPORT_NETWORK}, text);
 }
 
-/* Only connect in a network of the sandbox's own is allowed by the policy; everything else that gets here is refused by it. */
+/* The error of a call that names no file: none for connect in a network of the sandbox's own, which the policy allows. */
 static int refusal_of(const struct denials *denials, int number)
 {
     return denials->options.own_network && number == __NR_connect ? 0 : EPERM;
@@ -256,7 +256,7 @@ void denials_answer(struct denials *denials, const struct seccomp_notif *notific
         if (is_network_call(number))
             consider_network(denials, notification);
         else
-            tell(denials, notification, (struct fact_header){.kind = FACT_SYSCALL}, "");
+            report(denials, notification, (struct report_header){.kind = REPORT_SYSCALL}, "");
     }
     respond(denials, notification->id, error);
 }

@@ -1,7 +1,7 @@
 /*
- * Refusals of a sandbox, seen as they happen: the seccomp program of a watched command asks a supervisor about every call that it
- * refuses and about every call that names a file to change. The supervisor answers the first kind with the error of the refusal,
- * and lets the kernel decide about the second after it has worked out whether the kernel will refuse. It grants nothing.
+ * Reports of refused calls: the seccomp program of a watched command asks a supervisor about every call that it refuses, and about
+ * every call that names a file to change. The supervisor answers the first kind with the error of the refusal, and leaves the
+ * second to the kernel, after it has found out whether the kernel will refuse the call. It permits nothing.
  */
 #ifndef EXEC_DENIALS_H
 #define EXEC_DENIALS_H
@@ -13,25 +13,25 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define MOST_FACTS 32
+#define MOST_REPORTS 32
 #define LONGEST_SUBJECT 4096
 #define LONGEST_PROGRAM 255
 
 /*
- * A fact on its way to the server (src/host/sandbox/denial-frames.ts): this header, the subject, the program's name. Numbers are those
- * of the machine.
+ * A report to the server (src/host/sandbox/denial-frames.ts): this header, the subject, the program's name. Numbers are in host
+ * order.
  */
-struct fact_header {
-    uint8_t kind;    /* enum fact_kind */
-    uint8_t missing; /* nothing is there in this view: whether that is the sandbox's doing is for the server to say */
+struct report_header {
+    uint8_t kind;    /* enum report_kind */
+    uint8_t missing; /* the path is missing in this view: the server decides whether the sandbox is the reason */
     uint16_t subject, program;
     uint16_t reserved;
 };
 
-/* The last frame of a supervisor of its own says that it has seen the end of its command; without it some facts may be missing. */
-enum fact_kind { FACT_WRITE = 1, FACT_NETWORK = 2, FACT_SYSCALL = 3, FACT_END = 255 };
+/* A supervisor in a process of its own sends REPORT_END after the end of its command; without it reports may be missing. */
+enum report_kind { REPORT_WRITE = 1, REPORT_NETWORK = 2, REPORT_SYSCALL = 3, REPORT_END = 255 };
 
-/* What a supervisor has to know about the sandbox of its command. */
+/* The facts about the sandbox that a supervisor needs. */
 struct watch_options {
     bool own_network;  /* connect is not refused, but only the loopback of the sandbox's own network can be reached */
     bool partial_view; /* paths of the host may be missing */
@@ -40,16 +40,16 @@ struct watch_options {
 
 struct denials {
     int listener;
-    int facts; /* a stream socket to the server */
+    int reports; /* a stream socket to the server */
     struct watch_options options;
-    unsigned told, missed; /* refusals, and paths that are missing */
-    uint64_t seen[2 * MOST_FACTS];
+    unsigned reported, missed; /* refusals, and paths that are missing */
+    uint64_t seen[2 * MOST_REPORTS];
 };
 
-/* Takes one notification off the listener and answers it. */
+/* Receives one notification from the listener, and answers it. */
 void denials_serve(struct denials *denials);
 
-/* Answers a notification that was taken off already. */
+/* Answers a notification that has been received already. */
 void denials_answer(struct denials *denials, const struct seccomp_notif *notification);
 
 /* denial-subject.c */
@@ -82,11 +82,11 @@ bool is_socket(const struct view *view, const char *path);
 
 /* denial-filter.c */
 
-/* Installs a program for this process and all it starts; its listener, or -1. */
+/* Installs a program for this process and its descendants; its listener, or -1. */
 int install_listening(const struct sock_fprog *program);
-/* Puts this process and all it starts under a program whose listener goes to the supervisor at the other end of a channel. */
-int watch_this(const struct sock_fprog *program, int channel, int facts, struct watch_options options);
-/* Takes what watch_this has sent; false when nothing is to be watched. */
+/* Installs a program for this process and its descendants, and sends its listener to the supervisor at the other end of a channel. */
+int watch_self(const struct sock_fprog *program, int channel, int reports, struct watch_options options);
+/* Receives the message of watch_self; false if nothing is to be watched. */
 bool denials_receive(struct denials *denials, int channel);
 
 /* denial-supervisor.c */

@@ -1,6 +1,6 @@
 /*
- * usage: sandbox-stage init LEASH FD [KEPT]   stays as the first process of a sandbox; its child does the same as:
- *        sandbox-stage run FD [KEPT]          becomes the command described in FD, which inherits the descriptor KEPT
+ * usage: sandbox-stage init CONTROL FD [EXTRA]   stays as the first process of a sandbox; its child does the same as:
+ *        sandbox-stage run FD [EXTRA]          becomes the command described in FD, which inherits the descriptor EXTRA
  *        sandbox-stage refuse FD              prints the text in FD to stderr
  *        sandbox-stage probe                  exits with 0 if the calls of a command can be watched
  *
@@ -36,7 +36,7 @@
 #include "reaper.h"
 #include "../shared/print-stderr.h"
 
-/* Our own words on stderr start so; src/host/sandbox/denial.ts knows them from a command's. */
+/* The start of this program's messages, by which src/host/sandbox/denial.ts tells them from a command's. */
 #define PREFIX "exec-server: "
 
 struct reader {
@@ -136,8 +136,8 @@ static bool decode_program(const char *digits, struct sock_fprog *program)
 }
 
 struct watch {
-    int facts;      /* where refusals are told; -1: they are not */
-    int supervisor; /* another process than the usual one; -1: that one */
+    int reports;    /* the descriptor for reports of refusals; -1: none */
+    int supervisor; /* the channel to a supervisor outside the sandbox; -1: none */
     struct watch_options options;
     const char *program;
 };
@@ -148,13 +148,13 @@ struct watch {
  */
 static struct watch next_watch(struct reader *request)
 {
-    struct watch watch = {.facts = number_in(next_string(request))};
-    const char *letters = watch.facts < 0 ? "" : next_string(request);
+    struct watch watch = {.reports = number_in(next_string(request))};
+    const char *letters = watch.reports < 0 ? "" : next_string(request);
     watch.options.own_network = strchr(letters, 'n') != NULL;
     watch.options.partial_view = strchr(letters, 'p') != NULL;
     watch.options.other_view = strchr(letters, 'o') != NULL;
-    watch.supervisor = watch.facts < 0 ? -1 : number_in(next_string(request));
-    watch.program = watch.facts < 0 ? "" : next_string(request);
+    watch.supervisor = watch.reports < 0 ? -1 : number_in(next_string(request));
+    watch.program = watch.reports < 0 ? "" : next_string(request);
     return watch;
 }
 
@@ -164,7 +164,7 @@ static int install_watched(const struct watch *watch, int supervisor)
     errno = EINVAL;
     if (!decode_program(watch->program, &program))
         return -1;
-    return watch_this(&program, supervisor, watch->facts, watch->options);
+    return watch_self(&program, supervisor, watch->reports, watch->options);
 }
 
 static int run_first(char **files, char **arguments, char **environment)
@@ -174,17 +174,17 @@ static int run_first(char **files, char **arguments, char **environment)
     return complain(missing ? 127 : 126, "cannot run", failed != NULL ? failed : arguments[0]);
 }
 
-/* Nothing but the standard streams stays open, and the one that was asked for. */
-static int close_others(int kept)
+/* Closes all descriptors except the standard streams and `extra`. */
+static int close_others(int extra)
 {
-    if (kept < 3)
+    if (extra < 3)
         return close_between(3, ~0U, 0);
-    if (kept > 3 && close_between(3, (unsigned)kept - 1, 0) < 0)
+    if (extra > 3 && close_between(3, (unsigned)extra - 1, 0) < 0)
         return -1;
-    return close_between((unsigned)kept + 1, ~0U, 0);
+    return close_between((unsigned)extra + 1, ~0U, 0);
 }
 
-/* The sender of a request may be killed on the way: half a command is another one. */
+/* Whether the request is complete: its sender may have been killed, and a part of a command would be another command. */
 static bool is_complete(struct reader *request)
 {
     int length = number_in(next_string(request));
@@ -192,7 +192,7 @@ static bool is_complete(struct reader *request)
     return request->end - request->at == length;
 }
 
-/* Paths and pins in turn; the path of a mount that is not where it should be, else NULL. */
+/* Paths and pins in turn; returns the path of a mount that is missing or another one, else NULL. */
 static const char *misplaced(char **mounts, size_t count)
 {
     struct pin pin;
@@ -202,8 +202,8 @@ static const char *misplaced(char **mounts, size_t count)
     return NULL;
 }
 
-/* The supervisor is the first process of the sandbox; where there is none, -1: a process of its own. */
-static int run(int fd, int kept, int supervisor)
+/* `supervisor` is the channel to the first process of the sandbox; -1 without one: a process of its own is started then. */
+static int run(int fd, int extra, int supervisor)
 {
     struct reader request;
     if (read_whole(fd, &request) < 0 || !is_complete(&request))
@@ -233,21 +233,21 @@ static int run(int fd, int kept, int supervisor)
         return complain(1, "cannot install", "the seccomp program");
     if (watch.supervisor >= 0)
         supervisor = watch.supervisor;
-    if (watch.facts >= 0 && supervisor < 0)
+    if (watch.reports >= 0 && supervisor < 0)
         supervisor = supervisor_start();
-    if (watch.facts >= 0 && (supervisor < 0 || install_watched(&watch, supervisor) < 0))
+    if (watch.reports >= 0 && (supervisor < 0 || install_watched(&watch, supervisor) < 0))
         return complain(1, "cannot watch", "the command");
-    if (close_others(kept) < 0)
+    if (close_others(extra) < 0)
         return complain(1, "cannot close", "inherited descriptors");
     return run_first(files, arguments, environment);
 }
 
-static int run_below(int leash, int fd, int kept)
+static int run_below(int control, int fd, int extra)
 {
     int supervisor;
-    if (reaper_fork(leash, &supervisor) < 0)
+    if (reaper_fork(control, &supervisor) < 0)
         return complain(1, "cannot start", "the first process");
-    return run(fd, kept, supervisor);
+    return run(fd, extra, supervisor);
 }
 
 static int refuse(int fd)
@@ -277,6 +277,6 @@ int main(int argc, char **argv)
         return refuse(number_in(argv[2]));
     if (argc == 2 && strcmp(argv[1], "probe") == 0)
         return probe();
-    print_stderr("usage: sandbox-stage init LEASH FD [KEPT] | run FD [KEPT] | refuse FD | probe");
+    print_stderr("usage: sandbox-stage init CONTROL FD [EXTRA] | run FD [EXTRA] | refuse FD | probe");
     return 2;
 }

@@ -1,4 +1,4 @@
-/* Whether a mount of a view lies where it is meant to: commands may move directories while bubblewrap mounts on them. */
+/* Checks that the mounts of a view are in place: commands may move directories while bubblewrap mounts on them. */
 #ifndef EXEC_MOUNTED_H
 #define EXEC_MOUNTED_H
 
@@ -17,21 +17,21 @@
 #define STATX_ATTR_MOUNT_ROOT 0x2000 /* Linux 5.8 */
 #endif
 
-/* What another user's directory hides from us it hides from commands as well, and none of them can have changed it. */
+/* Whether a directory belongs to another user: commands cannot search or change it either. */
 static inline bool mounted_is_foreign(int directory)
 {
     struct stat status;
     return fstat(directory, &status) == 0 && status.st_uid != geteuid();
 }
 
-/* The same as the walk in a single call; -1 where it fails or does not exist (before Linux 5.6): the walk tells why. */
+/* Opens a path in one call; -1 if that fails or does not exist (before Linux 5.6): mounted_open then finds the reason. */
 static inline int mounted_open_at_once(const char *path)
 {
     struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
     return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 }
 
-/* Opens what is at an absolute path, following no link; -2 where another user's directory closes the way, -1 for all else. */
+/* Opens an absolute path without following links; -2 if a directory of another user may not be searched, -1 for other errors. */
 static inline int mounted_open(const char *path)
 {
     int whole = mounted_open_at_once(path);

@@ -1,24 +1,22 @@
 /*
- * The first process of a sandbox (pid 1 of its namespace). It reaps what the command leaves behind, ends with the command's
- * exit code, and takes everything in the namespace with it: the kernel kills the rest when pid 1 ends.
+ * The first process of a sandbox (pid 1 of its namespace). It reaps the orphans of the command, and ends with the command's
+ * exit code; the kernel then kills all other processes of the namespace.
  *
  * It is not dumpable, so that no process of the sandbox can trace it, read or write its memory, or follow /proc/1/exe. It
- * handles no signal: the kernel drops what the namespace sends to a pid 1 without a handler, and all but SIGKILL and SIGSTOP of
- * what comes from outside.
+ * handles no signal: to a pid 1 without handlers the kernel delivers no signal from its namespace, and only SIGKILL and SIGSTOP
+ * from outside.
  *
- * The leash is a socket whose other end only the server holds. It closes with the server, however that ends, and
- * when the process is over for the server. Each byte that comes on it is the number of a signal for the process group of the
- * command: those that the server sends to the group of its own child meet bubblewrap, which would end without a word to the
- * command. At the start the inode of the pid namespace is written to it as eight bytes: the
- * server then finds the sandbox even when its processes have changed their family marks. A descriptor of the namespace comes
- * with it and stays in the socket: the kernel gives the number of a namespace that is gone to the next one, a stranger's perhaps.
- * A descriptor of the mount namespace comes as well: the kernel takes the mounts down when nothing holds them any more, and would
- * keep the end of this process to itself until that is done. The server lets go once it knows of the end.
- * In the pid namespace of the host it is no pid 1 and writes nothing; it then takes the command with it by a signal, and what
- * the command left behind stays.
+ * The control socket's other end is open in the server alone, so it closes when the server dies or disposes of the process: then
+ * this process kills the command and ends. Each byte from the server is the number of a signal for the process group of the
+ * command: a signal to the group of the server's own child would end bubblewrap without reaching the command. At the start this
+ * process sends the inode of the pid namespace as eight bytes, by which the server finds the sandbox even if its processes have
+ * changed their family marks, and two descriptors, which stay in the socket until the server closes it: one of the pid namespace,
+ * so that the kernel cannot give its inode to another namespace, and one of the mount namespace, because the kernel would report the
+ * end of this process only after it has unmounted everything. In the pid namespace of the host this process sends nothing; it then
+ * kills the command alone, and orphans of the command stay.
  *
- * Where the refusals of the sandbox are to be told, it is the supervisor of the command as well (native/stage/denials.h): it sees the
- * disk as the command does, and the command cannot end it.
+ * If refusals are reported, it is the supervisor of the command as well (native/stage/denials.h): it sees the disk as the command
+ * does, and the command cannot end it.
  */
 #define _GNU_SOURCE
 #include "reaper.h"
@@ -46,7 +44,7 @@
 struct reaper {
     pid_t command;
     pid_t group; /* for kill: our own, whose signals a pid 1 does not get, or the command's */
-    int signals, leash, requests; /* the last: to be the supervisor */
+    int signals, control, requests; /* the last: a socket by which the child asks this process to be the supervisor */
     struct denials denials;
 };
 
@@ -56,8 +54,8 @@ struct source {
     void (*ready)(struct reaper *reaper);
 };
 
-/* Nothing is told where the pid namespace cannot be held: its number alone may come to mean another one. */
-static void tell_namespace(int leash)
+/* Sends nothing if the pid namespace cannot be opened: without a descriptor its inode may become that of another namespace. */
+static void send_namespaces(int control)
 {
     struct stat status;
     int held[] = {-1, -1}; /* the pid namespace and the mount namespace */
@@ -72,11 +70,11 @@ static void tell_namespace(int leash)
     union {
         struct cmsghdr header;
         char space[CMSG_SPACE(sizeof held)];
-    } control = {.header = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(size)}};
-    memcpy(CMSG_DATA(&control.header), held, size);
+    } ancillary = {.header = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(size)}};
+    memcpy(CMSG_DATA(&ancillary.header), held, size);
     struct msghdr message = {
-        .msg_iov = &content, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(size)};
-    sendmsg(leash, &message, MSG_NOSIGNAL); /* a server that is gone is noticed by the loop */
+        .msg_iov = &content, .msg_iovlen = 1, .msg_control = &ancillary, .msg_controllen = CMSG_SPACE(size)};
+    sendmsg(control, &message, MSG_NOSIGNAL); /* the loop notices the end of the server */
     close_open(&held[0]);
     close_open(&held[1]);
 }
@@ -86,13 +84,13 @@ static void collect(struct reaper *reaper)
     struct signalfd_siginfo info;
     int status;
     pid_t pid;
-    read_retrying(reaper->signals, &info, sizeof info); /* one note stands for any number of ends */
+    read_retrying(reaper->signals, &info, sizeof info); /* one SIGCHLD may stand for several children */
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
         if (pid == reaper->command)
             _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
-/* Once: then the child has closed its end, whether it wanted something or not. */
+/* Called once: the child has sent its request, or closed its end without one. */
 static void take_request(struct reaper *reaper)
 {
     if (!denials_receive(&reaper->denials, reaper->requests))
@@ -105,10 +103,10 @@ static void answer(struct reaper *reaper)
     denials_serve(&reaper->denials);
 }
 
-static void obey(struct reaper *reaper)
+static void handle_control(struct reaper *reaper)
 {
     unsigned char signals[64];
-    ssize_t count = recv(reaper->leash, signals, sizeof signals, MSG_DONTWAIT);
+    ssize_t count = recv(reaper->control, signals, sizeof signals, MSG_DONTWAIT);
     for (ssize_t i = 0; i < count; i++)
         kill(reaper->group, signals[i]);
     if (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR)))
@@ -125,7 +123,7 @@ static void run(struct reaper *reaper)
         const struct source sources[COUNT] = {
             {{.fd = reaper->denials.listener, .events = POLLIN}, answer},
             {{.fd = reaper->signals, .events = POLLIN}, collect},
-            {{.fd = reaper->leash, .events = POLLIN}, obey},
+            {{.fd = reaper->control, .events = POLLIN}, handle_control},
             {{.fd = reaper->requests, .events = POLLIN}, take_request},
         };
         for (int i = 0; i < COUNT; i++)
@@ -138,10 +136,10 @@ static void run(struct reaper *reaper)
     }
 }
 
-/* Nothing of the command's stays open here: its pipes, its terminal, its request. */
+/* Closes the command's descriptors in this process: its pipes, its terminal, its request. */
 static int close_others(struct reaper *reaper)
 {
-    int *kept[] = {&reaper->signals, &reaper->leash, &reaper->requests};
+    int *kept[] = {&reaper->signals, &reaper->control, &reaper->requests};
     enum { COUNT = sizeof kept / sizeof *kept };
     for (int i = 0; i < COUNT; i++) {
         if (dup2(*kept[i], i) < 0)
@@ -151,9 +149,9 @@ static int close_others(struct reaper *reaper)
     return close_between(COUNT, ~0U, 0);
 }
 
-int reaper_fork(int leash, int *supervisor)
+int reaper_fork(int control, int *supervisor)
 {
-    struct reaper reaper = {.leash = leash, .denials.listener = -1};
+    struct reaper reaper = {.control = control, .denials.listener = -1};
     int channel[2];
     sigset_t ends, before;
     sigemptyset(&ends);
@@ -165,13 +163,13 @@ int reaper_fork(int leash, int *supervisor)
         return -1;
     *supervisor = channel[0];
     reaper.requests = channel[1];
-    tell_namespace(leash);
+    send_namespaces(control);
     bool first = getpid() == 1;
     reaper.command = fork();
     if (reaper.command < 0)
         return -1;
     if (!first)
-        setpgid(reaper.command, reaper.command); /* both do: neither knows whether the other has */
+        setpgid(reaper.command, reaper.command); /* parent and child both do, as neither knows which runs first */
     reaper.group = first ? 0 : -reaper.command;
     if (reaper.command == 0 && !first && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         _exit(LOST_SERVER);

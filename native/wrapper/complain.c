@@ -1,4 +1,4 @@
-/* Why the wrapper cannot do its work. */
+/* Prints why the wrapper has failed. */
 #include <errno.h>
 #include <string.h>
 
@@ -6,6 +6,6 @@
 
 int complain(const char *what)
 {
-    print_stderr("execve-wrapper: ", what, ": ", errno == EPIPE ? "the server has gone" : strerror(errno));
+    print_stderr("execve-wrapper: ", what, ": ", errno == EPIPE ? "the server has ended" : strerror(errno));
     return CANNOT;
 }

@@ -1,8 +1,8 @@
 /*
  * usage: execve-wrapper FILE ARGV0 [ARG...]
  *
- * A patched shell starts this in place of a program. It asks the server behind the socket CODEX_ESCALATE_SOCKET names, and
- * then becomes the program, stands in for it while it runs elsewhere, or refuses. Nothing after FILE is an option.
+ * A patched shell starts this in place of a program. It asks the server by the socket that CODEX_ESCALATE_SOCKET names, and then
+ * executes the program, replaces it while it runs elsewhere, or refuses. Nothing after FILE is an option.
  *
  * Exit codes: those of the program; 1 refused, 127 not found, 126 cannot be executed or the broker could not be asked, 2 usage.
  */
@@ -31,13 +31,13 @@ static int handshake_socket(void)
     return end == NULL || *end != '\0' ? -1 : (int)fd;
 }
 
-/* A stream of our own, whose other end goes to the server. */
+/* Opens a stream, and sends its other end to the server. */
 static int open_session(int handshake)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return -1;
-    /* With standard descriptors closed the ends may have taken their numbers. */
+    /* If standard descriptors are closed, the ends may have got their numbers. */
     int own = move_away(ends[0]), other = move_away(ends[1]);
     int outcome = own < 0 || other < 0 ? -1 : send_with_descriptors(handshake, "", 1, &other, 1);
     int error = errno;
@@ -68,7 +68,7 @@ static int refuse(const struct json *reason)
     return 1;
 }
 
-/* Nothing but the three answers, spelled exactly so, leads anywhere. */
+/* Accepts only the three answers, exactly as they are specified. */
 static int obey(const struct bytes *frame, int stream, int handshake, char **argv)
 {
     struct json root, action, denial, reason;
@@ -85,7 +85,7 @@ static int obey(const struct bytes *frame, int stream, int handshake, char **arg
                 return refuse(&reason);
         }
     }
-    print_stderr("execve-wrapper: the server's answer cannot be understood");
+    print_stderr("execve-wrapper: invalid answer from the server");
     return CANNOT;
 }
 

@@ -1,4 +1,4 @@
-/* What the server is told about the command that is about to be executed. */
+/* Writes the request about the command that is to be executed. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <stdint.h>
@@ -42,7 +42,7 @@ static bool repeats(char *const *environment, char *const *entry)
     return false;
 }
 
-/* Whether the strings can be told in JSON without loss. */
+/* Whether the strings can be written as JSON without loss. */
 static bool is_plain(const char *file, const char *workdir, char *const *argv, char *const *environment)
 {
     if (!json_is_utf8(file, strlen(file)) || !json_is_utf8(workdir, strlen(workdir)))
@@ -107,7 +107,7 @@ static void write_environment(struct bytes *json, char *const *environment)
 
 static void write_limit(struct bytes *json, rlim_t limit)
 {
-    bytes_add_text(json, "\""); /* a string: numbers this large lose digits on the way */
+    bytes_add_text(json, "\""); /* a string: JavaScript cannot represent numbers this large */
     if (limit == RLIM_INFINITY)
         bytes_add_text(json, "unlimited");
     else
@@ -135,7 +135,7 @@ static void write_limits(struct bytes *json)
     bytes_add_text(json, "}");
 }
 
-/* The bytes as they are; the plain members then hold U+FFFD where they must. */
+/* The strings as base64; the plain members have U+FFFD for bytes that are not UTF-8. */
 static void write_raw(struct bytes *json, const char *file, const char *workdir, char *const *argv, char *const *environment)
 {
     bytes_add_text(json, ",\"raw\":{\"file\":");
@@ -160,7 +160,7 @@ static int find_directory(char path[PATH_MAX + 1])
 {
     if (syscall(SYS_getcwd, path, PATH_MAX) > 0 && *path == '/')
         return 0;
-    ssize_t length = readlink("/proc/self/cwd", path, PATH_MAX); /* it has been removed; the link still says where it was */
+    ssize_t length = readlink("/proc/self/cwd", path, PATH_MAX); /* the directory has been removed; the link still has its path */
     if (length < 0)
         return -1;
     path[length] = '\0';

@@ -1,8 +1,8 @@
 /*
  * usage: escalation-stub STREAM SIGNALS
  *
- * A caller whose exec is answered elsewhere is turned into this program: it stands in for the command, over the stream that
- * was planted in it. SIGNALS is the mask of held signals, in hexadecimal, to be put back before anything else.
+ * A caller whose command runs elsewhere is made to execute this program instead, which replaces the command, by the stream that the
+ * broker has opened in the caller. SIGNALS is the signal mask, in hexadecimal, which is restored first.
  *
  * Exit codes: those of the command; 126 when its end is unknown, 2 usage.
  */
@@ -24,7 +24,7 @@ int main(int argc, char **argv)
     }
     uint64_t number, mask;
     if (read_number(argv[1], 10, INT_MAX, &number) == NULL || read_number(argv[2], 16, UINT64_MAX, &mask) == NULL)
-        return complain("its arguments cannot be understood");
+        return complain("invalid arguments");
     int stream = move_away((int)number);
     if (stream < 0)
         return complain("the server cannot be reached");

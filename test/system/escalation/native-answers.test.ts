@@ -43,7 +43,7 @@ function frame(json: string): string {
 }
 
 const run = '{"action":"Run"}';
-const nonsense = "execve-wrapper: the server's answer cannot be understood\n";
+const nonsense = 'execve-wrapper: invalid answer from the server\n';
 
 const cases: readonly (readonly [answer: string, frames: readonly string[], Partial<Outcome>])[] = [
   ['run', [frame(run)], { code: 0, out: 'it ran\n' }],
@@ -87,7 +87,7 @@ const cases: readonly (readonly [answer: string, frames: readonly string[], Part
   [
     'an end without an answer',
     [],
-    { code: 126, out: '', err: 'execve-wrapper: there is no answer: the server has gone\n' },
+    { code: 126, out: '', err: 'execve-wrapper: there is no answer: the server has ended\n' },
   ],
   ['half an answer', [frame(run).slice(0, -2)], { code: 126, out: '' }],
   [
