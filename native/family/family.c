@@ -1,11 +1,11 @@
 /*
- * A family is known by its mark: the limit of real-time CPU (RLIMIT_RTTIME) its first process was given. Every
- * descendant inherits it over fork, exec, setsid and reparenting, and prlimit reads it of any process of the user. A process can
- * lower the limit; one in a sandbox is found by its pid namespace all the same, which it cannot leave.
+ * A family has a mark: the RLIMIT_RTTIME that its first process was given. Every descendant inherits it over fork, exec, setsid and
+ * reparenting, and prlimit reads it for any process of the user. A process can lower the limit; a process in a sandbox is found by
+ * its pid namespace as well, which it cannot leave.
  *
- * A sweep passes over /proc until a pass meets no living member. A process that has been sent SIGKILL cannot fork any more, and
- * /proc lists processes in ascending order while new numbers ascend, so a process that forks and exits to run away
- * is overtaken. One descriptor at a time is wanted for a process; where there is none it is signalled by its number.
+ * A sweep reads /proc again until it finds no living member. A process that has been sent SIGKILL cannot fork any more, and /proc
+ * lists processes in ascending order while new pids ascend, so a process that forks and exits to escape is overtaken. A sweep needs
+ * one descriptor at a time for a process; if none is free, the process is signalled by its pid.
  */
 #define _GNU_SOURCE
 #include "family.h"
@@ -25,9 +25,9 @@
 
 #include "../shared/files.h"
 
-/* For members that do not die although they are signalled: they are stuck in the kernel. */
-#define PATIENCE_MS 2000
-/* Between two passes, unless a member that was signalled dies before. */
+/* When to give up members that do not die although they are signalled, because they are stuck in the kernel. */
+#define GIVE_UP_MS 2000
+/* Between two passes, unless a signalled member dies earlier. */
 #define PAUSE_MS 10
 #define PIDS (1U << 22) /* the kernel has no more */
 
@@ -61,7 +61,7 @@ static bool limit_of(pid_t pid, uint64_t *mark)
     return true;
 }
 
-/* The inode of its pid namespace; 0 if that is none of our business. */
+/* The inode of its pid namespace; 0 if it may not be read. */
 static uint64_t namespace_of(int proc, pid_t pid)
 {
     char path[32], target[64];
@@ -75,16 +75,16 @@ static uint64_t namespace_of(int proc, pid_t pid)
 
 static struct family *family_of(const struct sweep *sweep, pid_t pid)
 {
-    uint64_t mark, space;
+    uint64_t mark, namespace;
     if (!limit_of(pid, &mark))
         return NULL;
     for (size_t i = 0; i < sweep->count; i++)
         if (sweep->families[i].mask != 0 && ((mark ^ sweep->families[i].mark) & sweep->families[i].mask) == 0)
             return &sweep->families[i];
-    if (!sweep->by_namespace || (space = namespace_of(sweep->proc, pid)) == 0)
+    if (!sweep->by_namespace || (namespace = namespace_of(sweep->proc, pid)) == 0)
         return NULL;
     for (size_t i = 0; i < sweep->count; i++)
-        if (sweep->families[i].space == space)
+        if (sweep->families[i].namespace == namespace)
             return &sweep->families[i];
     return NULL;
 }
@@ -96,7 +96,7 @@ static bool is_dead(int pidfd)
     return poll(&ready, 1, 0) > 0;
 }
 
-/* The same without a descriptor: the dead have no program. Others hide theirs, which is another error. */
+/* Whether a process is dead, without a descriptor: a dead process has no program. An unreadable one is another error. */
 static bool has_no_program(int proc, pid_t pid)
 {
     char path[32], target[1];
@@ -115,24 +115,24 @@ static void count_member(struct sweep *sweep, struct family *family, pid_t pid)
     family->killed++;
 }
 
-static void strike_by_number(struct sweep *sweep, struct family *family, pid_t pid)
+static void kill_by_pid(struct sweep *sweep, struct family *family, pid_t pid)
 {
     bool living = !has_no_program(sweep->proc, pid);
     if (kill(pid, SIGKILL) == 0 && living)
         count_member(sweep, family, pid);
 }
 
-static void strike(struct sweep *sweep, pid_t pid)
+static void kill_member(struct sweep *sweep, pid_t pid)
 {
     struct family *family = family_of(sweep, pid);
     if (family == NULL)
         return;
     int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (pidfd < 0 && errno != ESRCH)
-        strike_by_number(sweep, family, pid);
+        kill_by_pid(sweep, family, pid);
     if (pidfd < 0)
         return;
-    /* Asked again with the descriptor in hand: the number may have passed to a stranger. */
+    /* Checked again with the descriptor open: the pid may belong to another process by now. */
     family = family_of(sweep, pid);
     if (family != NULL && !is_dead(pidfd) && syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) == 0) {
         count_member(sweep, family, pid);
@@ -161,7 +161,7 @@ static int pass(struct sweep *sweep)
             at += entry->length;
             pid_t pid = (pid_t)strtol(entry->name, NULL, 10); /* 0 when it is not a number */
             if (pid > 1 && pid != self)
-                strike(sweep, pid);
+                kill_member(sweep, pid);
         }
     }
 }
@@ -173,7 +173,7 @@ static long now_ms(void)
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Until the member met last is dead, or for a moment. */
+/* Waits until the member found last is dead, or for PAUSE_MS. */
 static void pause_between(struct sweep *sweep)
 {
     struct pollfd ready = {.fd = sweep->last, .events = POLLIN};
@@ -181,34 +181,34 @@ static void pause_between(struct sweep *sweep)
     close_open(&sweep->last);
 }
 
-static int sweep_all(struct sweep *sweep, bool (*goes_on)(void *), void *context)
+static int sweep_all(struct sweep *sweep, bool (*should_continue)(void *), void *context)
 {
-    long deadline = now_ms() + PATIENCE_MS;
+    long deadline = now_ms() + GIVE_UP_MS;
     for (;;) {
         if (pass(sweep) < 0)
             return -1;
         if (sweep->fresh > 0)
-            deadline = now_ms() + PATIENCE_MS;
-        if (sweep->living == 0 || now_ms() > deadline || (goes_on != NULL && !goes_on(context)))
+            deadline = now_ms() + GIVE_UP_MS;
+        if (sweep->living == 0 || now_ms() > deadline || (should_continue != NULL && !should_continue(context)))
             return 0;
         pause_between(sweep);
     }
 }
 
-int family_sweep(int proc, struct family *families, size_t count, bool (*goes_on)(void *), void *context)
+int family_sweep(int proc, struct family *families, size_t count, bool (*should_continue)(void *), void *context)
 {
     struct sweep sweep = {.proc = proc, .families = families, .count = count, .last = -1};
     int killed = 0;
     uint64_t own = namespace_of(proc, getpid());
     for (size_t i = 0; i < count; i++) {
-        if (families[i].space == own)
-            families[i].space = 0; /* that would be everybody */
-        sweep.by_namespace = sweep.by_namespace || families[i].space != 0;
+        if (families[i].namespace == own)
+            families[i].namespace = 0; /* it would match every process */
+        sweep.by_namespace = sweep.by_namespace || families[i].namespace != 0;
     }
     sweep.signalled = calloc(PIDS / 8, 1);
     if (sweep.signalled == NULL)
         return -1;
-    int outcome = sweep_all(&sweep, goes_on, context);
+    int outcome = sweep_all(&sweep, should_continue, context);
     int error = errno;
     close_open(&sweep.last);
     free(sweep.signalled);

@@ -7,24 +7,24 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The processes with the mark, as far as the mask tells, and those in a pid namespace; a mask or an inode of 0 selects none. */
+/* The processes whose mark agrees with `mark` in the bits of `mask`, and those in a pid namespace; a mask or inode of 0 selects none. */
 struct family {
     uint64_t mark, mask;
-    uint64_t space;  /* the inode of a pid namespace */
+    uint64_t namespace;  /* the inode of a pid namespace */
     uint32_t killed; /* out */
 };
 
 /*
- * Kills every living process that belongs to one of the families, until none is met any more; those that do not die are
- * given up after two seconds. `proc` is an open /proc. `goes_on`, if not NULL, is asked between passes. Returns the number of processes killed, or
- * -1 with errno when /proc cannot be read.
+ * Kills every living process of the families, until none is found any more; those that do not die are given up after two seconds.
+ * `proc` is an open /proc. `should_continue`, if not NULL, is called between passes. Returns the number of processes killed, or -1
+ * with errno if /proc cannot be read.
  */
-int family_sweep(int proc, struct family *families, size_t count, bool (*goes_on)(void *), void *context);
+int family_sweep(int proc, struct family *families, size_t count, bool (*should_continue)(void *), void *context);
 
-/* The marks of all processes in sight that agree with `mark` in the bits of `mask`; how many, at most `room`, or -1. */
+/* The marks of all visible processes that agree with `mark` in the bits of `mask`; how many, at most `room`, or -1. */
 ssize_t family_marks(uint64_t mark, uint64_t mask, uint64_t *marks, size_t room);
 
-/* Makes a process, the calling one if it is 0, the first of a family. A process that is in a family already stays there. */
+/* Makes a process, or the calling one if `pid` is 0, the first of a family. A process that is in a family already stays there. */
 int family_create(pid_t pid, uint64_t mark);
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * usage: guardian MARK MASK        (64-bit numbers in hexadecimal)
  *
- * Watches over the children of a server that holds the other end of standard input. When that end closes without a
- * word, the server has died: every process of the family is killed. A byte on standard input dismisses the guardian.
- * Prints one line when it is on guard.
+ * Kills the processes of a server when the server dies. The server has the other end of standard input: if that closes without
+ * a byte, the server has died, and every process of the family is killed. A byte on standard input dismisses the guardian.
+ * Prints one line when it is ready.
  *
- * Exit codes: 0 family gone or dismissed, 1 the family could not be killed, 2 usage.
+ * Exit codes: 0 family killed or dismissed, 1 the family could not be killed, 2 usage.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -40,7 +40,7 @@ int main(int argc, char **argv)
         dprintf(2, "usage: guardian MARK MASK\n");
         return 2;
     }
-    setsid(); /* fails when it already leads a session, which is as good */
+    setsid(); /* fails if it leads a session already, which is enough */
     prctl(PR_SET_NAME, "exec-guardian");
     const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU};
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)

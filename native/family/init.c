@@ -5,8 +5,8 @@
  * kernel hands to the first process, passes signals on, and ends with the server's exit code. The kernel then kills what is left.
  * Elsewhere, as under a benchmark, it asks for the orphans of the server.
  *
- * The server cannot do it itself: Node waits for its own children by their numbers, and a child that another thread has reaped
- * never ends for it.
+ * The server cannot do it itself: Node waits for its own children by pid, and would never learn of the end of a child that
+ * another thread has reaped.
  *
  * Exit codes: those of the server, 128 + N when signal N ended it; 127 it could not be started, 2 usage.
  */
@@ -29,7 +29,7 @@ static int complain(const char *what)
 
 static int start(char **argv, const sigset_t *mask)
 {
-    signal(SIGPIPE, SIG_DFL); /* the Node that made way for this program ignored it */
+    signal(SIGPIPE, SIG_DFL); /* Node, which executed this program, ignored it */
     if (sigprocmask(SIG_SETMASK, mask, NULL) < 0)
         return complain("sigprocmask");
     execv(argv[0], argv);
@@ -45,7 +45,7 @@ static void reap_all(pid_t server)
             _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
-/* What a terminal sends (SI_KERNEL) has reached the server as well: both are in one process group. */
+/* A signal from a terminal (SI_KERNEL) has reached the server as well: both are in one process group. */
 static void run(pid_t server, const sigset_t *all)
 {
     for (;;) {

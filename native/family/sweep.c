@@ -1,6 +1,6 @@
 /*
- * sweep(triples): family_sweep as a promise, on a thread that does nothing else: no copy of a large tree delays it. Its
- * descriptor of /proc is opened at the start, so that it works when the server has none left.
+ * sweep(triples): family_sweep as a promise, on a thread of its own, so that no copy of a large tree delays it. The thread's
+ * descriptor of /proc is opened at the start, so that it works when the server has no descriptor left.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -35,7 +35,7 @@ struct sweeper {
     napi_threadsafe_function done;
 };
 
-static bool goes_on(void *context)
+static bool should_continue(void *context)
 {
     struct sweeper *sweeper = context;
     pthread_mutex_lock(&sweeper->lock);
@@ -44,7 +44,7 @@ static bool goes_on(void *context)
     return !stopping;
 }
 
-/* NULL when there is nothing more to do ever. */
+/* NULL when the sweeper stops. */
 static struct task *next_task(struct sweeper *sweeper)
 {
     pthread_mutex_lock(&sweeper->lock);
@@ -62,7 +62,7 @@ static void *run(void *argument)
     struct sweeper *sweeper = argument;
     struct task *task;
     while ((task = next_task(sweeper)) != NULL) {
-        if (family_sweep(sweeper->proc, task->families, task->count, goes_on, sweeper) < 0)
+        if (family_sweep(sweeper->proc, task->families, task->count, should_continue, sweeper) < 0)
             task->error = errno;
         napi_call_threadsafe_function(sweeper->done, task, napi_tsfn_nonblocking);
     }
@@ -115,7 +115,7 @@ static void stop(void *data)
         sweeper->first = task->next;
         free(task);
     }
-    /* The thread-safe function may still look at it: it is freed with the process. */
+    /* The thread-safe function may still use the sweeper: it is freed with the process. */
 }
 
 bool sweeper_start(napi_env env, struct addon *addon)
@@ -167,7 +167,7 @@ napi_value sweep(napi_env env, napi_callback_info info)
     TRY(env, napi_get_cb_info(env, info, &count, &argument, NULL, (void **)&addon));
     TRY(env, napi_get_typedarray_info(env, argument, &type, &length, &memory, NULL, NULL));
     if (type != napi_biguint64_array || length % 3 != 0)
-        return addon_throw(env, "sweep: triples of 64-bit numbers wanted");
+        return addon_throw(env, "sweep: expected triples of 64-bit numbers");
     if (!sweeper_start(env, addon))
         return addon_throw(env, "sweep: no thread can be started");
     struct task *task = calloc(1, sizeof *task + length / 3 * sizeof *task->families);
@@ -176,7 +176,7 @@ napi_value sweep(napi_env env, napi_callback_info info)
     task->count = length / 3;
     for (size_t i = 0; i < task->count; i++) {
         const uint64_t *triple = (uint64_t *)memory + 3 * i;
-        task->families[i] = (struct family){.mark = triple[0], .mask = triple[1], .space = triple[2]};
+        task->families[i] = (struct family){.mark = triple[0], .mask = triple[1], .namespace = triple[2]};
     }
     if (napi_create_promise(env, &task->deferred, &promise) != napi_ok) {
         free(task);
@@ -186,7 +186,7 @@ napi_value sweep(napi_env env, napi_callback_info info)
     return promise;
 }
 
-/* marks(mark, mask): those of all processes in sight that agree with a mark in the bits of a mask. */
+/* marks(mark, mask): the marks of all visible processes that agree with a mark in the bits of a mask. */
 napi_value marks_in_use(napi_env env, napi_callback_info info)
 {
     size_t count = 2;

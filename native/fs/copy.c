@@ -21,7 +21,7 @@
 #define NOT_RECURSIVE "fs/copy requires recursive: true when sourcePath is a directory"
 #define INTO_ITSELF "fs/copy cannot copy a directory to itself or one of its descendants"
 
-static int copy_by_hand(int from, int to)
+static int copy_by_reading(int from, int to)
 {
     uint8_t *buffer = malloc(SMALL_FILE);
     int outcome = buffer == NULL ? -ENOMEM : 0;
@@ -42,7 +42,7 @@ static int copy_by_hand(int from, int to)
     return outcome;
 }
 
-/* Shares the blocks where the filesystem can, else copies inside the kernel, else by hand. */
+/* Shares the blocks if the filesystem can, else copies inside the kernel, else by reading and writing. */
 static int copy_content(int from, int to, off_t size)
 {
     if (size > SMALL_FILE) {
@@ -55,7 +55,7 @@ static int copy_content(int from, int to, off_t size)
         if (count < 0 && errno != EXDEV && errno != EINVAL && errno != EOPNOTSUPP && errno != ENOSYS)
             return -errno;
     }
-    return copy_by_hand(from, to); /* copies the rest: all of it, nothing, or bytes that were added meanwhile */
+    return copy_by_reading(from, to); /* copies the rest: all of it, nothing, or bytes that were added meanwhile */
 }
 
 static int copy_opened(int from, int to_directory, const char *to_name)
@@ -64,7 +64,7 @@ static int copy_opened(int from, int to_directory, const char *to_name)
     if (fstat(from, &source) < 0)
         return -errno;
     if (!S_ISREG(source.st_mode))
-        return -EINVAL; /* became something else since it was looked at */
+        return -EINVAL; /* it was replaced after the check */
     mode_t mode = source.st_mode & 07777;
     int to = fs_open_for_writing(to_directory, to_name, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY, mode & 0777);
     if (to < 0)
@@ -105,7 +105,7 @@ __attribute__((noinline)) static int copy_link(int from_directory, const char *f
     return fs_symlink_at(target, to_directory, to_name);
 }
 
-/* One directory on its way to another. */
+/* A directory that is copied. */
 struct transfer {
     int from;
     int to;
@@ -139,14 +139,14 @@ static int copy_entries(struct transfer *transfer, struct parallel *parallel)
             failure = copy_file(transfer->from, entry->name, transfer->to, entry->name);
         else if (S_ISLNK(type))
             failure = copy_link(transfer->from, entry->name, transfer->to, entry->name);
-        else if (S_ISDIR(type)) /* devices and the like stay behind */
+        else if (S_ISDIR(type)) /* devices, sockets and pipes are not copied */
             failure = parallel ? parallel_add(parallel, entry->name) : copy_subdirectory(transfer, entry->name);
     }
     directory_finish(&reader);
     return failure;
 }
 
-static int copy_side_by_side(struct transfer *transfer)
+static int copy_in_parallel(struct transfer *transfer)
 {
     struct parallel parallel = {.work = copy_subdirectory, .context = transfer};
     int failure = copy_entries(transfer, &parallel);
@@ -165,17 +165,17 @@ static int copy_tree(int from, int to_directory, const char *to_name, unsigned d
         return made;
     int to = openat(to_directory, to_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (to < 0)
-        /* A link that leads nowhere is in the way like a file. */
+        /* A broken link is an obstacle like a file. */
         return errno == ENOTDIR || (made == -EEXIST && errno == ENOENT) ? -EEXIST : -errno;
     struct transfer transfer = {.from = from, .to = to, .depth = depth};
     int outcome = fs_check_directory(to);
     if (outcome == 0)
-        outcome = depth == 0 ? copy_side_by_side(&transfer) : copy_entries(&transfer, NULL);
+        outcome = depth == 0 ? copy_in_parallel(&transfer) : copy_entries(&transfer, NULL);
     close(to);
     return outcome;
 }
 
-/* The nearest directory that is there, going up from a path that may not be. */
+/* Opens a path or the nearest existing directory above it. */
 static int open_existing(const char *path)
 {
     char *way = strdup(path);
@@ -186,7 +186,7 @@ static int open_existing(const char *path)
     return fd;
 }
 
-/* Whether a path lies in a directory, or is it, whatever links lead there. */
+/* Whether a path is a directory or lies in it, through any links. */
 static bool is_inside(const char *path, const struct stat *directory)
 {
     struct stat here, above = {0};

@@ -1,4 +1,4 @@
-/* How paths become descriptors: following links or not, with or without waiting, in or out of procfs. */
+/* Opens paths: following links or not, with or without waiting, with or without procfs. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -29,13 +29,13 @@ static int open_resolving(int directory, const char *path, int flags, mode_t mod
         fd = syscall(SYS_openat2, directory, path, &how, sizeof how);
     while (fd < 0 && errno == EINTR);
     if (fd < 0 && errno == EINVAL && resolve & RESOLVE_CACHED)
-        return -EAGAIN; /* the kernel cannot look into its cache alone */
+        return -EAGAIN; /* the kernel does not support lookups in its cache alone */
     if (fd < 0 && errno == ENOSYS && (resolve & ~(uint64_t)RESOLVE_CACHED) == 0)
-        fd = openat(directory, path, (int)how.flags, mode); /* as some containers have it: links are all it would add */
+        fd = openat(directory, path, (int)how.flags, mode); /* some containers block openat2, which is not needed here */
     return fd < 0 ? -errno : (int)fd;
 }
 
-/* Paths, with and without links, each ended by NUL, the last one empty. Replaced as a whole; what was replaced may still be in use. */
+/* Paths, with and without links, each ended by NUL, the last one empty. Never freed, as another thread may still use a replaced list. */
 static _Atomic(char *) hidden;
 
 void fs_hide(const struct fs_request *request, struct fs_answer *answer)
@@ -49,8 +49,8 @@ void fs_hide(const struct fs_request *request, struct fs_answer *answer)
 }
 
 /*
- * Whether an open file is one of those, by its path or because a link leads to it now, or lies below one. What has no path that
- * can be told is.
+ * Whether an open file has a hidden path, lies below one, or is the file that a hidden path leads to now. True if its path is
+ * unknown.
  */
 static bool is_hidden(int fd)
 {
@@ -86,7 +86,7 @@ int fs_check_guard(const struct fs_request *request, int fd)
     return filesystem.f_type == PROC_SUPER_MAGIC || is_hidden(fd) ? -EACCES : 0;
 }
 
-static bool leads_somewhere(const char *path, uint64_t resolve)
+static bool resolves(const char *path, uint64_t resolve)
 {
     int fd = open_resolving(AT_FDCWD, path, O_PATH, 0, resolve);
     if (fd >= 0)
@@ -95,8 +95,8 @@ static bool leads_somewhere(const char *path, uint64_t resolve)
 }
 
 /*
- * Opens what a descriptor names, if it may be read, unless being named is enough. Not devices and pipes: to open one may be an act
- * already. Takes the descriptor.
+ * Opens the file of an O_PATH descriptor for reading, unless O_PATH is enough. Not devices and pipes, as opening one may have an
+ * effect. Closes the descriptor, or returns it.
  */
 static int open_named(const struct fs_request *request, int fd, int flags)
 {
@@ -117,12 +117,12 @@ static int open_named(const struct fs_request *request, int fd, int flags)
     return outcome;
 }
 
-/* Looks at what a path leads to before it is opened for real: opening some files of procfs is an act already. */
+/* Checks the file of a path before opening it, as opening some files of procfs has an effect. */
 static int open_guarded(const struct fs_request *request, const char *path, int flags, uint64_t resolve)
 {
     int fd = open_resolving(AT_FDCWD, path, O_PATH | (flags & (O_NOFOLLOW | O_DIRECTORY)), 0, resolve | RESOLVE_NO_MAGICLINKS);
-    if (fd == -ELOOP && leads_somewhere(path, resolve))
-        return -EACCES; /* through a door of procfs, such as /proc/self/root */
+    if (fd == -ELOOP && resolves(path, resolve))
+        return -EACCES; /* through a magic link of procfs, such as /proc/self/root */
     return fd < 0 ? fd : open_named(request, fd, flags);
 }
 
@@ -144,7 +144,7 @@ int fs_open_path(const struct fs_request *request, const char *path, int flags, 
     }
     if (flags & O_CREAT && fs_protects())
         return fs_open_for_writing(AT_FDCWD, path, flags, mode);
-    /* The kernel never creates from its cache alone. */
+    /* The kernel never creates a file with RESOLVE_CACHED. */
     uint64_t resolve = request->flags & FS_AT_ONCE && !(flags & O_CREAT) ? RESOLVE_CACHED : 0;
     if (request->flags & FS_GUARDED)
         return open_guarded(request, path, flags, resolve);
@@ -188,5 +188,5 @@ bool fs_writes_promptly(const char *path)
     case OVERLAYFS_SUPER_MAGIC:
         return true;
     }
-    return false; /* what goes over a network can take any time */
+    return false; /* a network file system may take any time */
 }

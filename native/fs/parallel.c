@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #define THREADS_LIMIT 4
-/* Starting a thread costs more than doing fewer here. */
+/* With fewer names a thread costs more than it saves. */
 #define NAMES_A_THREAD 8
-/* Directories can be deep, and some C libraries give threads little. */
+/* Directories can be deep, and the default of some C libraries is small. */
 #define STACK_SIZE (8 * 1024 * 1024)
 
 static void *work_on(void *argument)

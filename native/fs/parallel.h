@@ -19,7 +19,7 @@ struct parallel {
 
 /* Queues a name; works on all queued names when there are enough. 0 or a negative errno. */
 int parallel_add(struct parallel *parallel, const char *name);
-/* Returns when all names are done with: 0, or the negative errno of one that failed. */
+/* Returns when the work on all names has ended: 0, or the negative errno of one that failed. */
 int parallel_finish(struct parallel *parallel);
 
 #endif

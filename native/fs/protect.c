@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As many as a view can have: a handful of names for each writable root and each rule. */
+/* More than a view has: a handful of names for each writable root and each rule. */
 #define MOST 1024
 #define MOST_LINKS 40
 
@@ -90,7 +90,7 @@ static bool is_inside(int directory, const struct stat *other)
         close(fd);
         fd = parent;
         if (fd < 0)
-            return true; /* cannot be told: refused */
+            return true; /* unknown, so refused */
         below = here;
     }
     if (fd >= 0)
@@ -121,7 +121,7 @@ int fs_check_move(int directory)
     return 0;
 }
 
-/* Takes a path apart; the directory is "." where the path names none, and the name "." where it ends in a slash. */
+/* Splits a path; the directory is "." if the path has none, and the name is "." if the path ends in a slash. */
 static int split(const char *path, char directory[PATH_MAX], char *name, size_t size)
 {
     size_t length = strlen(path);
@@ -159,7 +159,7 @@ static int explain_missing(int at, const char *directory)
     }
 }
 
-int fs_open_place(int at, const char *path, char *name, size_t size)
+int fs_open_checked_parent(int at, const char *path, char *name, size_t size)
 {
     char directory[PATH_MAX];
     int outcome = split(path, directory, name, size);
@@ -177,7 +177,7 @@ int fs_open_place(int at, const char *path, char *name, size_t size)
     return outcome;
 }
 
-bool fs_lies_nowhere(int at, const char *path)
+bool fs_parent_is_missing(int at, const char *path)
 {
     char directory[PATH_MAX], name[NAME_MAX + 1];
     struct stat status;
@@ -196,20 +196,20 @@ static int open_entry(int directory, const char *name, int flags, mode_t mode)
 static int open_following(int at, const char *path, int flags, mode_t mode)
 {
     char name[NAME_MAX + 1], target[PATH_MAX];
-    int place = fs_open_place(at, path, name, sizeof name);
-    for (int links = 0; place >= 0; links++) {
-        int fd = open_entry(place, name, flags, mode);
+    int parent = fs_open_checked_parent(at, path, name, sizeof name);
+    for (int links = 0; parent >= 0; links++) {
+        int fd = open_entry(parent, name, flags, mode);
         if (fd != -ELOOP || flags & O_NOFOLLOW || links == MOST_LINKS) {
-            close(place);
+            close(parent);
             return fd;
         }
-        ssize_t length = readlinkat(place, name, target, sizeof target - 1);
+        ssize_t length = readlinkat(parent, name, target, sizeof target - 1);
         target[length < 0 ? 0 : length] = '\0';
-        int next = length < 0 ? -errno : fs_open_place(place, target, name, sizeof name);
-        close(place);
-        place = next;
+        int next = length < 0 ? -errno : fs_open_checked_parent(parent, target, name, sizeof name);
+        close(parent);
+        parent = next;
     }
-    return place;
+    return parent;
 }
 
 int fs_open_for_writing(int at, const char *path, int flags, mode_t mode)
@@ -230,11 +230,11 @@ int fs_mkdir_at(int at, const char *path)
     char name[NAME_MAX + 1];
     if (!fs_protects())
         return mkdirat(at, path, 0777) < 0 ? -errno : 0;
-    int place = fs_open_place(at, path, name, sizeof name);
-    if (place < 0)
-        return place;
-    int outcome = mkdirat(place, name, 0777) < 0 ? -errno : 0;
-    close(place);
+    int parent = fs_open_checked_parent(at, path, name, sizeof name);
+    if (parent < 0)
+        return parent;
+    int outcome = mkdirat(parent, name, 0777) < 0 ? -errno : 0;
+    close(parent);
     return outcome;
 }
 
@@ -243,10 +243,10 @@ int fs_symlink_at(const char *target, int at, const char *path)
     char name[NAME_MAX + 1];
     if (!fs_protects())
         return symlinkat(target, at, path) < 0 ? -errno : 0;
-    int place = fs_open_place(at, path, name, sizeof name);
-    if (place < 0)
-        return place;
-    int outcome = symlinkat(target, place, name) < 0 ? -errno : 0;
-    close(place);
+    int parent = fs_open_checked_parent(at, path, name, sizeof name);
+    if (parent < 0)
+        return parent;
+    int outcome = symlinkat(target, parent, name) < 0 ? -errno : 0;
+    close(parent);
     return outcome;
 }

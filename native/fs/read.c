@@ -14,10 +14,10 @@
 #define FILE_LIMIT 536870912
 #define FILE_LIMIT_TEXT "file is too large to read: limit is 536870912 bytes"
 #define BLOCK_LIMIT 1048576
-/* Read and encoded while it is in the cache; a multiple of 3, so that only the last slice is padded. */
+/* Small enough to stay in the processor's cache until it is encoded; a multiple of 3, so that only the last slice is padded. */
 #define SLICE (192 * 1024)
 #define SMALL_SLICE (12 * 1024)
-/* Larger files are read on another thread: reading and encoding them here would hold up the event loop. */
+/* Larger files are read on another thread: reading and encoding them here would block the event loop. */
 #define AT_ONCE_LIMIT (64 * 1024)
 
 static void fail_not_a_file(const struct fs_request *request, struct fs_answer *answer)
@@ -48,14 +48,14 @@ static int open_regular(const struct fs_request *request, struct fs_answer *answ
     return -1;
 }
 
-/* Whether reading never waits for a device, although the filesystem cannot promise so when asked. */
+/* Whether a file is in memory, so that reading never waits, although the filesystem does not support RWF_NOWAIT. */
 static bool is_memory(int fd)
 {
     struct statfs filesystem;
     return fstatfs(fd, &filesystem) == 0 && filesystem.f_type == TMPFS_MAGIC;
 }
 
-/* Fills the slice unless the file ends first; returns how much there is, or a negative errno. */
+/* Fills the slice unless the file ends first; returns the number of bytes, or a negative errno. */
 static ssize_t read_slice(int fd, uint8_t *bytes, size_t length, off_t offset, int flags)
 {
     size_t filled = 0;

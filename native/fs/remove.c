@@ -15,7 +15,7 @@
 
 /* Deeper directories are moved up instead of entered, so that descriptors and stack suffice for any depth. */
 #define DEPTH_LIMIT 32
-/* Readings of a directory in which nothing came up from below, before it is given up; and readings at all. */
+/* The most readings of a directory in a row during which no directory was moved up, and the most readings at all. */
 #define IDLE_ROUNDS 64
 #define MOST_ROUNDS 65536
 
@@ -28,12 +28,12 @@ struct removal {
 
 static int empty(struct removal *removal, int parent, const char *name, int fd, unsigned depth);
 
-/* Moves a directory next to the topmost ones, where another round finds it. */
+/* Moves a directory into the topmost one, where a later reading finds it. */
 static int move_up(struct removal *removal, int fd, const char *name)
 {
-    char refuge[48];
-    snprintf(refuge, sizeof refuge, ".removing-%d-%u", getpid(), atomic_fetch_add(&removal->moved, 1));
-    return renameat(fd, name, removal->top, refuge) < 0 ? -errno : 0;
+    char new_name[48];
+    snprintf(new_name, sizeof new_name, ".removing-%d-%u", getpid(), atomic_fetch_add(&removal->moved, 1));
+    return renameat(fd, name, removal->top, new_name) < 0 ? -errno : 0;
 }
 
 /* Whether a directory cannot even be read: a sandbox that denies it has mounted an unreadable one in its place. */
@@ -100,8 +100,8 @@ static int sweep(struct removal *removal, struct directory_reader *reader, int f
 }
 
 /*
- * Removes a directory with all that is in it. Reads it again while something is left: some filesystems skip while entries go,
- * and deep directories come up. Others may fill it as fast as it is emptied: then it is given up.
+ * Removes a directory with its content. Reads it again while entries are left, because some filesystems skip entries while others are
+ * removed, and deep directories are moved up. Gives up if other processes fill the directory as fast as it is emptied.
  */
 static int empty(struct removal *removal, int parent, const char *name, int fd, unsigned depth)
 {
@@ -125,7 +125,7 @@ static int remove_at(int parent, const char *name, bool recursive)
     struct removal removal = {.top = -1, .parallel = {.work = remove_below_top, .context = &removal}};
     if (unlinkat(parent, name, 0) == 0)
         return 0;
-    if (errno == EROFS) { /* said before the name is looked up */
+    if (errno == EROFS) { /* the kernel reports this before it looks the name up */
         struct stat status;
         if (recursive && is_denied(parent, name))
             return -EACCES;
@@ -143,13 +143,13 @@ static int remove_path(const char *path, bool recursive)
     char name[NAME_MAX + 1];
     if (!fs_protects())
         return remove_at(AT_FDCWD, path, recursive);
-    int place = fs_open_place(AT_FDCWD, path, name, sizeof name);
-    if (place == -EROFS && fs_lies_nowhere(AT_FDCWD, path))
-        return -ENOENT; /* nothing is changed by not removing it */
-    if (place < 0)
-        return place;
-    int outcome = remove_at(place, name, recursive);
-    close(place);
+    int parent = fs_open_checked_parent(AT_FDCWD, path, name, sizeof name);
+    if (parent == -EROFS && fs_parent_is_missing(AT_FDCWD, path))
+        return -ENOENT; /* there is nothing to remove */
+    if (parent < 0)
+        return parent;
+    int outcome = remove_at(parent, name, recursive);
+    close(parent);
     return outcome;
 }
 
@@ -182,7 +182,7 @@ void fs_remove(const struct fs_request *request, struct fs_answer *answer)
     if (request->flags & FS_NO_FOLLOW)
         outcome = remove_unlinked(request, &is_link);
     else if (strcmp(request->path, "/") == 0)
-        outcome = -EBUSY; /* never meant, and half of it would be done before it failed */
+        outcome = -EBUSY; /* never intended, and it would remove much before it failed */
     else
         outcome = remove_path(request->path, recursive);
     if (is_link)

@@ -18,9 +18,9 @@ static int rename_entry(int from, const char *from_name, int to, const char *to_
 }
 
 /* Whether an entry may be moved or replaced: only a directory can hold protected entries. */
-static int check_content(int place, const char *name)
+static int check_content(int parent, const char *name)
 {
-    int directory = openat(place, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int directory = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (directory < 0)
         return errno == ENOTDIR || errno == ENOENT || errno == ELOOP ? 0 : -errno;
     int outcome = fs_check_move(directory);
@@ -31,10 +31,10 @@ static int check_content(int place, const char *name)
 static int rename_protecting(const char *path, const char *target, bool replace)
 {
     char from_name[NAME_MAX + 1], to_name[NAME_MAX + 1];
-    int from = fs_open_place(AT_FDCWD, path, from_name, sizeof from_name);
+    int from = fs_open_checked_parent(AT_FDCWD, path, from_name, sizeof from_name);
     if (from < 0)
         return from;
-    int to = fs_open_place(AT_FDCWD, target, to_name, sizeof to_name);
+    int to = fs_open_checked_parent(AT_FDCWD, target, to_name, sizeof to_name);
     int outcome = to < 0 ? to : check_content(from, from_name);
     if (outcome == 0)
         outcome = check_content(to, to_name);

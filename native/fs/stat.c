@@ -66,14 +66,14 @@ void fs_canonicalize(const struct fs_request *request, struct fs_answer *answer)
     free(path);
 }
 
-/* Tells an entry from another that took its place; src/host/engine/inspection.ts has the same layout. */
+/* Differs between an entry and one that replaces it; src/host/engine/inspection.ts has the same layout. */
 struct path_status {
     uint32_t seen; /* 0: missing, or not reachable */
     uint32_t mode, uid, gid;
     uint64_t device, inode;
     int64_t born_seconds;
     uint32_t born_nanoseconds;
-    uint32_t writable; /* or could be made so by us; followed only */
+    uint32_t writable; /* by this user, or could be made so; only for the target of a link */
 };
 
 static void put_path_status(struct fs_answer *answer, const char *path, bool follow)
@@ -85,7 +85,7 @@ static void put_path_status(struct fs_answer *answer, const char *path, bool fol
         found = (struct path_status){.seen = 1, .mode = status.stx_mode, .uid = status.stx_uid, .gid = status.stx_gid,
                                .device = makedev(status.stx_dev_major, status.stx_dev_minor), .inode = status.stx_ino,
                                .born_seconds = status.stx_btime.tv_sec, .born_nanoseconds = status.stx_btime.tv_nsec};
-        /* An owner may always give itself the right. */
+        /* An owner may always give itself the permission. */
         found.writable = follow && (access(path, W_OK) == 0 || (errno == EACCES && status.stx_uid == geteuid()));
     }
     fs_put(answer, &found, sizeof found);
@@ -97,7 +97,7 @@ static void put_real_path(struct fs_answer *answer, const char *path)
     fs_put(answer, real, realpath(path, real) == NULL ? 0 : strlen(real));
 }
 
-/* One byte when nothing is in the directory, none when it is not empty or no directory that we may read. */
+/* One byte for an empty directory; none if it is not empty, not a directory, or not readable. */
 static void put_emptiness(struct fs_answer *answer, const char *path)
 {
     struct directory_reader reader;
@@ -129,8 +129,7 @@ static void put_beginning(struct fs_answer *answer, const char *path)
 
 /*
  * inspect: the payload is questions, each a letter and a path ended by NUL; the answer has for each its length (u32)
- * and its bytes. l: the thing at the path; s: what the path leads to; r: the path without links; e: is the directory
- * empty; b: the beginning of the file.
+ * and its bytes. l: lstat; s: stat; r: the real path; e: whether the directory is empty; b: the beginning of the file.
  */
 void fs_inspect(const struct fs_request *request, struct fs_answer *answer)
 {

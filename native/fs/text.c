@@ -27,7 +27,7 @@ static int character_length(const uint8_t *text)
     return length;
 }
 
-/* How many bytes one replacement character stands for: the longest start of a character, as decoders agree. */
+/* How many bytes become one replacement character: the longest prefix of a valid character, as in all decoders. */
 static int broken_length(const uint8_t *text)
 {
     uint8_t first = text[0];
@@ -95,7 +95,7 @@ void fs_put_json(struct fs_answer *answer, const char *name)
     }
 }
 
-/* What stays as it is in the path of a URL; the rest is percent-encoded. */
+/* Whether a byte is not percent-encoded in the path of a URL. */
 static bool is_plain(uint8_t byte)
 {
     return byte > 0x20 && byte < 0x7f && strchr("\"#%<>?\\`{}", byte) == NULL;
@@ -135,7 +135,7 @@ static bool starts_like_drive(const char *path, char mark)
     return letter >= 'a' && letter <= 'z' && path[2] == mark && (path[3] == '/' || path[3] == 0);
 }
 
-/* base64url without padding, for paths that would read as a Windows drive. */
+/* base64url without padding, for paths that would be parsed as a Windows drive. */
 static void put_opaque(struct fs_answer *answer, const char *path)
 {
     fs_puts(answer, "%00/bad/path/");

@@ -42,7 +42,7 @@ struct walk {
     bool full;
 };
 
-/* The first component decides how the whole path is spelled. */
+/* Writes the URI of a path in the root directory, whose first component may look like a Windows drive. */
 static void put_uri_below_root(struct fs_answer *to, const char *first, const char *second)
 {
     char path[4096];
@@ -69,7 +69,7 @@ static void put_uri(struct walk *walk, struct fs_answer *to, const char *directo
     fs_put_uri_rest(to, name, true);
 }
 
-/* Whether an item whose URI was just written from `start` still fits; takes it back when not. */
+/* Whether an item whose URI was just written from `start` fits; removes it if not. */
 static bool fits(struct walk *walk, struct fs_answer *to, size_t before, size_t start)
 {
     size_t cost = to->length - start + AROUND_URI;
@@ -163,13 +163,13 @@ static void examine(struct walk *walk, const struct visit *parent, int fd, const
     unsigned type = directory_type(fd, entry, true);
     bool is_link = entry->type == DT_LNK || (entry->type == DT_UNKNOWN && S_ISLNK(directory_type(fd, entry, false)));
     if (type == 0)
-        return; /* leads nowhere, and does not count */
+        return; /* a broken link, which does not count */
     if (walk->examined++ >= walk->request->numbers[2]) {
         walk->truncated = walk->full = true;
         return;
     }
     if (!fs_is_utf8(entry->name))
-        return put_failure(walk, parent->path, entry->name, ENOENT); /* no client could name it */
+        return put_failure(walk, parent->path, entry->name, ENOENT); /* no client could send its name */
     if (is_link && !(walk->request->flags & FS_FOLLOW_DIRECTORIES))
         return;
     if (S_ISDIR(type)) {
@@ -269,7 +269,7 @@ void fs_walk(const struct fs_request *request, struct fs_answer *answer)
     if (walk.root < 0)
         return fs_fail_errno(answer, -walk.root);
     if (fstat(walk.root, &status) < 0 || (!follow && is_link(request->path)))
-        status.st_mode = 0; /* as good as no directory */
+        status.st_mode = 0; /* not walked */
     fs_puts(answer, "{\"entries\":[");
     if (S_ISDIR(status.st_mode)) {
         char *root = strdup(".");

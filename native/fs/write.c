@@ -22,14 +22,14 @@ static size_t write_all(int fd, const uint8_t *bytes, size_t length)
 }
 
 /*
- * Writes over what is there and cuts off the rest, instead of giving up the blocks first to ask for them again: some
- * filesystems hurry to write a file that was emptied to the disk. 0 or a negative errno.
+ * Overwrites the content and truncates the file afterwards, instead of freeing its blocks first: some filesystems write a file that
+ * was truncated to 0 to the disk at once. 0 or a negative errno.
  */
 static int replace_content(int fd, const struct stat *status, const uint8_t *bytes, size_t length)
 {
     size_t written = write_all(fd, bytes, length);
     int outcome = written < length ? -errno : 0;
-    bool longer = status->st_size > (off_t)written || written == 0; /* an empty file that stays empty has a new time */
+    bool longer = status->st_size > (off_t)written || written == 0; /* an empty file that stays empty gets a new modification time */
     if (S_ISREG(status->st_mode) && longer && ftruncate(fd, (off_t)written) < 0 && outcome == 0)
         outcome = -errno;
     return outcome;
@@ -52,13 +52,13 @@ void fs_write_file(const struct fs_request *request, struct fs_answer *answer)
     struct stat status;
     int outcome = fstat(fd, &status) < 0 ? -errno : 0;
     bool regular = outcome == 0 && S_ISREG(status.st_mode);
-    bool hesitates = at_once && !(regular && status.st_size <= REPLACED_LIMIT);
+    bool is_postponed = at_once && !(regular && status.st_size <= REPLACED_LIMIT);
     bool refused = outcome == 0 && !regular && request->flags & FS_NO_FOLLOW;
-    if (outcome == 0 && !hesitates && !refused)
+    if (outcome == 0 && !is_postponed && !refused)
         outcome = replace_content(fd, &status, request->payload, request->payload_length);
     if (close(fd) < 0 && outcome == 0 && errno != EINTR)
-        outcome = -errno; /* some filesystems tell of a full disk only here */
-    if (hesitates)
+        outcome = -errno; /* some filesystems report a full disk only here */
+    if (is_postponed)
         fs_fail_errno(answer, EAGAIN);
     else if (refused)
         fs_fail_text(answer, FS_INVALID, "path is not a regular file");
@@ -89,7 +89,7 @@ void fs_write_block(const struct fs_request *request, struct fs_answer *answer)
     fs_puts(answer, "{}");
 }
 
-/* Makes the directory, and those above it where they are missing too; 0 or a negative errno. */
+/* Makes the directory, and missing ones above it; 0 or a negative errno. */
 static int make_following(char *path, bool recursive)
 {
     struct stat status;
@@ -113,7 +113,7 @@ static int make_following(char *path, bool recursive)
     return there ? 0 : failure;
 }
 
-/* Goes down one component, made first where it is missing and may be made. */
+/* Opens one component, and makes it first if it is missing and may be made. */
 static int descend(int parent, const char *name, bool may_make)
 {
     int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;

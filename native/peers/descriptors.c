@@ -1,4 +1,4 @@
-/* Walks over the descriptors of a process, as far as they can be seen. */
+/* Visits the descriptors of a process, as far as they can be read. */
 #define _GNU_SOURCE
 #include "scan.h"
 
@@ -51,8 +51,8 @@ static long table_size(struct scan *scan, pid_t pid)
 }
 
 /*
- * The directory of a process that is not dumpable belongs to root, while the right to trace it, which is ours in a sandbox
- * we made, suffices to take copies of its descriptors.
+ * The /proc directory of a process that is not dumpable belongs to root. The permission to trace it, which this server has in its own
+ * sandboxes, is enough to get copies of its descriptors.
  */
 static bool each_copied_descriptor(struct scan *scan, pid_t pid, pid_t thread, uint32_t bits, visit *visit)
 {
@@ -80,7 +80,7 @@ static bool each_copied_descriptor(struct scan *scan, pid_t pid, pid_t thread, u
     return seen;
 }
 
-/* Threads may have descriptors of their own, and outlive the one that their process is named after. */
+/* Threads may have descriptor tables of their own, and outlive the first thread of their process. */
 bool each_descriptor_of_threads(struct scan *scan, pid_t pid, uint32_t bits, visit *visit)
 {
     char path[64];

@@ -1,12 +1,12 @@
 /*
- * Stops all processes of sandboxes for a moment, so that a socket cannot pass from one to the other while it is looked for.
+ * Stops all processes of sandboxes for a moment, so that a socket cannot pass from one to another during a search.
  *
- * Tracing (PTRACE_SEIZE) is not noticed by their parents, as SIGSTOP would be, and ends with the thread that does it, whatever
- * becomes of that; a thread that is killed meanwhile is seen to by peer-reap.c.
+ * Parents notice SIGSTOP, but not tracing (PTRACE_SEIZE), which ends with the tracing thread in any case. A traced thread that is
+ * killed meanwhile is reaped by reap.c.
  *
- * /proc lists processes in ascending order while new numbers ascend, so one that forks and exits to run away is overtaken, unless
- * its numbers start again from the lowest. Then it leaves a dead process behind, which its stopped parent cannot reap. So passes are
- * repeated until one finds no thread that runs, and the same processes, living and dead, as the pass before.
+ * /proc lists processes in ascending order while new pids ascend, so a process that forks and exits to escape is overtaken, unless
+ * pids start again from the lowest. Then it leaves a dead process, which its stopped parent cannot reap. So passes are repeated
+ * until one finds no running thread, and the same processes, living and dead, as the pass before.
  */
 #define _GNU_SOURCE
 #include "../shared/files.h"
@@ -23,8 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 1000
-#define THREAD_PATIENCE_MS 20
+#define DEADLINE_MS 1000
+#define KERNEL_WAIT_MS 20
 #define PAUSE_NS 50000
 #define STOPPED_BY_US 128 /* PTRACE_EVENT_STOP; headers disagree about where it is defined */
 
@@ -36,8 +36,8 @@ static long now_ms(void)
 }
 
 /*
- * Whether it is traced by this thread. A list of numbers would not do: a thread that executes a program takes over the number of
- * the first thread of its process.
+ * Whether a thread is traced by this thread. A list of thread ids would not do: a thread that executes a program gets the id of the
+ * first thread of its process.
  */
 static bool is_frozen(struct scan *scan, pid_t thread)
 {
@@ -58,18 +58,18 @@ static bool has_ended(struct scan *scan, pid_t thread)
 }
 
 /*
- * Until it has stopped, or waits in the kernel, from where it does not return before it is let go. Only a stop is taken: its end is
- * for peer-reap.c or for its parent, which may be this process.
+ * Waits until a thread has stopped, or waits in the kernel, from which it cannot return before it is detached. Consumes only a
+ * stop: the thread's end is for reap.c, or for its parent, which may be this process.
  */
 static bool wait_for_stop(struct scan *scan, struct freeze *freeze, size_t index, long deadline)
 {
     pid_t thread = freeze->threads[index].thread;
     siginfo_t stop = {0};
     int found;
-    long patience = now_ms() + THREAD_PATIENCE_MS;
+    long limit = now_ms() + KERNEL_WAIT_MS;
     while ((found = waitid(P_PID, (id_t)thread, &stop, WSTOPPED | WNOHANG | __WALL)) == 0 && stop.si_pid == 0) {
         char state = state_of(scan, thread);
-        if (is_over(state) || (now_ms() > patience && state == 'D'))
+        if (is_over(state) || (now_ms() > limit && state == 'D'))
             return true;
         if (now_ms() > deadline)
             return false;
@@ -78,7 +78,7 @@ static bool wait_for_stop(struct scan *scan, struct freeze *freeze, size_t index
     pthread_mutex_lock(&freeze->lock);
     struct frozen_thread *frozen = &freeze->threads[index];
     if (found < 0)
-        frozen->ended = state_of(scan, thread) == 0; /* a dead one has no stop to take either */
+        frozen->ended = state_of(scan, thread) == 0; /* a dead thread has no stop to consume */
     else if (stop.si_status >> 8 != STOPPED_BY_US)
         frozen->signal = stop.si_status & 0xff;
     pthread_mutex_unlock(&freeze->lock);
@@ -112,7 +112,7 @@ static bool freeze_thread(struct scan *scan, struct freeze *freeze, pid_t thread
         return errno == ESRCH || has_ended(scan, thread);
     ssize_t index = note_thread(freeze, thread, ours);
     if (index < 0)
-        return false; /* let go when this thread ends */
+        return false; /* detached when this thread ends */
     ptrace(PTRACE_INTERRUPT, thread, NULL, NULL);
     return wait_for_stop(scan, freeze, (size_t)index, deadline);
 }
@@ -136,14 +136,14 @@ static int freeze_process(struct scan *scan, struct freeze *freeze, pid_t pid, l
     return fresh;
 }
 
-/* The processes that a pass has met, living and dead, as a sum of scattered numbers. */
-static uint64_t scattered(pid_t pid)
+/* A hash of a pid. The sum over a pass identifies the set of processes that the pass has found, living and dead. */
+static uint64_t hash_of(pid_t pid)
 {
     uint64_t value = (uint64_t)pid * 0x9e3779b97f4a7c15u;
     return value ^ value >> 29;
 }
 
-/* Asks for one process at a time: the list must not be older than it has to be. */
+/* Reads one entry of /proc at a time, so that the list is as current as possible. */
 static int pass(struct scan *scan, struct freeze *freeze, long deadline, uint64_t *met)
 {
     _Alignas(8) char room[64];
@@ -165,14 +165,14 @@ static int pass(struct scan *scan, struct freeze *freeze, long deadline, uint64_
             if (fresh < 0 || now_ms() > deadline)
                 return -1;
             all += fresh;
-            *met += scattered(pid);
+            *met += hash_of(pid);
         }
     }
 }
 
 bool freeze_sandboxes(struct scan *scan, struct freeze *freeze)
 {
-    long deadline = now_ms() + PATIENCE_MS;
+    long deadline = now_ms() + DEADLINE_MS;
     uint64_t met = 0, met_before;
     int fresh;
     freeze->begun = start_reaping(freeze);

@@ -1,13 +1,12 @@
 /*
- * Finds the processes that hold sockets, by the descriptors that /proc shows.
+ * Finds the processes that have sockets open, by their descriptors in /proc.
  *
- * Processes that matter are looked at first: those with a mark of this product (family.c) and those in other namespaces than
- * ours. Everyone else is looked at only if asked for, or if a sandbox shares our network.
+ * Processes with a mark of this product (family.c) and processes in other namespaces are searched first. All other processes are
+ * searched only if asked for, or if a sandbox shares this network.
  *
- * A process of a sandbox can hide a socket: by passing it on to another while they are being searched, or by sending it to itself
- * over a Unix socket. So a socket that is found nowhere is searched for once more while all sandboxes stand still, and counts as
- * suspect if descriptors are on their way anywhere. Then a socket that is not found is held outside, by a process that
- * cannot be looked at.
+ * A process of a sandbox can hide a socket by passing it to another process during the search, or by sending it to itself over a
+ * Unix socket. So a socket that is not found is searched for once more while all sandboxes are stopped, and is suspect if any
+ * descriptors are in flight then. Otherwise a socket that is not found is open in a process outside whose descriptors may not be read.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -26,8 +25,8 @@
 #define CLIENTS 8
 
 /*
- * Processes that held sockets which were looked for lately: a client connects again. They are only looked at before others, so
- * that it does not matter if a number is another process's by now.
+ * The pids of recent clients, which often connect again. They are only searched before others, so it does not matter if a pid
+ * belongs to another process by now.
  */
 static _Atomic(pid_t) clients[CLIENTS];
 
@@ -40,12 +39,12 @@ static void remember_client(pid_t pid)
     clients[atomic_fetch_add(&next, 1) % CLIENTS] = pid;
 }
 
-/* The relation of a socket's holder to us, asked once for all of its descriptors. */
+/* The bits of the process that has a socket open, found out once for all of its descriptors. */
 static uint32_t bits_of_holder(struct scan *scan, pid_t pid, uint32_t known)
 {
     if (scan->holder != pid) {
-        scan->holder_bits = known != 0 ? known : standing_of(scan, pid).bits;
-        if ((scan->holder_bits & PEER_SANDBOX) == 0 && descent_of(scan, pid).own)
+        scan->holder_bits = known != 0 ? known : relation_of(scan, pid).bits;
+        if ((scan->holder_bits & PEER_SANDBOX) == 0 && ancestry_of(scan, pid).own)
             scan->holder_bits |= PEER_FAMILY;
         scan->holder = pid;
     }
@@ -68,12 +67,12 @@ static void match_inode(struct scan *scan, pid_t pid, const char *fd, const char
     }
 }
 
-static void notice_flight(struct scan *scan, pid_t pid, const char *fd, const char *link, uint32_t bits)
+static void note_in_flight(struct scan *scan, pid_t pid, const char *fd, const char *link, uint32_t bits)
 {
     unsigned count;
     char name[32], text[512];
     if ((bits & PEER_SANDBOX) != 0 && strstr(link, "io_uring") != NULL)
-        scan->in_flight = true; /* can hold descriptors that no table shows */
+        scan->in_flight = true; /* an io_uring can keep descriptors that /proc does not show */
     if (strncmp(link, "socket:", 7) != 0)
         return;
     snprintf(name, sizeof name, "fdinfo/%.16s", fd);
@@ -125,26 +124,26 @@ static bool any_missing(const struct peer_search *search)
     return false;
 }
 
-/* Looks at marked processes and those in other namespaces; takes them off the list. */
+/* Searches marked processes and those in other namespaces, and removes them from the list. */
 static void search_apart(struct scan *scan)
 {
     size_t left = 0;
     for (size_t i = 0; i < scan->pid_count; i++) {
         pid_t pid = scan->pids[i];
-        struct standing standing = likely_standing_of(scan, pid);
-        if (standing.bits == 0 && !standing.apart) {
+        struct relation relation = quick_relation_of(scan, pid);
+        if (relation.bits == 0 && !relation.apart) {
             scan->pids[left++] = pid;
             continue;
         }
-        if ((standing.bits & PEER_SANDBOX) != 0 && standing.shares_network)
+        if ((relation.bits & PEER_SANDBOX) != 0 && relation.shares_network)
             scan->sandboxed = true;
-        if (!each_descriptor_of_threads(scan, pid, standing.bits, match_inode) && (standing.bits & PEER_SANDBOX) != 0)
-            scan->in_flight = true; /* could hold anything */
+        if (!each_descriptor_of_threads(scan, pid, relation.bits, match_inode) && (relation.bits & PEER_SANDBOX) != 0)
+            scan->in_flight = true; /* it could have any socket open */
     }
     scan->pid_count = left;
 }
 
-/* Puts a process at the end of the list, if it is there. */
+/* Moves a process to the end of the list, if the list contains it. */
 static void move_to_end(struct scan *scan, pid_t pid)
 {
     for (size_t i = 0; i < scan->pid_count; i++)
@@ -155,7 +154,7 @@ static void move_to_end(struct scan *scan, pid_t pid)
         }
 }
 
-/* Looks at the rest from the end of the list until all are found: clients tend to be young; we ourselves come last. */
+/* Searches the rest from the end of the list until all are found, as clients tend to be young; this process comes last. */
 static void search_rest(struct scan *scan)
 {
     for (size_t i = 0; i < CLIENTS; i++)
@@ -167,15 +166,15 @@ static void search_rest(struct scan *scan)
         each_descriptor(scan, scan->self, "fd", 0, match_inode);
 }
 
-/* But for what waits in queues of this process, which no other can take from them: each sandbox has sent a descriptor. */
-static void search_flights(struct scan *scan)
+/* Searches for descriptors in flight. Not in sockets of this process: each sandbox has sent it some, which only it can receive. */
+static void search_in_flight(struct scan *scan)
 {
     for (size_t i = 0; i < scan->pid_count && !scan->in_flight; i++)
         if (scan->pids[i] != scan->self)
-            each_descriptor_of_threads(scan, scan->pids[i], standing_of(scan, scan->pids[i]).bits, notice_flight);
+            each_descriptor_of_threads(scan, scan->pids[i], relation_of(scan, scan->pids[i]).bits, note_in_flight);
 }
 
-/* Looks again at sandboxes that stand still. */
+/* Searches again while all sandboxes are stopped. */
 static int search_frozen(struct scan *scan)
 {
     struct freeze freeze = {0};
@@ -185,7 +184,7 @@ static int search_frozen(struct scan *scan)
         search_apart(scan);
         outcome = !any_missing(scan->search) ? 0 : list_pids(scan);
         if (outcome == 0 && any_missing(scan->search))
-            search_flights(scan);
+            search_in_flight(scan);
     }
     int error = errno;
     thaw_sandboxes(&freeze);

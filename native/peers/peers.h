@@ -1,4 +1,4 @@
-/* Who holds the other end of a connection: see peer-socket.c and peer-holders.c. */
+/* Who holds the other end of a connection: see socket.c and holders.c. */
 #ifndef EXEC_PEERS_H
 #define EXEC_PEERS_H
 
@@ -11,7 +11,7 @@
 
 /* What is known of the holders of a socket; bits. */
 enum {
-    PEER_HELD = 1,      /* a process that can be looked at holds it */
+    PEER_HELD = 1,      /* a process whose descriptors can be read has it open */
     PEER_SANDBOX = 2,   /* one in a sandbox of this product does */
     PEER_FAMILY = 4,    /* one of a family of this process does */
     PEER_ELSEWHERE = 8, /* one in another pid or user namespace does */

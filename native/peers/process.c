@@ -1,9 +1,9 @@
 /*
- * What /proc tells of a process: its namespaces, its mark, its ancestors, its user.
+ * Reads the namespaces, the mark, the ancestors and the user of a process from /proc.
  *
- * A user's server may look into the sandboxes it made, also at processes there that are not dumpable: their user namespace
- * belongs to it. A process there can change its mark and those around it, but not who started it: orphans fall to the first
- * process of the sandbox, and that is a child of a marked one outside.
+ * A server may inspect the processes of its sandboxes, even if they are not dumpable, because it owns their user namespace. A process
+ * there can change its mark and those of others, but not its ancestors: orphans become children of the first process of the
+ * sandbox, and that is a child of a marked process outside.
  */
 #define _GNU_SOURCE
 #include "scan.h"
@@ -80,7 +80,7 @@ static bool matches(const struct family *family, uint64_t mark)
     return (mark & family->mask) == (family->mark & family->mask);
 }
 
-/* Root in a container is often not allowed prlimit for other users' processes (CAP_SYS_RESOURCE); /proc tells everybody. */
+/* Root in a container often may not use prlimit on processes of other users (CAP_SYS_RESOURCE); it may read their limits in /proc. */
 static bool read_limit(struct scan *scan, pid_t pid, uint64_t *mark)
 {
     struct rlimit limit;
@@ -111,7 +111,7 @@ static struct marked mark_of(struct scan *scan, pid_t pid)
     return marked;
 }
 
-struct marked descent_of(struct scan *scan, pid_t pid)
+struct marked ancestry_of(struct scan *scan, pid_t pid)
 {
     struct marked marked = {0};
     for (int generation = 0; generation < GENERATIONS && pid > 1; generation++) {
@@ -123,7 +123,7 @@ struct marked descent_of(struct scan *scan, pid_t pid)
         if (pid == scan->self)
             return marked; /* a client in the same process */
         pid = parent_of(scan, pid);
-        /* Within a family children keep the mark they inherit: then all of ours count, and not only commands. */
+        /* In a server that is itself in a family, commands get no mark of their own: then every child counts. */
         if (pid == scan->self && scan->inherited != RLIM_INFINITY)
             return (struct marked){.product = true, .own = true};
     }
@@ -136,51 +136,51 @@ static bool differs(const struct scan *scan, const struct namespaces *its, enum 
 }
 
 /* False if its namespaces cannot be read. */
-static bool find_standing(struct scan *scan, pid_t pid, struct standing *standing)
+static bool find_relation(struct scan *scan, pid_t pid, struct relation *relation)
 {
     struct namespaces its;
-    *standing = (struct standing){0};
+    *relation = (struct relation){0};
     if (!read_namespace(scan, pid, PID_NAMESPACE, &its) || !read_namespace(scan, pid, USER_NAMESPACE, &its) ||
         !read_namespace(scan, pid, MOUNT_NAMESPACE, &its))
         return false;
     bool elsewhere = differs(scan, &its, PID_NAMESPACE) || differs(scan, &its, USER_NAMESPACE);
-    standing->apart = elsewhere || differs(scan, &its, MOUNT_NAMESPACE);
-    if (!standing->apart)
+    relation->apart = elsewhere || differs(scan, &its, MOUNT_NAMESPACE);
+    if (!relation->apart)
         return true;
     if (!read_namespace(scan, pid, NETWORK_NAMESPACE, &its))
         return false;
-    standing->shares_network = !differs(scan, &its, NETWORK_NAMESPACE);
-    struct marked marked = descent_of(scan, pid);
-    standing->bits = (marked.own ? PEER_FAMILY : 0) | (elsewhere ? PEER_ELSEWHERE : 0) |
+    relation->shares_network = !differs(scan, &its, NETWORK_NAMESPACE);
+    struct marked marked = ancestry_of(scan, pid);
+    relation->bits = (marked.own ? PEER_FAMILY : 0) | (elsewhere ? PEER_ELSEWHERE : 0) |
                      (marked.product || marked.own ? PEER_SANDBOX : 0);
     return true;
 }
 
-struct standing standing_of(struct scan *scan, pid_t pid)
+struct relation relation_of(struct scan *scan, pid_t pid)
 {
-    struct standing standing;
-    if (!find_standing(scan, pid, &standing) || !standing.apart)
-        standing = (struct standing){.bits = mark_of(scan, pid).own ? PEER_FAMILY : 0};
-    return standing;
+    struct relation relation;
+    if (!find_relation(scan, pid, &relation) || !relation.apart)
+        relation = (struct relation){.bits = mark_of(scan, pid).own ? PEER_FAMILY : 0};
+    return relation;
 }
 
-struct standing likely_standing_of(struct scan *scan, pid_t pid)
+struct relation quick_relation_of(struct scan *scan, pid_t pid)
 {
     struct namespaces its;
     struct marked marked = mark_of(scan, pid);
     if (!marked.product && !marked.own && read_namespace(scan, pid, MOUNT_NAMESPACE, &its) &&
         !differs(scan, &its, MOUNT_NAMESPACE))
-        return (struct standing){0};
-    return standing_of(scan, pid);
+        return (struct relation){0};
+    return relation_of(scan, pid);
 }
 
-/* A program that may not be read makes a process that its user may not look at: then its ancestors tell. */
+/* The namespaces of a process whose program is not readable cannot be read: its ancestors are checked instead. */
 bool is_sandboxed(struct scan *scan, pid_t pid)
 {
-    struct standing standing;
+    struct relation relation;
     for (int generation = 0; generation < GENERATIONS && pid > 1; generation++) {
-        if (find_standing(scan, pid, &standing))
-            return (standing.bits & PEER_SANDBOX) != 0;
+        if (find_relation(scan, pid, &relation))
+            return (relation.bits & PEER_SANDBOX) != 0;
         if (!runs_as_us(scan, pid))
             return false;
         pid = parent_of(scan, pid);

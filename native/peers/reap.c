@@ -1,9 +1,9 @@
 /*
  * Reaps stopped threads that are killed, while their tracer may be waiting for one that is not stopped yet.
  *
- * A thread that executes a program has the others of its process killed and waits until they are gone. Those that are traced stay
- * until the tracer's process has reaped them, and the tracer cannot: it waits for the end of that exec in PTRACE_SEIZE. So another
- * thread does.
+ * When a thread executes a program, the kernel kills the other threads of its process, and the exec waits until they have been reaped.
+ * Traced threads have to be reaped by the tracer's process, but the tracer itself waits for the end of that exec in PTRACE_SEIZE.
+ * So another thread reaps them.
  */
 #define _GNU_SOURCE
 #include <sys/wait.h>
@@ -15,7 +15,7 @@
 #define STACK (64 * 1024)
 #define PAUSE_NS 1000000
 
-/* Only looks: a stop, which the tracer waits for, would be taken from it. */
+/* Does not consume the state: the tracer waits for stops. */
 static bool is_dead(pid_t thread)
 {
     siginfo_t state = {0};
@@ -23,7 +23,7 @@ static bool is_dead(pid_t thread)
            (state.si_code == CLD_EXITED || state.si_code == CLD_KILLED || state.si_code == CLD_DUMPED);
 }
 
-/* Each thread once: its number may belong to a child of this process afterwards. The end of such a child is not for here. */
+/* Reaps each thread once, as its id may belong to a child of this process afterwards, which is reaped elsewhere. */
 static void reap_ended(struct freeze *freeze)
 {
     for (size_t i = 0; i < freeze->count; i++) {

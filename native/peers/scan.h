@@ -1,4 +1,4 @@
-/* One search for the processes that hold sockets. */
+/* One search for the processes that have sockets open. */
 #ifndef EXEC_PEER_SCAN_H
 #define EXEC_PEER_SCAN_H
 
@@ -23,24 +23,24 @@ struct scan {
     struct peer_search *search;
     int proc;
     pid_t self;
-    uint64_t inherited; /* the mark this process itself was given */
+    uint64_t inherited; /* the mark of this process itself */
     struct namespaces own;
     pid_t *pids;
     size_t pid_count;
     bool sandboxed; /* a sandbox shares our network */
-    bool in_flight; /* a process of a sandbox could hold anything, or descriptors are on their way */
-    pid_t holder;   /* whose bits are known, 0 if none: a client may hold many sockets */
+    bool in_flight; /* descriptors are in flight, or those of a process of a sandbox cannot be read */
+    pid_t holder;   /* the process that holder_bits are about, 0 if none: a client may have many sockets */
     uint32_t holder_bits;
 };
 
-/* peer-process.c */
+/* process.c */
 
 struct marked {
     bool product, own;
 };
 
-/* Where a process stands: bits of peers.h, and whether it shares our network. */
-struct standing {
+/* How a process is related to this one: bits of peers.h, whether its namespaces differ, and whether it shares this network. */
+struct relation {
     uint32_t bits;
     bool apart, shares_network;
 };
@@ -49,51 +49,51 @@ bool read_own_namespaces(struct scan *scan);
 ssize_t read_text(struct scan *scan, pid_t pid, const char *name, char *room, size_t size);
 bool read_link(int directory, const char *path, char *room);
 /* By its own mark and those of its ancestors. */
-struct marked descent_of(struct scan *scan, pid_t pid);
-struct standing standing_of(struct scan *scan, pid_t pid);
-/* The same at less expense: one without a mark that shares our mounts is in no sandbox, and not asked for more. */
-struct standing likely_standing_of(struct scan *scan, pid_t pid);
-/* Whether it is in a sandbox; also one whose namespaces cannot be read. */
+struct marked ancestry_of(struct scan *scan, pid_t pid);
+struct relation relation_of(struct scan *scan, pid_t pid);
+/* relation_of in less time: a process without a mark in this mount namespace is in no sandbox, and not inspected further. */
+struct relation quick_relation_of(struct scan *scan, pid_t pid);
+/* Whether a process is in a sandbox, even if its namespaces cannot be read. */
 bool is_sandboxed(struct scan *scan, pid_t pid);
 bool runs_as_us(struct scan *scan, pid_t pid);
 /* The letter of /proc/PID/stat; 0 if there is no such process. */
 char state_of(struct scan *scan, pid_t pid);
 pid_t parent_of(struct scan *scan, pid_t pid);
 
-/* peer-descriptors.c */
+/* descriptors.c */
 
 typedef void visit(struct scan *scan, pid_t pid, const char *fd, const char *link, uint32_t bits);
 
 /* A folder of a process in /proc; NULL with errno. */
 DIR *open_folder(struct scan *scan, pid_t pid, const char *name);
-/* Calls for every descriptor of a process; false if they cannot be seen. */
+/* Calls `visit` for every descriptor of a process; false if they cannot be read. */
 bool each_descriptor(struct scan *scan, pid_t pid, const char *folder, uint32_t bits, visit *visit);
-/* The same with those that single threads have of their own, and for processes that are not dumpable. */
+/* each_descriptor for all threads, which may have tables of their own, and also for processes that are not dumpable. */
 bool each_descriptor_of_threads(struct scan *scan, pid_t pid, uint32_t bits, visit *visit);
 
-/* peer-freeze.c */
+/* freeze.c */
 
 struct frozen_thread {
     pid_t thread;
-    int signal; /* what it was about to be given */
-    bool ours;  /* a process that this one has started, and waits for elsewhere */
+    int signal; /* the signal whose delivery has stopped it, or 0 */
+    bool ours;  /* a child of this process, which is reaped elsewhere */
     bool ended;
 };
 
 struct freeze {
     bool begun;
     pthread_t reaper;
-    pthread_mutex_t lock; /* for what follows */
+    pthread_mutex_t lock; /* guards the members below */
     bool over;
     struct frozen_thread *threads;
     size_t count, capacity;
 };
 
-/* Stops every thread of every sandbox, which notices nothing of it; false if one may go on. To be undone by the same thread. */
+/* Stops every thread of every sandbox; false if a thread may still run. To be undone by the same thread. */
 bool freeze_sandboxes(struct scan *scan, struct freeze *freeze);
 void thaw_sandboxes(struct freeze *freeze);
 
-/* peer-reap.c */
+/* reap.c */
 
 /* False if no thread can be started. */
 bool start_reaping(struct freeze *freeze);

@@ -24,12 +24,12 @@ static ssize_t ask(struct question *question, void *answer, size_t room)
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (fd < 0)
         return -1;
-    struct timeval patience = {.tv_sec = 1};
+    struct timeval timeout = {.tv_sec = 1};
     question->head.nlmsg_len = (uint32_t)(NLMSG_HDRLEN + sizeof question->inet);
     question->head.nlmsg_type = SOCK_DIAG_BY_FAMILY;
     question->head.nlmsg_flags = NLM_F_REQUEST;
     ssize_t length = -1;
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) == 0 &&
         send(fd, question, question->head.nlmsg_len, 0) == (ssize_t)question->head.nlmsg_len)
         do
             length = recv(fd, bytes, sizeof bytes, 0);
