@@ -1,4 +1,4 @@
-/* What the parts of the addon's JavaScript surface share. */
+/* Declarations for the parts of the addon's JavaScript surface. */
 #ifndef EXEC_ADDON_H
 #define EXEC_ADDON_H
 

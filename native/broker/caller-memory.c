@@ -18,7 +18,7 @@ void memory_open(struct memory *memory, pid_t thread)
     memory->pages[0].start = memory->pages[1].start = 0;
 }
 
-/* What is at an address, up to the end of its page, since the next one may be missing; NULL when this one is. */
+/* The bytes at an address, up to the end of its page, as the next page may be missing; NULL if this one is. */
 static const char *memory_at(struct memory *memory, uint64_t from, size_t *length)
 {
     uint64_t offset = from % PAGE, start = from - offset;

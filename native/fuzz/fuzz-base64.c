@@ -1,4 +1,4 @@
-/* What is decoded is encoded to the same text again; nothing is written behind the announced length. */
+/* Decoded bytes are encoded to the same text again; nothing is written after the announced length. */
 #include "fuzz.h"
 
 #include <stdlib.h>

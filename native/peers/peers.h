@@ -9,7 +9,7 @@
 
 #include "../family/family.h"
 
-/* What is known of the holders of a socket; bits. */
+/* Bits about the processes that have a socket open. */
 enum {
     PEER_HELD = 1,      /* a process whose descriptors can be read has it open */
     PEER_SANDBOX = 2,   /* one in a sandbox of this product does */

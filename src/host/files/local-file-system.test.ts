@@ -33,7 +33,7 @@ const textName = fc
   .filter((name) => Buffer.from(name).toString() === name && !/^\.{1,2}$/.test(name)); // no half characters
 
 describe('names', () => {
-  it('of any bytes are spelled by canonicalize as by everybody else', async () => {
+  it('of any bytes have the same URI from canonicalize as from PathUri', async () => {
     await fc.assert(
       fc.asyncProperty(fileName, async (name) => {
         const path = Buffer.concat([Buffer.from(`${folder}/`), name]);
@@ -45,7 +45,7 @@ describe('names', () => {
     );
   });
 
-  it('of any characters are spelled by walk and readDirectory as by everybody else', async () => {
+  it('of any characters have the same URI from walk, and the same name from readDirectory, as from PathUri', async () => {
     await fc.assert(
       fc.asyncProperty(textName, async (name) => {
         const root = join(folder, 'walked');
@@ -62,7 +62,7 @@ describe('names', () => {
     );
   });
 
-  it('that are no UTF-8 are shown with the replacements every decoder makes', async () => {
+  it('that are not UTF-8 are shown with replacement characters', async () => {
     await fc.assert(
       fc.asyncProperty(fileName, async (name) => {
         const root = join(folder, 'shown');

@@ -14,7 +14,7 @@ interface Call {
   readonly args: readonly number[];
 }
 
-/** What the kernel would do: the verdict of the program on a call. */
+/** Runs the program on a call as the kernel would. */
 function judge(program: Buffer, { architecture, number, args }: Call): string | number {
   const data = Buffer.alloc(64);
   data.writeUInt32LE(number, 0);

@@ -29,7 +29,7 @@ const meanings: Readonly<Record<string, Access>> = {
   '--ro-bind-data': 'deny',
 };
 
-/** What a path is in the view: the last thing mounted on it or above it. */
+/** The access to a path in the view: by the last mount on it or above it. */
 function accessIn({ args }: MountPlan, path: string): Access {
   let access: Access = 'deny';
   for (let at = 0; at < args.length; at++) {
@@ -84,7 +84,7 @@ describe('a plan of mounts', () => {
       return args.filter((_, at) => args[at - 1] === '--bind').map((path) => path.slice(folder.length));
     };
     expect(held()).toEqual(['', '/a', '/a/b']);
-    // What a pattern matches is hidden wherever it is moved to, and there may be thousands.
+    // A match of a pattern is hidden wherever it is moved to, and there may be thousands of matches.
     expect(held([join(folder, 'b/a')])).toEqual(['', '/a', '/a/b']);
   });
 
