@@ -80,7 +80,7 @@ export const sandbox = z.codec(z.unknown(), z.custom<Sandbox>(), {
 const decoded = new Map<string, Sandbox>();
 
 function decodeOnce(value: unknown): Sandbox {
-  const text = JSON.stringify(value);
+  const text = textOf(value);
   const known = decoded.get(text) ?? decodeSandbox(value);
   decoded.delete(text);
   if (text.length <= LONGEST_KEPT) decoded.set(text, known);
@@ -93,6 +93,16 @@ function decodeSandbox(value: unknown): Sandbox {
   refuseUnknownSandboxMembers(sandboxMembers, sent);
   return decode(sandboxMembers, sent);
 }
+
+/** Different for values that are decoded differently: JSON writes `null` for a number beyond the range of JavaScript's as well. */
+function textOf(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text?.includes('null')
+    ? JSON.stringify(value, (_, member) => (isEndless(member) ? String(member) : member))
+    : text;
+}
+
+const isEndless = (value: unknown): boolean => typeof value === 'number' && !Number.isFinite(value);
 
 /** A client has a handful of sandboxes, each of a few hundred bytes. */
 const MOST_KEPT = 32;
