@@ -16,6 +16,18 @@ const call = (fileSystem: object = {}) => ({
   },
 });
 
+it('a decoded sandbox cannot be changed for the requests that carry an equal one', () => {
+  const { sandbox } = decodeParams('fs/readFile', call());
+  const { permissions } = sandbox!;
+  if (permissions.type !== 'managed' || permissions.file_system.type !== 'restricted')
+    throw new Error('another profile');
+  const { entries } = permissions.file_system;
+
+  expect(() => entries.push({ ...entries[0]!, access: 'write' })).toThrow(TypeError);
+  expect(() => Object.assign(permissions, { network: 'enabled' })).toThrow(TypeError);
+  expect(() => Object.assign(entries[0]!.path, { value: { kind: 'tmpdir' } })).toThrow(TypeError);
+});
+
 it('a number beyond the range of JavaScript is refused after an equal sandbox with null was decoded', () => {
   decodeParams('fs/readFile', call({ glob_scan_max_depth: null }));
 

@@ -70,7 +70,10 @@ export const sandboxMembers = z.object({
 
 export type Sandbox = z.output<typeof sandboxMembers>;
 
-/** A permission profile, and the directories that its special paths stand for. Equal ones are the same object as long as they are kept. */
+/**
+ * A permission profile, and the directories that its special paths stand for. Equal ones are the same object as long as they are
+ * kept, and frozen, so that a change by one owner cannot widen the sandbox of later requests.
+ */
 export const sandbox = z.codec(z.unknown(), z.custom<Sandbox>(), {
   decode: (value, context) => refusing(context.issues, value, () => decodeOnce(value)),
   encode: (value) => z.encode(sandboxMembers, value),
@@ -91,7 +94,13 @@ function decodeOnce(value: unknown): Sandbox {
 function decodeSandbox(value: unknown): Sandbox {
   const sent = fromOlderDialect(value);
   refuseUnknownSandboxMembers(sandboxMembers, sent);
-  return decode(sandboxMembers, sent);
+  return frozen(decode(sandboxMembers, sent));
+}
+
+function frozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null)
+    for (const member of Object.values(Object.freeze(value))) frozen(member);
+  return value;
 }
 
 /** Different for values that are decoded differently: JSON writes `null` for a number beyond the range of JavaScript's as well. */
