@@ -1,13 +1,22 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, posix } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { childrenOf, gone, isAlive } from '../../support/proc.ts';
 import { prepared } from '../../support/server.ts';
 import { base64, connect, text } from '../../support/wire-client.ts';
-import { accounts, path, readOnly, restrictedRead, SandboxFixture, uri, workspaceWrite } from '../sandbox/fixture.ts';
+import {
+  accounts,
+  glob,
+  path,
+  readOnly,
+  restrictedRead,
+  SandboxFixture,
+  uri,
+  workspaceWrite,
+} from '../sandbox/fixture.ts';
 import { refusal } from './fixture.ts';
 
 /** The helpers below a server, found by their program. */
@@ -162,6 +171,26 @@ describe.each(accounts)('a sandboxed filesystem call of a server run by $name', 
     fixture.reset();
     await write(`${fixture.workspace}/f`, 'after');
     expect(readFileSync(`${fixture.workspace}/f`, 'utf8')).toBe('after');
+  });
+
+  it.each([
+    { how: 'by its path', replaced: 'keys/.env', deny: (file: string) => path(file, 'deny') },
+    { how: 'by a pattern', replaced: 'keys/.env', deny: () => glob('**/*.env') },
+    { how: 'with its directory', replaced: 'keys', deny: (file: string) => path(posix.dirname(file), 'deny') },
+  ])('may not read a file that is denied $how and replaced by rename', async ({ replaced, deny }) => {
+    const save = (folder: string) => {
+      fixture.mkdir(`workspace/${folder}`);
+      fixture.write(`workspace/${folder}/.env`, 'TOKEN');
+    };
+    const file = `${fixture.workspace}/keys/.env`;
+    const entries = [...readOnly, deny(file)];
+    save('keys');
+    expect(await refusal(read(file, entries))).toMatchObject({ code: -32600 });
+
+    save('new');
+    if (replaced === 'keys') renameSync(`${fixture.workspace}/keys`, `${fixture.workspace}/old`);
+    renameSync(`${fixture.workspace}/${replaced.replace('keys', 'new')}`, `${fixture.workspace}/${replaced}`);
+    expect(await refusal(read(file, entries))).toMatchObject({ code: -32600 });
   });
 
   it('may not touch a repository that was made after the last one', async () => {

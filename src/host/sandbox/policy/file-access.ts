@@ -87,11 +87,19 @@ function filePolicyOf(policy: Policy, mode: FilePolicyOptions['mode'], facts: Di
   return { kind: 'view', key: JSON.stringify([confined, identityOf(view, facts)]), view };
 }
 
-/** Changes when a directory is replaced or a path to be protected appears, so that a helper started before is not used. */
+/**
+ * Changes when a mounted path is replaced or a path to be protected appears, so that a helper started before is not used: its mounts
+ * stay with the files that they were made on, and a replaced denied file would be readable.
+ */
 function identityOf(view: HelperView, facts: DiskFacts): readonly unknown[] {
   if (view instanceof UnenforceablePolicy) return [view.message];
-  const { args, refused } = view;
-  return [refused, ...args.map((arg, at) => (isBind(args[at - 1]) ? [arg, facts.entryAt(arg)?.identity] : arg))];
+  const { args, refused, mounts } = view;
+  const identity = (path: string): string | undefined => facts.entryAt(path)?.identity;
+  return [
+    refused,
+    args.map((arg, at) => (isBind(args[at - 1]) ? [arg, identity(arg)] : arg)),
+    mounts.map(({ path }) => identity(path)),
+  ];
 }
 
 const isBind = (option: string | undefined): boolean => /^--(ro-)?bind(-try)?$/.test(option ?? '');
