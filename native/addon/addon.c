@@ -254,7 +254,7 @@ NAPI_MODULE_INIT()
         {"send", send_bytes},                                 {"join", join_family},
         {"marks", marks_in_use},                              {"receivedNumber", received_number},
         {"receive", receive_bytes},                           {"hangUp", hang_up},
-        {"tcpPeer", tcp_peer},                                {"searchHolders", search_holders},
+        {"tcpPeer", tcp_peer}, {"unixPeer", unix_peer},       {"searchHolders", search_holders},
         {"execute", execute_program},                         {"exitNow", exit_now},
         {"unreadBytes", unread_bytes},                        {"lock", lock_file},
         {"fileOperations", file_operations},

@@ -42,6 +42,7 @@ napi_value receive_bytes(napi_env env, napi_callback_info info);
 
 /* ../peers/requests.c */
 napi_value tcp_peer(napi_env env, napi_callback_info info);
+napi_value unix_peer(napi_env env, napi_callback_info info);
 napi_value search_holders(napi_env env, napi_callback_info info);
 
 /* ../family/sweep.c */

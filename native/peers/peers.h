@@ -52,4 +52,7 @@ struct tcp_end {
 /* The socket at `peer` that is connected to `local`: 0, or -1 with errno, ENOENT if there is none. */
 int peer_of_tcp(size_t address_length, struct tcp_end peer, struct tcp_end local, struct peer_socket *found);
 
+/* The socket at the other end of a connected Unix socket: 0, or -1 with errno. The user is the one that connected. */
+int peer_of_unix(int fd, struct peer_socket *found);
+
 #endif

@@ -1,4 +1,4 @@
-/* tcpPeer and searchHolders: see src/host/os/addon.ts. */
+/* tcpPeer, unixPeer and searchHolders: see src/host/os/addon.ts. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -49,6 +49,17 @@ napi_value tcp_peer(napi_env env, napi_callback_info info)
     peer.port = (uint16_t)peer_port;
     local.port = (uint16_t)local_port;
     return socket_or_errno(env, peer_of_tcp(peer_length, peer, local, &found), &found);
+}
+
+napi_value unix_peer(napi_env env, napi_callback_info info)
+{
+    size_t count = 1;
+    napi_value argument;
+    int32_t fd;
+    struct peer_socket found;
+    TRY(env, napi_get_cb_info(env, info, &count, &argument, NULL, NULL));
+    TRY(env, napi_get_value_int32(env, argument, &fd));
+    return socket_or_errno(env, peer_of_unix(fd, &found), &found);
 }
 
 struct task {

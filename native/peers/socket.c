@@ -1,4 +1,4 @@
-/* Asks the kernel (NETLINK_SOCK_DIAG) for the user and the inode of the socket at the other end of a TCP connection. */
+/* Asks the kernel (NETLINK_SOCK_DIAG) for the user and the inode of the socket at the other end of a connection. */
 #define _GNU_SOURCE
 #include "peers.h"
 
@@ -8,29 +8,36 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-struct question {
+struct inet_question {
     struct nlmsghdr head;
     struct inet_diag_req_v2 inet;
 };
 
-/* One question, one answer; the length of its payload, or -1. */
-static ssize_t ask(struct question *question, void *answer, size_t room)
+struct unix_question {
+    struct nlmsghdr head;
+    struct unix_diag_req local;
+};
+
+/* One question of `size` bytes, one answer; the length of its payload, or -1. */
+static ssize_t ask(struct nlmsghdr *question, size_t size, void *answer, size_t room)
 {
     _Alignas(8) char bytes[4096];
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (fd < 0)
         return -1;
     struct timeval timeout = {.tv_sec = 1};
-    question->head.nlmsg_len = (uint32_t)(NLMSG_HDRLEN + sizeof question->inet);
-    question->head.nlmsg_type = SOCK_DIAG_BY_FAMILY;
-    question->head.nlmsg_flags = NLM_F_REQUEST;
+    question->nlmsg_len = (uint32_t)size;
+    question->nlmsg_type = SOCK_DIAG_BY_FAMILY;
+    question->nlmsg_flags = NLM_F_REQUEST;
     ssize_t length = -1;
     if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) == 0 &&
-        send(fd, question, question->head.nlmsg_len, 0) == (ssize_t)question->head.nlmsg_len)
+        send(fd, question, size, 0) == (ssize_t)size)
         do
             length = recv(fd, bytes, sizeof bytes, 0);
         while (length < 0 && errno == EINTR);
@@ -58,7 +65,7 @@ static ssize_t ask(struct question *question, void *answer, size_t room)
 int peer_of_tcp(size_t address_length, struct tcp_end peer, struct tcp_end local, struct peer_socket *found)
 {
     struct inet_diag_msg answer = {0};
-    struct question question = {.inet = {
+    struct inet_question question = {.inet = {
                                     .sdiag_family = address_length == 4 ? AF_INET : AF_INET6,
                                     .sdiag_protocol = IPPROTO_TCP,
                                     .idiag_states = ~0U,
@@ -68,7 +75,7 @@ int peer_of_tcp(size_t address_length, struct tcp_end peer, struct tcp_end local
                                 }};
     memcpy(question.inet.id.idiag_src, peer.address, address_length);
     memcpy(question.inet.id.idiag_dst, local.address, address_length);
-    ssize_t length = ask(&question, &answer, sizeof answer);
+    ssize_t length = ask(&question.head, sizeof question, &answer, sizeof answer);
     if (length < 0)
         return -1;
     /* Without such a connection the kernel answers with a listener on that port, if there is one. */
@@ -78,5 +85,45 @@ int peer_of_tcp(size_t address_length, struct tcp_end peer, struct tcp_end local
         return -1;
     }
     *found = (struct peer_socket){.uid = answer.idiag_uid, .inode = answer.idiag_inode};
+    return 0;
+}
+
+/* The inode of the socket at the other end, from the attributes of an answer; 0 if that end is closed. */
+static uint64_t peer_inode(const char *attributes, size_t length)
+{
+    const struct rtattr *attribute = (const struct rtattr *)attributes;
+    for (; RTA_OK(attribute, length); attribute = RTA_NEXT(attribute, length))
+        if (attribute->rta_type == UNIX_DIAG_PEER && RTA_PAYLOAD(attribute) >= sizeof(uint32_t)) {
+            uint32_t inode;
+            memcpy(&inode, RTA_DATA(attribute), sizeof inode);
+            return inode;
+        }
+    return 0;
+}
+
+int peer_of_unix(int fd, struct peer_socket *found)
+{
+    struct ucred credentials;
+    socklen_t size = sizeof credentials;
+    struct stat facts;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0 || fstat(fd, &facts) < 0)
+        return -1;
+    _Alignas(8) char answer[512];
+    struct unix_question question = {.local = {
+                                         .sdiag_family = AF_UNIX,
+                                         .udiag_states = ~0U,
+                                         .udiag_ino = (uint32_t)facts.st_ino,
+                                         .udiag_show = UDIAG_SHOW_PEER,
+                                         .udiag_cookie = {~0U, ~0U},
+                                     }};
+    ssize_t length = ask(&question.head, sizeof question, answer, sizeof answer);
+    if (length < 0)
+        return -1;
+    size_t head = NLMSG_ALIGN(sizeof(struct unix_diag_msg));
+    if ((size_t)length < head) {
+        errno = EPROTO;
+        return -1;
+    }
+    *found = (struct peer_socket){.uid = credentials.uid, .inode = peer_inode(answer + head, (size_t)length - head)};
     return 0;
 }

@@ -19,6 +19,12 @@ export const peerSockets = {
     return Array.isArray(found) ? found : undefined;
   },
 
+  /** The socket at the other end of a Unix socket. */
+  ofUnix(fd: number): PeerSocket | undefined {
+    const found = addon().unixPeer(fd);
+    return Array.isArray(found) ? found : undefined;
+  },
+
   /** Searches for the processes that have sockets open; resolves with the bits of native/peers/peers.h for each inode. */
   holders(inodes: readonly bigint[], everyone: boolean): Promise<Uint32Array> {
     return addon().searchHolders(BigUint64Array.from(inodes), searchedMarks(), everyone);

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Peer, type PeerHolder, type PeerProof, peerRefusal } from './decision.ts';
 
 const OWN = 1000;
+const SERVED = { own: OWN, users: new Set([0, OWN]) };
 const users = { own: OWN, root: 0, other: 1001 } as const;
 const holders: readonly PeerHolder[] = ['sandbox', 'family', 'elsewhere', 'outside', 'suspect', 'unseen'];
 
@@ -63,17 +64,19 @@ describe('a peer', () => {
   });
 
   it.each(table)('%s, proof %s: served %s', (peer, proof, served) => {
-    expect(peerRefusal(peerOf(peer), proof, OWN) === undefined).toBe(served);
+    expect(peerRefusal(peerOf(peer), proof, SERVED) === undefined).toBe(served);
   });
 
   it('of root that is suspect is refused where the server runs as root', () => {
-    expect(peerRefusal({ at: 'this host', uid: 0, holder: 'suspect' }, 'none', 0)).toBeDefined();
+    expect(
+      peerRefusal({ at: 'this host', uid: 0, holder: 'suspect' }, 'none', { own: 0, users: new Set([0]) }),
+    ).toBeDefined();
   });
 
   it('that a token would help is told so', () => {
     const refusals = table
       .filter(([peer, proof, served]) => proof === 'none' && !served && !peer.endsWith('sandbox'))
-      .map(([peer, proof]) => peerRefusal(peerOf(peer), proof, OWN));
+      .map(([peer, proof]) => peerRefusal(peerOf(peer), proof, SERVED));
 
     expect(refusals.filter((text) => !text?.includes('--print-token-url'))).toEqual([]);
   });

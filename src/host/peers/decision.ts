@@ -21,22 +21,29 @@ export type PeerHolder = 'sandbox' | 'family' | 'elsewhere' | 'outside' | 'suspe
 /** Whether the peer has presented a valid token. */
 export type PeerProof = 'token' | 'none';
 
-/** Why a peer is refused; undefined if it is served. `own` is the user that the server runs as. */
-export function peerRefusal(peer: Peer, proof: PeerProof, own: number): string | undefined {
+export interface ServedUsers {
+  /** The user that the server runs as, which sandboxed commands have too. */
+  readonly own: number;
+  /** Users that are served without a token. */
+  readonly users: ReadonlySet<number>;
+}
+
+/** Why a peer is refused; undefined if it is served. */
+export function peerRefusal(peer: Peer, proof: PeerProof, { own, users }: ServedUsers): string | undefined {
   if (peer.at === 'this host' && peer.holder === 'sandbox') {
     return 'connections from sandboxed commands are not served';
   }
   if (proof === 'token') return undefined;
   if (peer.at === 'another host') return undefined; // only a listener that was configured for the network has remote peers
   if (peer.at === 'unknown') return `the connecting process cannot be identified; ${REMEDY}`;
-  if (peer.uid !== own && peer.uid !== 0) return `connections of user ${peer.uid} are not served; ${REMEDY}`;
+  if (!users.has(peer.uid)) return `connections of user ${peer.uid} are not served; ${REMEDY}`;
   switch (peer.holder) {
     case 'family':
       return `connections from commands of this server are not served; ${REMEDY}`;
     case 'elsewhere':
       return `connections from other containers are not served; ${REMEDY}`;
     case 'suspect':
-      if (peer.uid !== own) return undefined; // sandboxed commands have the server's user
+      if (peer.uid !== own) return undefined;
       return `the connecting process cannot be told from a sandboxed command; ${REMEDY}`;
     case 'outside':
     case 'unseen':

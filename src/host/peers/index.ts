@@ -1,3 +1,3 @@
 export { type Peer, type PeerHolder, type PeerProof, peerRefusal } from './decision.ts';
-export { findPeer, refusePeer } from './lookup.ts';
+export { refusePeer, refuseUnixPeer } from './lookup.ts';
 export { announceListener, type ListenerKind, leadsToOwnListener } from './own-listeners.ts';

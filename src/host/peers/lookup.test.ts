@@ -1,7 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { descriptorOf } from '../../link/index.ts';
 import { addressBytes, findPeer } from './lookup.ts';
 
 /** Accepts one connection and looks up its peer. */
@@ -12,7 +16,7 @@ async function peerOn(server: Server, connecting: () => { end(): void }, before?
   const [socket] = await accepted;
   await before?.(socket);
   try {
-    return await findPeer(socket, 'none');
+    return await findPeer({ socket, users: new Set([own]) }, 'none');
   } finally {
     socket.destroy();
     client.end();
@@ -21,6 +25,56 @@ async function peerOn(server: Server, connecting: () => { end(): void }, before?
 }
 
 const own = process.geteuid!();
+
+describe('the peer of a connection through a Unix socket', () => {
+  async function peerThrough(
+    users: readonly number[],
+    before?: (client: Socket, accepted: Socket) => Promise<unknown>,
+  ) {
+    const folder = mkdtempSync(join(tmpdir(), 'peer-'));
+    const server = createServer({ allowHalfOpen: true }).listen(join(folder, 'socket'));
+    try {
+      await once(server, 'listening');
+      const accepted = once(server, 'connection') as Promise<[Socket]>;
+      const client = connect(join(folder, 'socket'));
+      const [socket] = await accepted;
+      await before?.(client, socket);
+      const peer = await findPeer(
+        { socket, unix: { descriptor: descriptorOf(socket) }, users: new Set(users) },
+        'none',
+      );
+      client.destroy();
+      socket.destroy();
+      return peer;
+    } finally {
+      server.close();
+      rmSync(folder, { recursive: true });
+    }
+  }
+
+  it('is found with its user', async () => {
+    expect(await peerThrough([own])).toEqual({ at: 'this host', uid: own, holder: 'outside' });
+  });
+
+  it('is not searched for if its user is not served', async () => {
+    expect(await peerThrough([own + 1])).toEqual({ at: 'this host', uid: own, holder: 'unseen' });
+  });
+
+  it('is unknown once it has closed the connection', async () => {
+    const closing = async (client: Socket, accepted: Socket) => {
+      client.destroy();
+      await once(accepted.resume(), 'end');
+    };
+
+    expect(await peerThrough([own], closing)).toEqual({ at: 'unknown' });
+  });
+
+  it('is unknown once this end is closed', async () => {
+    const closing = async (_: Socket, accepted: Socket) => void (await once(accepted.destroy(), 'close'));
+
+    expect(await peerThrough([own], closing)).toEqual({ at: 'unknown' });
+  });
+});
 
 describe('the peer of a connection', () => {
   it.each([

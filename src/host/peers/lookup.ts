@@ -8,19 +8,29 @@ import { isOfThisHost } from './local-address.ts';
 
 const canLookUp = once(peerSockets.isAvailable);
 
+/** One connection that a listener has accepted. */
+export interface Accepted {
+  readonly socket: Socket;
+  /** The descriptor of a Unix socket; unknown if the socket is closed. */
+  readonly unix?: { readonly descriptor: number | undefined };
+  /** Users whose programs are served without a token. */
+  readonly users: ReadonlySet<number>;
+}
+
 /** Looks up the process at the other end. For a peer with a token only sandboxes are searched, as any other peer is served. */
-export async function findPeer(socket: Socket, proof: PeerProof): Promise<Peer> {
-  const found = canLookUp() ? socketOf(socket) : 'unknown';
+export async function findPeer({ socket, unix, users }: Accepted, proof: PeerProof): Promise<Peer> {
+  const find = (): Found => (unix ? atOtherEnd(unix.descriptor) : socketOf(socket));
+  const found = canLookUp() ? find() : 'unknown';
   if (found === 'nowhere') return { at: (await isOfThisHost(socket.remoteAddress ?? '')) ? 'unknown' : 'another host' };
   if (found === 'unknown') return { at: found };
   const [uid, inode] = found;
   if (inode === 0) return { at: 'unknown' }; // closed by now: kernels differ in the user of such a socket
   // Other users are refused without a search: otherwise they could have sandboxes stopped for searches at will.
-  if (proof === 'none' && uid !== 0 && uid !== process.geteuid!()) return { at: 'this host', uid, holder: 'unseen' };
+  if (proof === 'none' && !users.has(uid)) return { at: 'this host', uid, holder: 'unseen' };
   try {
     const held = holder(await holderSearches().search(BigInt(inode), proof === 'none'));
     // If the process ended before the search, its socket is closed now.
-    if (held === 'unseen' && !isSame(socketOf(socket), inode)) return { at: 'unknown' };
+    if (held === 'unseen' && !isSame(find(), inode)) return { at: 'unknown' };
     return { at: 'this host', uid, holder: held };
   } catch {
     return { at: 'unknown' }; // /proc cannot be read
@@ -29,11 +39,28 @@ export async function findPeer(socket: Socket, proof: PeerProof): Promise<Peer> 
 
 const isSame = (found: Found, inode: number): boolean => typeof found !== 'string' && found[1] === inode;
 
-/** Why the peer of a connection is refused; undefined if it is served. Looked up once per connection. */
+/** Why the peer of a TCP connection is refused; undefined if it is served. */
 export function refusePeer(socket: Socket, proof: PeerProof): Promise<string | undefined> {
+  return refuseAccepted({ socket, users: new Set([0, process.geteuid!()]) }, proof);
+}
+
+/** `refusePeer` for a Unix socket: root is served like any other user, if it is among the users. */
+export function refuseUnixPeer(
+  socket: Socket,
+  descriptor: number | undefined,
+  users: ReadonlySet<number>,
+  proof: PeerProof,
+): Promise<string | undefined> {
+  return refuseAccepted({ socket, unix: { descriptor }, users }, proof);
+}
+
+/** Looked up once per connection. */
+function refuseAccepted(accepted: Accepted, proof: PeerProof): Promise<string | undefined> {
+  const { socket, users } = accepted;
   const known = refusals.get(socket)?.[proof];
   if (known) return known;
-  const refusal = findPeer(socket, proof).then((peer) => peerRefusal(peer, proof, process.geteuid!()));
+  const own = process.geteuid!();
+  const refusal = findPeer(accepted, proof).then((peer) => peerRefusal(peer, proof, { own, users }));
   refusals.set(socket, { ...refusals.get(socket), [proof]: refusal });
   return refusal;
 }
@@ -42,6 +69,11 @@ const refusals = new WeakMap<Socket, Partial<Record<PeerProof, Promise<string | 
 
 /** `nowhere`: the kernel knows no such socket in this network namespace. */
 type Found = PeerSocket | 'nowhere' | 'unknown';
+
+/** A connection that cannot be looked up is of an unknown peer: Unix sockets do not reach other hosts. */
+function atOtherEnd(descriptor: number | undefined): Found {
+  return (descriptor === undefined ? undefined : peerSockets.ofUnix(descriptor)) ?? 'unknown';
+}
 
 function socketOf({ remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 }: Socket): Found {
   const remote = addressBytes(remoteAddress);

@@ -12,8 +12,8 @@ export interface NativeBytes extends ByteOperations {
 /**
  * Sends and receives the messages of a server's WebSocket past the `ws` package and Node's streams, which take longer than
  * answering a small request does: 5.9 instead of 9.2 µs of CPU for each. It relies on two things that Node keeps private,
- * the descriptor behind a socket (`_handle.fd`) and the point where bytes enter its stream (`push`), and is the only place
- * that does. What it cannot use it leaves to `ws`; `--no-fast-path` leaves everything.
+ * the descriptor behind a socket (`_handle.fd`) and the point where bytes enter its stream (`push`); this file is the only
+ * place that does. What it cannot use it leaves to `ws`; `--no-fast-path` leaves everything.
  */
 export class FastPath {
   readonly #socket: PlainSocket;
@@ -78,6 +78,12 @@ export class FastPath {
     if (!socket.writable || socket.writableLength > 0) return 0;
     return Math.max(0, this.#native.send(socket._handle?.fd ?? -1, bytes, more));
   }
+}
+
+/** The descriptor of a plain socket that is open, for questions about its peer that Node does not answer. */
+export function descriptorOf(socket: Duplex): number | undefined {
+  const descriptor = isPlain(socket) ? socket._handle?.fd : undefined;
+  return descriptor !== undefined && descriptor >= 0 ? descriptor : undefined;
 }
 
 interface PlainSocket extends Socket {
