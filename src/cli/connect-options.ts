@@ -62,8 +62,10 @@ function withRemedy(error: Error): Error {
 /** The server that `--connect` names, and the token of the file, of the URL or of the environment, if there is one. */
 export function serverAt(address: string, tokenFile: string | undefined): { url: string; token?: string } {
   const { url, token: urlToken } = splitTokenUrl(address);
-  if (!/^(ws|http)s?:/.test(url) || !URL.canParse(url)) {
-    throw new UsageError(`invalid value '${url}' for --connect: expected ws://HOST:PORT or wss://HOST:PORT`);
+  if (!/^unix:\//.test(url) && !(/^(ws|http)s?:/.test(url) && URL.canParse(url))) {
+    throw new UsageError(
+      `invalid value '${url}' for --connect: expected ws://HOST:PORT, wss://HOST:PORT or unix:/PATH`,
+    );
   }
   if (urlToken !== undefined) process.title = 'exec-server'; // other users see the arguments of a program
   const token =

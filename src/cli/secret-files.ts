@@ -6,6 +6,7 @@ import { stateFolder } from '../host/own/index.ts';
 const SECRET_OPTIONS = [
   'ws-token-file',
   'ws-shared-secret-file',
+  'tls-key',
   'remote-token-file',
   'token-file',
   'http-token-file',

@@ -30,6 +30,7 @@ describe('a setting', () => {
       'detached-session-ttl-ms',
       'concurrent-requests',
       'proxy-private-ips-via-upstream',
+      'unix-peer-uid',
       'no-fast-path',
     ]);
     expect(settingOptions['allow-direct-exec']?.help).toMatch(

@@ -45,6 +45,10 @@ const settings: { readonly [N in Name]: Setting<ExecServerConfig[N]> } = {
       'reach private addresses through it, where their policy permits these; without a proxy for the protocol they connect ' +
       'directly, and loopback is always reached directly',
   },
+  unixPeerUid: {
+    kind: count(0),
+    help: 'number of a user besides that of the server whose programs are served on a unix: address without a token',
+  },
   noFastPath: {
     kind: onOff,
     help:
@@ -64,7 +68,7 @@ export const settingOptions: OptionTable = Object.fromEntries(names.map((name) =
 
 function optionOf(name: Name): OptionHelp {
   const { kind, help } = settings[name];
-  const usual = String(defaultConfig[name]) || 'none';
+  const usual = String(defaultConfig[name] ?? '') || 'none';
   const places = `[default: ${usual}; env: ${variableOf(name)}; file: ${snake(name)}]`;
   return {
     type: kind.valueName === undefined ? 'boolean' : 'string',

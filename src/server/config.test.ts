@@ -12,6 +12,7 @@ it('a server without settings has the limits of the reference, and gives its pro
     detachedSessionTtlMs: 30_000,
     concurrentRequests: 4096,
     proxyPrivateIpsViaUpstream: false,
+    unixPeerUid: null,
     noFastPath: false,
   });
 });

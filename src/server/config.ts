@@ -19,6 +19,8 @@ export interface ExecServerConfig {
   readonly concurrentRequests: number;
   /** Whether managed networks that may use the upstream proxy use it for private addresses, too. */
   readonly proxyPrivateIpsViaUpstream: boolean;
+  /** A user besides the server's own whose programs are served on a Unix socket without a token. */
+  readonly unixPeerUid: number | null;
   /** Leaves all reading and writing of WebSocket frames to the `ws` package. */
   readonly noFastPath: boolean;
 }
@@ -33,5 +35,6 @@ export const defaultConfig: ExecServerConfig = {
   detachedSessionTtlMs: limits.detachedSessionMs,
   concurrentRequests: limits.requestsInFlight,
   proxyPrivateIpsViaUpstream: false,
+  unixPeerUid: null,
   noFastPath: false,
 };

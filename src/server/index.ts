@@ -13,4 +13,5 @@ export {
 export { type RunMainOptions, runMain } from './run-main.ts';
 export { openConnectionPoint, type ServeOptions, serve } from './serve.ts';
 export { stopTimes } from './stop-times.ts';
+export type { TlsIdentity } from './tls-identity.ts';
 export { sha256, type WebSocketAuth } from './websocket-auth.ts';

@@ -5,9 +5,11 @@ describe('a listen URL', () => {
   it.each([
     ['stdio', { type: 'stdio' }],
     ['stdio://', { type: 'stdio' }],
-    ['ws://127.0.0.1:0', { type: 'websocket', host: '127.0.0.1', port: 0 }],
-    ['ws://0.0.0.0:65535', { type: 'websocket', host: '0.0.0.0', port: 65_535 }],
-    ['ws://[::1]:8080', { type: 'websocket', host: '::1', port: 8080 }],
+    ['ws://127.0.0.1:0', { type: 'websocket', secure: false, host: '127.0.0.1', port: 0 }],
+    ['ws://0.0.0.0:65535', { type: 'websocket', secure: false, host: '0.0.0.0', port: 65_535 }],
+    ['ws://[::1]:8080', { type: 'websocket', secure: false, host: '::1', port: 8080 }],
+    ['wss://[::1]:443', { type: 'websocket', secure: true, host: '::1', port: 443 }],
+    ['unix:/run/exec server.sock', { type: 'unix', path: '/run/exec server.sock' }],
   ])('%s names an address', (text, address) => {
     expect(parseListenUrl(text)).toEqual(address);
   });
@@ -16,12 +18,12 @@ describe('a listen URL', () => {
     expect(DEFAULT_LISTEN_URL).toBe('ws://127.0.0.1:0');
   });
 
-  it.each(['', 'http://127.0.0.1:0', 'wss://127.0.0.1:0', 'WS://127.0.0.1:0', '127.0.0.1:0', 'stdio:', 'unix:///x'])(
+  it.each(['', 'http://127.0.0.1:0', 'WS://127.0.0.1:0', '127.0.0.1:0', 'stdio:', 'UNIX:/x'])(
     '%j has an unsupported scheme',
     (text) => {
       expect(() => parseListenUrl(text)).toThrow(
         new ExecServerListenUrlParseError(
-          `unsupported --listen URL \`${text}\`; expected \`ws://IP:PORT\` or \`stdio\``,
+          `unsupported --listen URL \`${text}\`; expected \`ws://IP:PORT\`, \`wss://IP:PORT\`, \`unix:/PATH\` or \`stdio\``,
         ),
       );
     },
@@ -45,6 +47,20 @@ describe('a listen URL', () => {
     expect(() => parseListenUrl(text)).toThrow(
       new ExecServerListenUrlParseError(`invalid websocket --listen URL \`${text}\`; expected \`ws://IP:PORT\``),
     );
+  });
+
+  it('of TLS is refused with its own scheme in the text', () => {
+    expect(() => parseListenUrl('wss://localhost:0')).toThrow('expected `wss://IP:PORT`');
+  });
+
+  it.each([
+    ['unix:', 'expected the absolute path of a socket'],
+    ['unix:relative', 'expected the absolute path of a socket'],
+    ['unix:///x', 'expected the absolute path of a socket'],
+    ['unix:/folder/', 'expected the absolute path of a socket'],
+    [`unix:/${'x'.repeat(107)}`, 'the path of a socket has at most 107 bytes'],
+  ])('%j is refused for its path', (text, reason) => {
+    expect(() => parseListenUrl(text)).toThrow(reason);
   });
 
   it('on 127.0.0.0/8 or ::1, mapped to IPv6 or not, is loopback', () => {

@@ -5,7 +5,8 @@ export const DEFAULT_LISTEN_URL = 'ws://127.0.0.1:0';
 
 export type ListenAddress =
   | { readonly type: 'stdio' }
-  | { readonly type: 'websocket'; readonly host: string; readonly port: number };
+  | { readonly type: 'websocket'; readonly secure: boolean; readonly host: string; readonly port: number }
+  | { readonly type: 'unix'; readonly path: string };
 
 /** A `--listen` value that names no address. */
 export class ExecServerListenUrlParseError extends Error {
@@ -14,18 +15,37 @@ export class ExecServerListenUrlParseError extends Error {
 
 export function parseListenUrl(text: string): ListenAddress {
   if (text === 'stdio' || text === 'stdio://') return { type: 'stdio' };
-  if (!text.startsWith('ws://')) {
+  if (text.startsWith('unix:')) return { type: 'unix', path: socketPath(text) };
+  const [, scheme, host, port] = /^(wss?):\/\/(\[[^\]]+\]|[^:/]+):(\d{1,5})$/.exec(text) ?? [];
+  if (!/^wss?:\/\//.test(text)) {
     throw new ExecServerListenUrlParseError(
-      `unsupported --listen URL \`${text}\`; expected \`ws://IP:PORT\` or \`stdio\``,
+      `unsupported --listen URL \`${text}\`; expected \`ws://IP:PORT\`, \`wss://IP:PORT\`, \`unix:/PATH\` or \`stdio\``,
     );
   }
-  const [, host, port] = /^ws:\/\/(\[[^\]]+\]|[^:/]+):(\d{1,5})$/.exec(text) ?? [];
   const address = host?.replace(/^\[|\]$/g, '') ?? '';
   const family = host?.startsWith('[') ? 6 : 4;
   if (isIP(address) !== family || Number(port) > 65_535) {
-    throw new ExecServerListenUrlParseError(`invalid websocket --listen URL \`${text}\`; expected \`ws://IP:PORT\``);
+    const expected = `${text.slice(0, text.indexOf(':'))}://IP:PORT`;
+    throw new ExecServerListenUrlParseError(`invalid websocket --listen URL \`${text}\`; expected \`${expected}\``);
   }
-  return { type: 'websocket', host: address, port: Number(port) };
+  return { type: 'websocket', secure: scheme === 'wss', host: address, port: Number(port) };
+}
+
+/** The longest path that the address of a Unix socket has room for. */
+const LONGEST_PATH_BYTES = 107;
+
+function socketPath(text: string): string {
+  const path = text.slice('unix:'.length);
+  const fail = (reason: string): never => {
+    throw new ExecServerListenUrlParseError(`invalid --listen URL \`${text}\`; ${reason}`);
+  };
+  if (!path.startsWith('/') || path.startsWith('//') || path.endsWith('/')) {
+    fail('expected the absolute path of a socket, as in `unix:/run/user/1000/exec-server.sock`');
+  }
+  if (Buffer.byteLength(path) > LONGEST_PATH_BYTES) {
+    fail(`the path of a socket has at most ${LONGEST_PATH_BYTES} bytes; choose a shorter one`);
+  }
+  return path;
 }
 
 export function isLoopback(host: string): boolean {

@@ -14,7 +14,7 @@ async function startServing(scope: Scope, config: Partial<ExecServerConfig>) {
   const [url, change] = [deferred<string>(), deferred<(next: ChangeableOptions) => void>()];
   const serving = serve(
     {
-      ...{ address: { type: 'websocket', host: '127.0.0.1', port: 0 }, auth: { type: 'none' }, config },
+      ...{ address: { type: 'websocket', secure: false, host: '127.0.0.1', port: 0 }, auth: { type: 'none' }, config },
       ...{ host: new Host({ environment: {} }), log: silentLogger, announce: url.resolve, changes: change.resolve },
     },
     stop.signal,

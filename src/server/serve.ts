@@ -1,9 +1,11 @@
 import { aborted, type Logger, Scope } from '../base/index.ts';
 import type { Host } from '../host/index.ts';
 import { nativeStatus } from '../host/os/index.ts';
+import { secretPaths } from '../host/own/index.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
 import type { ConnectionPoint, ConnectionPointOptions } from './connection-point.ts';
 import { isLoopback, type ListenAddress } from './listen-url.ts';
+import type { TlsIdentity } from './tls-identity.ts';
 import { registerSecret, type WebSocketAuth } from './websocket-auth.ts';
 import { WebSocketListener } from './websocket-listener.ts';
 
@@ -11,6 +13,8 @@ export interface ServeOptions {
   readonly host: Host;
   readonly address: ListenAddress;
   readonly auth: WebSocketAuth;
+  /** The certificate and key of a `wss:` address. */
+  readonly tls?: TlsIdentity | undefined;
   readonly config?: Partial<ExecServerConfig>;
   readonly sandboxPidNamespace?: ConnectionPointOptions['sandboxPidNamespace'];
   /** Lets anyone who can reach the address run commands. */
@@ -24,7 +28,7 @@ export interface ServeOptions {
   readonly changes?: (change: (next: ChangeableOptions) => void) => void;
 }
 
-export type ChangeableOptions = Pick<ServeOptions, 'auth' | 'config'>;
+export type ChangeableOptions = Pick<ServeOptions, 'auth' | 'config' | 'tls'>;
 
 /** Serves until the signal aborts or, on stdio, the input ends; then ends every process that was started. */
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
@@ -47,11 +51,13 @@ async function serveStdio(options: ServeOptions, signal: AbortSignal): Promise<v
 
 async function serveWebSocket(
   options: ServeOptions,
-  address: ListenAddress & { type: 'websocket' },
+  address: Exclude<ListenAddress, { type: 'stdio' }>,
   signal: AbortSignal,
 ): Promise<void> {
   let { auth, config } = options;
   requireAuth(options, address, auth);
+  requireTls(address, options.tls);
+  if (address.type === 'unix') secretPaths.add(address.path);
   registerSecret(auth);
   await using scope = new Scope();
   let point: Promise<ConnectionPoint> | undefined;
@@ -59,7 +65,9 @@ async function serveWebSocket(
   scope.defer(async () => (await point)?.[Symbol.asyncDispose]());
   const listener = scope.own(
     await WebSocketListener.listen({
-      ...address,
+      address,
+      tls: options.tls,
+      unixPeer: () => config?.unixPeerUid ?? undefined,
       auth: () => auth,
       log: options.log,
       maxConnections: config?.maxConnections ?? defaultConfig.maxConnections,
@@ -74,6 +82,7 @@ async function serveWebSocket(
     requireAuth(options, address, next.auth);
     registerSecret(next.auth);
     ({ auth, config } = next);
+    if (next.tls) listener.replaceTls(next.tls);
     listener.maxConnections = { ...defaultConfig, ...next.config }.maxConnections;
     void ready().then(
       (server) => server.configure(next.config),
@@ -88,8 +97,16 @@ async function serveWebSocket(
   await (await point)?.finish();
 }
 
-function requireAuth(options: ServeOptions, { host }: { host: string }, auth: WebSocketAuth): void {
-  if (auth.type !== 'none' || isLoopback(host) || options.allowUnauthenticated) return;
+function requireTls(address: ListenAddress, tls: TlsIdentity | undefined): void {
+  const needed = address.type === 'websocket' && address.secure;
+  if (needed && !tls) throw new Error('a wss:// address needs a certificate and its key');
+  if (!needed && tls) throw new Error('a certificate is used on a wss:// address only');
+}
+
+function requireAuth(options: ServeOptions, address: ListenAddress, auth: WebSocketAuth): void {
+  if (address.type !== 'websocket' || auth.type !== 'none' || options.allowUnauthenticated) return;
+  const { host } = address;
+  if (isLoopback(host)) return;
   throw new Error(
     `refusing to listen on ${host} without authentication: anyone who can reach it could run commands; use --ws-auth, or --allow-unauthenticated if the network is trusted`,
   );

@@ -1,15 +1,21 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type Server as HttpServer, type IncomingMessage } from 'node:http';
+import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { faultFields, type Logger } from '../base/index.ts';
 import { HttpPort, refuseUpgrade } from '../host/http/index.ts';
-import { refusePeer } from '../host/peers/index.ts';
+import { type PeerProof, refusePeer, refuseUnixPeer } from '../host/peers/index.ts';
 import type { Link } from '../rpc/index.ts';
+import type { ListenAddress } from './listen-url.ts';
+import { createTlsServer, type TlsIdentity } from './tls-identity.ts';
 import { authRefusal, type WebSocketAuth } from './websocket-auth.ts';
 
 export interface WebSocketListenerOptions {
-  readonly host: string;
-  readonly port: number;
+  readonly address: Exclude<ListenAddress, { type: 'stdio' }>;
+  /** For an address that speaks TLS. */
+  readonly tls?: TlsIdentity | undefined;
+  /** A user besides the server's own whose programs are served on a Unix socket; read for every connection. */
+  readonly unixPeer: () => number | undefined;
   /** Read for every connection, since it can change. */
   readonly auth: () => WebSocketAuth;
   readonly maxConnections: number;
@@ -28,6 +34,7 @@ interface HttpAnswer {
 /** Accepts WebSocket connections on `/` and answers readiness probes on `/readyz`. */
 export class WebSocketListener implements AsyncDisposable {
   readonly #options: WebSocketListenerOptions;
+  readonly #http: HttpServer | HttpsServer;
   readonly #port: HttpPort;
   readonly #links = new Set<Link>();
   /** Upgrade requests that are being examined. */
@@ -37,7 +44,7 @@ export class WebSocketListener implements AsyncDisposable {
   private constructor(options: WebSocketListenerOptions) {
     this.#options = options;
     this.maxConnections = options.maxConnections;
-    const http = createServer({ noDelay: true, connectionsCheckingInterval: CHECKING_MS });
+    const http = options.tls ? createTlsServer(options.tls, HTTP_OPTIONS) : createServer(HTTP_OPTIONS);
     http.on('request', (request, response) => {
       const { status, body } = answerTo(request, false) ?? { status: 404, body: '' };
       response.writeHead(status, { 'content-type': 'text/plain', 'content-length': body.length, connection: 'close' });
@@ -52,17 +59,26 @@ export class WebSocketListener implements AsyncDisposable {
         })
         .finally(() => this.#opening--);
     });
+    this.#http = http;
     this.#port = new HttpPort(http, CLOSE_MS);
   }
 
   static async listen(options: WebSocketListenerOptions): Promise<WebSocketListener> {
     const listener = new WebSocketListener(options);
-    await listener.#port.listen(options);
+    const { address, unixPeer } = options;
+    await listener.#port.listen(address.type === 'unix' ? { path: address.path, user: unixPeer() } : address);
     return listener;
   }
 
   get url(): string {
-    return `ws://${this.#port.authority}`;
+    const { address } = this.#options;
+    if (address.type === 'unix') return `unix:${address.path}`;
+    return `${address.secure ? 'wss' : 'ws'}://${this.#port.authority}`;
+  }
+
+  /** Presents another certificate to clients that connect from now on. Connections that are open keep theirs. */
+  replaceTls({ certificate: cert, key }: TlsIdentity): void {
+    if ('setSecureContext' in this.#http) this.#http.setSecureContext({ cert, key });
   }
 
   /** Accepts no more connections and serves the open ones. */
@@ -95,6 +111,14 @@ export class WebSocketListener implements AsyncDisposable {
     });
   }
 
+  async #peerRefusal(socket: Socket, proof: PeerProof): Promise<string | undefined> {
+    const { address, unixPeer } = this.#options;
+    if (address.type !== 'unix') return refusePeer(socket, proof);
+    const { descriptorOf } = await import('../link/index.ts'); // not needed to open the port
+    const users = new Set([process.geteuid!(), unixPeer() ?? process.geteuid!()]);
+    return refuseUnixPeer(socket, descriptorOf(socket), users, proof);
+  }
+
   #refusedWhenFull(): HttpAnswer | undefined {
     if (this.#links.size + this.#opening <= this.maxConnections) return undefined;
     return { status: 503, body: `${this.maxConnections} connections are open, as many as --max-connections allows` };
@@ -106,15 +130,21 @@ export class WebSocketListener implements AsyncDisposable {
 
   /** To be called after authentication, so that strangers cannot cause a search of `/proc` for their process. */
   async #refusedPeer(socket: Socket, auth: WebSocketAuth): Promise<HttpAnswer | undefined> {
-    const body = await refusePeer(socket, auth.type === 'none' ? 'none' : 'token');
+    const proof = auth.type === 'none' ? 'none' : 'token';
+    const body = await this.#peerRefusal(socket, proof);
     if (body === undefined) return undefined;
     this.#options.log.info('connection.refused', { reason: body });
     return { status: 403, body };
   }
 }
 
-/** How often connections are checked for a request head that takes too long. */
-const CHECKING_MS = 5000;
+const HTTP_OPTIONS = {
+  noDelay: true,
+  /** How often connections are checked for a request head that takes too long. */
+  connectionsCheckingInterval: 5000,
+  /** How long a client may take for the handshake of TLS. */
+  handshakeTimeout: 10_000,
+};
 
 /** How long connected clients may take to answer a close frame. */
 const CLOSE_MS = 500;

@@ -1,3 +1,4 @@
+import { connect as connectSocket } from 'node:net';
 import { WebSocket } from 'ws';
 import { type Notice, TrackedProcess } from './tracked-process.ts';
 
@@ -143,6 +144,8 @@ export class WireClient implements AsyncDisposable {
 
 export interface ConnectOptions {
   readonly headers?: Readonly<Record<string, string>>;
+  /** The certificate authority to trust, for a `wss:` URL. */
+  readonly ca?: string;
   /** Milliseconds the consumer takes for each message. */
   readonly slowness?: number;
   /** Members of `initialize` besides the usual ones. */
@@ -173,10 +176,13 @@ export class WebSocketClient extends WireClient {
 
 /** Connects without the handshake. */
 export async function connectBare(url: string, options: ConnectOptions = {}): Promise<WebSocketClient> {
-  const socket = new WebSocket(url, {
+  const [, path] = /^unix:(.+)$/.exec(url) ?? [];
+  const socket = new WebSocket(path === undefined ? url : 'ws://localhost/', {
+    ...(path !== undefined && { createConnection: () => connectSocket(path) }),
     perMessageDeflate: false,
     maxPayload: 1024 * 1024 * 1024,
     ...(options.headers && { headers: options.headers }),
+    ...(options.ca !== undefined && { ca: options.ca }),
   });
   const client = new WebSocketClient(socket, options.slowness);
   await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));

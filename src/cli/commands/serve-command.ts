@@ -19,6 +19,7 @@ import { secretFiles } from '../secret-files.ts';
 import { readSettings, settingOptions } from '../settings.ts';
 import { stderrLogger } from '../stderr-logger.ts';
 import { exitAfterGrace } from '../stop-deadline.ts';
+import { readTls, type TlsValues, tlsOptions } from '../tls-options.ts';
 import { readFlag, UsageError } from '../usage-error.ts';
 import type { RemoteCommandOptions } from './remote-command.ts';
 
@@ -26,8 +27,9 @@ const options = {
   listen: {
     type: 'string',
     value: 'URL',
-    help: `where to listen: ws://IP:PORT (port 0 picks a free one), or stdio [default: ${DEFAULT_LISTEN_URL}]`,
+    help: `where to listen: ws://IP:PORT or wss://IP:PORT (port 0 picks a free one), unix:/PATH, or stdio [default: ${DEFAULT_LISTEN_URL}]`,
   },
+  ...tlsOptions,
   ...authOptions,
   'print-token-url': {
     type: 'boolean',
@@ -79,6 +81,8 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   const sandboxPidNamespace = parsePidNamespace(values['linux-sandbox-pid-namespace'] as string | undefined);
   secretPaths.add(...secretFiles(values, process.env));
   const log = stderrLogger(process.env);
+  const rereadTls = () => readTls(values as TlsValues, address, log);
+  const tls = rereadTls();
   const host = new Host({ environment: process.env });
   const state = statePlace(process.env);
   if (state.reason) log.warn('state.kept_elsewhere', { ...state });
@@ -107,6 +111,7 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
       host,
       address,
       auth,
+      tls,
       config: settings,
       sandboxPidNamespace,
       allowUnauthenticated: values['allow-unauthenticated'] === true,
@@ -116,7 +121,7 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
       changes: (change) =>
         reloadOnHangup(async () => {
           const config = await reread();
-          change({ config, auth: rereadAuth() });
+          change({ config, auth: rereadAuth(), tls: rereadTls() });
           ({ shutdownGracePeriodMs } = config);
         }, log),
     },
@@ -151,7 +156,7 @@ function chooseAuth(values: AuthValues & { 'print-token-url'?: boolean }): Chose
     auth,
     reread: () => auth,
     shown: (url) => {
-      const printed = `${url}/#token=${token}`;
+      const printed = `${url}${url.startsWith('unix:') ? '' : '/'}#token=${token}`;
       token = '';
       return printed;
     },

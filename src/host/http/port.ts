@@ -1,7 +1,9 @@
-import { type Server, STATUS_CODES } from 'node:http';
+import { type Server as HttpServer, STATUS_CODES } from 'node:http';
+import type { Server as HttpsServer } from 'node:https';
 import { type AddressInfo, isIPv6, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { announceListener } from '../peers/index.ts';
+import { listenOnPath, type SocketPath } from './socket-path.ts';
 
 export interface HttpAddress {
   readonly host: string;
@@ -9,36 +11,41 @@ export interface HttpAddress {
   readonly port: number;
 }
 
-/** The listening socket of an HTTP server, and all its connections. */
+/** The listening socket of an HTTP or HTTPS server, and all its connections. */
 export class HttpPort implements AsyncDisposable {
-  readonly #server: Server;
+  readonly #server: HttpServer | HttpsServer;
   readonly #closeMs: number;
   #announced: Disposable | undefined;
   /** All connections: Node's server forgets one that asks to be upgraded. */
   readonly #sockets = new Set<Socket>();
-  /** Connections that have not sent the head of a request yet, the oldest first. */
-  readonly #silent = new Set<Socket>();
+  /** Connections that have not sent the head of a request yet, the oldest first, by their peer: with TLS a request has another socket. */
+  readonly #silent = new Map<unknown, Socket>();
   #closed: Promise<unknown> | undefined;
 
   /** When the port is disposed, clients have `closeMs` to close their connections. */
-  constructor(server: Server, closeMs: number) {
+  constructor(server: HttpServer | HttpsServer, closeMs: number) {
     this.#server = server;
     this.#closeMs = closeMs;
     server.on('connection', (socket) => {
+      const peer = peerOf(socket);
       this.#sockets.add(socket);
-      this.#limitSilent(socket);
+      this.#silent.set(peer, socket);
+      this.#limitSilent();
       socket.once('close', () => {
         this.#sockets.delete(socket);
-        this.#silent.delete(socket);
+        this.#silent.delete(peer);
       });
       socket.on('error', () => socket.destroy()); // the client closed the connection during an upgrade
     });
-    server.on('request', ({ socket }) => this.#silent.delete(socket));
-    server.on('upgrade', ({ socket }) => this.#silent.delete(socket));
+    server.on('request', ({ socket }) => this.#silent.delete(peerOf(socket)));
+    server.on('upgrade', ({ socket }) => this.#silent.delete(peerOf(socket)));
+    server.on('tlsClientError', (_, socket) => socket.destroy());
     server.headersTimeout = HEADERS_MS;
   }
 
-  async listen({ host, port }: HttpAddress): Promise<void> {
+  async listen(address: HttpAddress | SocketPath): Promise<void> {
+    if ('path' in address) return await listenOnPath(this.#server, address);
+    const { host, port } = address;
     await new Promise<void>((resolve, reject) => {
       // After listening, an error is about a connection that could not be accepted: `reject` does nothing then.
       this.#server.on('error', (error) => reject(cannotListen(error, host, port)));
@@ -54,8 +61,7 @@ export class HttpPort implements AsyncDisposable {
   }
 
   /** Closes the oldest connection without a request when there are too many, so that they do not keep new clients out. */
-  #limitSilent(socket: Socket): void {
-    this.#silent.add(socket);
+  #limitSilent(): void {
     if (this.#silent.size > MOST_SILENT) this.#silent.values().next().value!.destroy();
   }
 
@@ -77,7 +83,13 @@ export class HttpPort implements AsyncDisposable {
 }
 
 /** How long a client may take to send the head of a request. */
-const HEADERS_MS = 10_000;
+export const HEADERS_MS = 10_000;
+
+/** The address of a peer, or the socket itself where peers have none: on a Unix socket. */
+function peerOf(socket: Socket): unknown {
+  const { remoteAddress, remotePort } = socket;
+  return remotePort === undefined ? socket : `${remoteAddress} ${remotePort}`;
+}
 
 function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): Error {
   const remedy = LISTEN_REMEDIES[error.code ?? ''];

@@ -75,7 +75,7 @@ describe('a WebSocket connector', () => {
 
   it('names an address that is not the URL of a server', async () => {
     await expect(webSocket('localhost:39811')(never)).rejects.toThrow(
-      "cannot connect to 'localhost:39811': expected ws://HOST:PORT or wss://HOST:PORT",
+      "cannot connect to 'localhost:39811': expected ws://HOST:PORT, wss://HOST:PORT or unix:/PATH",
     );
   });
 

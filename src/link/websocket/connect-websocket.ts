@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { WebSocket } from 'ws';
 import { encodeUtf8, onAbort } from '../../base/index.ts';
@@ -18,7 +19,7 @@ export interface WebSocketConnectOptions {
   readonly roots?: () => SecureContext;
 }
 
-/** Connects to a `ws:` or `wss:` URL, which may end with its token as `#token=TOKEN`. */
+/** Connects to a `ws:` or `wss:` URL, or to a socket as `unix:/PATH`; the address may end with its token as `#token=TOKEN`. */
 export function webSocket(
   address: string,
   options: WebSocketConnectOptions = {},
@@ -28,15 +29,17 @@ export function webSocket(
   const { pingIntervalMs = limits.clientPingIntervalMs } = options;
   return (signal) =>
     new Promise((resolve, reject) => {
-      if (!/^(?:ws|wss|http|https|ws\+unix):/i.test(url) || !URL.canParse(url)) {
-        throw new TypeError(`cannot connect to '${url}': expected ws://HOST:PORT or wss://HOST:PORT`);
+      const path = unixPath(url);
+      if (path === undefined && !(/^(?:ws|wss|http|https|ws\+unix):/i.test(url) && URL.canParse(url))) {
+        throw new TypeError(`cannot connect to '${url}': expected ws://HOST:PORT, wss://HOST:PORT or unix:/PATH`);
       }
-      const ws = new WebSocket(url, {
+      const ws = new WebSocket(path === undefined ? url : 'ws://localhost/', {
         perMessageDeflate: false,
         maxPayload: LARGEST_ANSWER,
         handshakeTimeout: connectTimeoutMs,
         headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
         ...(roots && /^(?:wss|https):/i.test(url) && { secureContext: roots() }),
+        ...(path !== undefined && { createConnection: () => connect(path) }),
       });
       const stopping = onAbort(signal, () => ws.terminate()); // reported by `error`
       ws.once('upgrade', (response) => {
@@ -44,17 +47,17 @@ export function webSocket(
       });
       ws.once('open', () => {
         stopping[Symbol.dispose]();
-        resolve(new FragmentingLink(ws, pingIntervalMs));
+        resolve(new FragmentingLink(ws, url, pingIntervalMs));
       });
       ws.once('unexpected-response', (_, response) => {
         void refusalOf(response).then((reason) => {
           ws.terminate();
-          reject(new ConnectionRefused(`cannot connect to ${nameOf(ws.url)}: ${reason}`, response.statusCode!));
+          reject(new ConnectionRefused(`cannot connect to ${nameOf(url)}: ${reason}`, response.statusCode!));
         });
       });
       ws.on('error', (error) => {
         stopping[Symbol.dispose]();
-        reject(signal.aborted ? signal.reason : unreachable(ws.url, error));
+        reject(signal.aborted ? signal.reason : unreachable(url, error));
       });
     });
 }
@@ -74,8 +77,14 @@ function unreachable(url: string, error: NodeJS.ErrnoException): Error {
   return new Error(`cannot connect to ${nameOf(url)}: ${reasonOf(url, error)}`, { cause: error });
 }
 
+/** The path in `unix:/PATH`, which `unix:///PATH` spells as well. */
+function unixPath(url: string): string | undefined {
+  return /^unix:(?:\/\/)?(\/.+)$/.exec(url)?.[1];
+}
+
 /** Scheme, host and port; the rest of a URL may be secret. */
 function nameOf(url: string): string {
+  if (unixPath(url) !== undefined) return url;
   const { protocol, host } = new URL(url);
   return `${protocol}//${host}`;
 }
@@ -85,6 +94,8 @@ function reasonOf(url: string, { code, message }: NodeJS.ErrnoException): string
     return 'the server does not speak TLS; use ws:// on a network that you trust';
   }
   if (code === 'ECONNREFUSED') return 'no server listens there (ECONNREFUSED)';
+  if (code === 'ENOENT') return 'there is no such socket (ENOENT)';
+  if (code === 'EACCES') return 'this user may not use the socket (EACCES)';
   if (code === 'ENOTFOUND') return 'no host has this name (ENOTFOUND)';
   return message;
 }
@@ -118,8 +129,8 @@ const LONGEST_REFUSAL = 500;
 class FragmentingLink extends WebSocketLink {
   readonly #ws: WebSocket;
 
-  constructor(ws: WebSocket, pingIntervalMs: number) {
-    super(ws, { peer: ws.url, pingIntervalMs });
+  constructor(ws: WebSocket, peer: string, pingIntervalMs: number) {
+    super(ws, { peer, pingIntervalMs });
     this.#ws = ws;
   }
 

@@ -103,7 +103,10 @@ describe('exec-server run', () => {
 
   it.each([
     [['-C', 'here'], "invalid value 'here' for --cwd: expected an absolute directory"],
-    [['--connect', 'nowhere'], "invalid value 'nowhere' for --connect: expected ws://HOST:PORT or wss://HOST:PORT"],
+    [
+      ['--connect', 'nowhere'],
+      "invalid value 'nowhere' for --connect: expected ws://HOST:PORT, wss://HOST:PORT or unix:/PATH",
+    ],
     [['--connect', 'ftp://x/#token=secret'], "invalid value 'ftp://x/' for --connect: expected"],
     [['--connect', 'ws://127.0.0.1:99999'], "invalid value 'ws://127.0.0.1:99999' for --connect: expected"],
   ])('calls %j wrong usage', async (args, reason) => {

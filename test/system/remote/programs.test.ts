@@ -147,7 +147,7 @@ describe('exec-server --remote', () => {
     [
       ['forward', '--remote', 'x', '--environment-id', 'x', '--connect', 'box'],
       2,
-      "invalid value 'box' for --connect: expected ws://HOST:PORT or wss://HOST:PORT",
+      "invalid value 'box' for --connect: expected ws://HOST:PORT, wss://HOST:PORT or unix:/PATH",
     ],
     [['run', '--remote', 'http://127.0.0.1:1', '--', 'true'], 2, '--remote and --environment-id are needed together'],
     [['cp', '--remote', 'x', '--environment-id', 'x', '--connect', 'y', 'a', 'env:/b'], 2, 'together with --connect'],
