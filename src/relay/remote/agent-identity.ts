@@ -10,7 +10,7 @@ import { requireEncryption } from './registry-url.ts';
 const ACCOUNTS_URL = 'https://auth.openai.com/api/accounts';
 const TASK_TIMEOUT_MS = 30_000;
 
-interface Identity {
+interface AgentIdentity {
   readonly runtimeId: string;
   readonly key: KeyObject;
   readonly accountId: string;
@@ -47,7 +47,7 @@ export function agentIdentity(
   };
 }
 
-function assertion({ runtimeId, key, accountId, isFedramp }: Identity, taskId: string): Record<string, string> {
+function assertion({ runtimeId, key, accountId, isFedramp }: AgentIdentity, taskId: string): Record<string, string> {
   const timestamp = now();
   const signature = signText(key, `${runtimeId}:${taskId}:${timestamp}`);
   const envelope = JSON.stringify({ agent_runtime_id: runtimeId, signature, task_id: taskId, timestamp });
@@ -59,7 +59,7 @@ function assertion({ runtimeId, key, accountId, isFedramp }: Identity, taskId: s
 }
 
 async function registerTask(
-  { runtimeId, key }: Identity,
+  { runtimeId, key }: AgentIdentity,
   http: RegistryHttp,
   base: string,
   signal: AbortSignal,
@@ -89,7 +89,7 @@ async function registerTask(
   throw new Error('agent task registration gave no task id in clear text; encrypted ones are not supported');
 }
 
-function readIdentity(token: string): Identity {
+function readIdentity(token: string): AgentIdentity {
   try {
     const [, payload = ''] = token.split('.');
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>;

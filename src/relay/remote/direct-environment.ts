@@ -9,7 +9,7 @@ import type { RemoteEnvironmentConfig } from './environment-config.ts';
 import { openWebSocket } from './open-websocket.ts';
 import { RegistryError } from './registry-error.ts';
 import { RegistryHttp } from './registry-http.ts';
-import { type Answer, postJson } from './registry-request.ts';
+import { postJson, type RegistryAnswer } from './registry-request.ts';
 import { isOnThisMachine, parseEnvironmentId, parseRegistryUrl, requireEncryption } from './registry-url.ts';
 
 export interface DirectEnvironmentConfig extends Omit<RemoteEnvironmentConfig, 'credentials'> {
@@ -42,7 +42,7 @@ export async function runDirectEnvironment(config: DirectEnvironmentConfig, sign
   await new ConnectionKeeper({ register, registerTimeoutMs, onRegistered, clock, log }).run(signal);
 }
 
-function websocketIn(answer: Answer, environmentId: string): URL {
+function websocketIn(answer: RegistryAnswer, environmentId: string): URL {
   const { environment_id: id, registration_id: registrationId, transport, url } = answer;
   if (id !== environmentId) throw mismatch('a different environment id');
   if (transport !== TRANSPORT) throw mismatch('an unsupported transport');

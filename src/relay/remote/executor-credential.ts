@@ -73,21 +73,21 @@ function parseCredential(line: string, environmentId: string): Credential {
   return { token: ownCredential(frame.token), expiresAt: frame.expires_at };
 }
 
-interface Frame {
+interface CredentialFrame {
   readonly environment_id: string;
   readonly token: string;
   readonly expires_at: number;
 }
 
 /** A frame has four members and no others. The text is never shown: it holds a secret. */
-function parseFrame(line: string): Frame {
+function parseFrame(line: string): CredentialFrame {
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch {
     throw new Error('invalid executor credential frame');
   }
-  const frame = Object(value) as Frame & { version: unknown };
+  const frame = Object(value) as CredentialFrame & { version: unknown };
   const wellFormed =
     Object.keys(frame).sort().join() === members &&
     frame.version === 1 &&

@@ -3,17 +3,17 @@ import { type PublicKeyObject, parsePublicKeyObject } from '../index.ts';
 import type { Credentials } from './credentials.ts';
 import { RegistryError } from './registry-error.ts';
 import { RegistryHttp } from './registry-http.ts';
-import { type Answer, postJson, postSecret } from './registry-request.ts';
+import { postJson, postSecret, type RegistryAnswer } from './registry-request.ts';
 
 /** The answer to the registration of an environment. */
-export interface Registration {
+export interface RegisteredEnvironment {
   /** The URL of its websocket. */
   readonly url: string;
   readonly registrationId: string;
 }
 
 /** All that a harness needs for one connection. */
-export interface ConnectionBundle extends Registration {
+export interface ConnectionBundle extends RegisteredEnvironment {
   readonly executorKey: PublicKeyObject;
   /** Sent to the environment, which asks the registry to validate it. */
   readonly authorization: string;
@@ -45,7 +45,7 @@ export class RegistryClient {
     this.#http = new RegistryHttp(outgoing);
   }
 
-  async register(executorKey: PublicKeyObject, signal: AbortSignal): Promise<Registration> {
+  async register(executorKey: PublicKeyObject, signal: AbortSignal): Promise<RegisteredEnvironment> {
     const body = { security_profile: SECURITY_PROFILE, executor_public_key: executorKey };
     const headers = await this.#headers(signal);
     const request = { url: `${this.#base}/register`, headers, body: JSON.stringify(body) };
@@ -89,7 +89,7 @@ export class RegistryClient {
     return { 'content-type': 'application/json', ...(await this.#credentials.headers(signal)) };
   }
 
-  #registration(answer: Answer): Registration {
+  #registration(answer: RegistryAnswer): RegisteredEnvironment {
     const { environment_id: id, security_profile: profile, url, executor_registration_id: registrationId } = answer;
     if (id !== this.#environmentId) throw mismatch('a different environment id');
     if (profile !== SECURITY_PROFILE) throw mismatch('an unsupported security profile');

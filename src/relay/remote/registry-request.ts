@@ -5,7 +5,7 @@ import { RegistryError, registryErrorFor, retryAfterMs, shownUrl } from './regis
 import type { RegistryHttp } from './registry-http.ts';
 
 /** The body of an answer; nothing in it has been checked. */
-export type Answer = Readonly<Record<string, unknown>>;
+export type RegistryAnswer = Readonly<Record<string, unknown>>;
 
 const REQUEST_TIMEOUT_MS = 10_000;
 /** A registration with a key is about 2 kB. */
@@ -23,7 +23,7 @@ export async function postJson(
   request: JsonRequest,
   signal: AbortSignal,
   timeoutMs = REQUEST_TIMEOUT_MS,
-): Promise<Answer> {
+): Promise<RegistryAnswer> {
   using deadline = new Deadline(timeoutMs, signal);
   const { url } = request;
   const response = await send(http, request, deadline.signal);
@@ -34,7 +34,11 @@ export async function postJson(
 }
 
 /** `postJson` for requests whose answers could repeat a secret: only the status of an error answer is read. */
-export async function postSecret(http: RegistryHttp, request: JsonRequest, signal: AbortSignal): Promise<Answer> {
+export async function postSecret(
+  http: RegistryHttp,
+  request: JsonRequest,
+  signal: AbortSignal,
+): Promise<RegistryAnswer> {
   using deadline = new Deadline(REQUEST_TIMEOUT_MS, signal);
   const { url } = request;
   const response = await send(http, request, deadline.signal);
@@ -68,10 +72,10 @@ async function readText(url: URL | string, response: Response): Promise<string> 
   return text;
 }
 
-function parseObject(url: URL | string, text: string): Answer {
+function parseObject(url: URL | string, text: string): RegistryAnswer {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Answer;
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as RegistryAnswer;
   } catch {
     // reported below without the parser's message, which quotes the text
   }

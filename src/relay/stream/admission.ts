@@ -32,12 +32,12 @@ export type AdmissionEvent =
  */
 export type AdmissionAction = 'none' | 'validate' | 'activate' | 'pass' | 'reset' | 'refuse';
 
-export interface Admission {
+export interface AdmissionStep {
   readonly state: AdmissionState;
   readonly action: AdmissionAction;
 }
 
-export function admit(state: AdmissionState, event: AdmissionEvent): Admission {
+export function admit(state: AdmissionState, event: AdmissionEvent): AdmissionStep {
   switch (state.phase) {
     case 'active':
       return { state, action: event.type === 'handshake' ? 'reset' : isFrame(event) ? 'pass' : 'none' };
@@ -50,7 +50,7 @@ export function admit(state: AdmissionState, event: AdmissionEvent): Admission {
 
 const unknown: AdmissionState = { phase: 'unknown' };
 
-function admitValidating(state: AdmissionState & { phase: 'validating' }, event: AdmissionEvent): Admission {
+function admitValidating(state: AdmissionState & { phase: 'validating' }, event: AdmissionEvent): AdmissionStep {
   switch (event.type) {
     case 'heartbeat':
       return { state: { phase: 'validating', isOffered: true }, action: 'none' };
@@ -67,7 +67,7 @@ function admitValidating(state: AdmissionState & { phase: 'validating' }, event:
   }
 }
 
-function admitNew(state: AdmissionState, event: AdmissionEvent): Admission {
+function admitNew(state: AdmissionState, event: AdmissionEvent): AdmissionStep {
   switch (event.type) {
     case 'heartbeat':
       return { state: { phase: 'offered' }, action: 'none' };

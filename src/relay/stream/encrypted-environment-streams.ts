@@ -41,7 +41,7 @@ export interface EncryptedEnvironmentOptions {
 }
 
 /** A stream that is not active yet. */
-interface Entry {
+interface PendingStream {
   readonly state: AdmissionState;
   /** While the registry is being asked. */
   readonly validation?: Validation;
@@ -53,14 +53,14 @@ interface Validation {
   readonly stop: AbortController;
 }
 
-/** The encrypted streams of all harnesses of an environment; `admission.ts` has the states on the way to one. */
+/** The encrypted streams of all harnesses of an environment; `admission.ts` has the states of a stream until it is active. */
 export class EncryptedEnvironmentStreams implements AsyncDisposable {
   readonly #options: EncryptedEnvironmentOptions;
   readonly #limits: EnvironmentLimits;
   readonly #clock: Clock;
   readonly #connection: EnvironmentConnection;
   readonly #budget: HandshakeBudget;
-  readonly #entries = new Map<string, Entry>();
+  readonly #pending = new Map<string, PendingStream>();
 
   constructor(options: EncryptedEnvironmentOptions) {
     this.#options = options;
@@ -84,8 +84,8 @@ export class EncryptedEnvironmentStreams implements AsyncDisposable {
 
   /** Drops the connection and the handshakes on it. */
   detach(reason: string): void {
-    for (const { validation } of this.#entries.values()) validation?.stop.abort();
-    this.#entries.clear();
+    for (const { validation } of this.#pending.values()) validation?.stop.abort();
+    this.#pending.clear();
     this.#connection.detach(reason);
   }
 
@@ -120,28 +120,28 @@ export class EncryptedEnvironmentStreams implements AsyncDisposable {
     const { activeStreams, pendingHandshakes } = this.#limits;
     if (this.#connection.size >= activeStreams || this.#budget.isUsedUp) return false;
     let pending = 0;
-    for (const { validation } of this.#entries.values()) if (validation) pending++;
+    for (const { validation } of this.#pending.values()) if (validation) pending++;
     return pending < pendingHandshakes;
   }
 
   #apply(streamId: string, event: AdmissionEvent): AdmissionAction {
-    const entry = this.#entries.get(streamId);
-    const before = this.#connection.stream(streamId) ? ACTIVE : (entry?.state ?? UNKNOWN);
+    const pending = this.#pending.get(streamId);
+    const before = this.#connection.stream(streamId) ? ACTIVE : (pending?.state ?? UNKNOWN);
     const { state, action } = admit(before, event);
-    if (state.phase !== 'validating' && event.type !== 'vouched') entry?.validation?.stop.abort();
-    if (state.phase === 'validating') this.#entries.set(streamId, { ...entry, state });
+    if (state.phase !== 'validating' && event.type !== 'vouched') pending?.validation?.stop.abort();
+    if (state.phase === 'validating') this.#pending.set(streamId, { ...pending, state });
     else if (state.phase === 'offered') this.#remember(streamId, state);
-    else this.#entries.delete(streamId);
+    else this.#pending.delete(streamId);
     return action;
   }
 
   /** Remembers an offer, and forgets the oldest one above the limit. */
   #remember(streamId: string, state: AdmissionState): void {
     if (streamId.length > defaults.shownStreamId) return;
-    this.#entries.set(streamId, { state });
-    if (this.#entries.size <= defaults.rememberedOffers + this.#limits.pendingHandshakes) return;
-    for (const [oldest, entry] of this.#entries) {
-      if (entry.state.phase === 'offered') return void this.#entries.delete(oldest);
+    this.#pending.set(streamId, { state });
+    if (this.#pending.size <= defaults.rememberedOffers + this.#limits.pendingHandshakes) return;
+    for (const [oldest, pending] of this.#pending) {
+      if (pending.state.phase === 'offered') return void this.#pending.delete(oldest);
     }
   }
 
@@ -152,10 +152,10 @@ export class EncryptedEnvironmentStreams implements AsyncDisposable {
       const { key, payload } = handshake.readMessage1(message1);
       const authorization = readAuthorization(payload);
       const validation: Validation = { handshake, harnessKey: key, stop: new AbortController() };
-      this.#entries.set(streamId, { ...this.#entries.get(streamId)!, validation });
+      this.#pending.set(streamId, { ...this.#pending.get(streamId)!, validation });
       void this.#validate(streamId, validation, authorization);
     } catch (error) {
-      this.#entries.delete(streamId);
+      this.#pending.delete(streamId);
       this.#refuse(streamId, (error as Error).message);
     }
   }
@@ -167,13 +167,13 @@ export class EncryptedEnvironmentStreams implements AsyncDisposable {
     const valid = this.#options.validate(harnessKey, authorization, streamId, stop.signal);
     const allowed = await abortable(valid, stop.signal).catch(() => false); // refused, like a harness that is not allowed
     cancel();
-    const entry = this.#entries.get(streamId);
-    if (entry?.validation !== validation) return;
+    const pending = this.#pending.get(streamId);
+    if (pending?.validation !== validation) return;
     const hasRoom = this.#connection.size < this.#limits.activeStreams;
     const action = this.#apply(streamId, allowed ? { type: 'vouched', hasRoom } : { type: 'notVouched' });
     if (action === 'refuse') this.#refuse(streamId, 'the registry does not vouch for the harness');
     else if (action === 'reset') this.#connection.reset(streamId, RESET_REASON);
-    else this.#activate(streamId, validation, entry.state);
+    else this.#activate(streamId, validation, pending.state);
   }
 
   #activate(streamId: string, { handshake, harnessKey }: Validation, state: AdmissionState): void {

@@ -8,7 +8,7 @@ import { OutgoingRecords } from './outgoing-records.ts';
 import type { Records } from './records.ts';
 import { Reliability } from './reliability.ts';
 import { SendWindow } from './send-window.ts';
-import { type Closed, isAcknowledged, next, type StreamEvent, type StreamState } from './stream-state.ts';
+import { type ClosedStream, isAcknowledged, next, type StreamEvent, type StreamState } from './stream-state.ts';
 
 export interface RelayStreamOptions {
   readonly streamId: string;
@@ -243,7 +243,7 @@ export class RelayStream implements Link {
     this.#apply({ type: 'drained', isAcknowledged: this.#outgoing.sent?.isEmpty ?? true });
   }
 
-  #end({ reason, tellsPeer }: Closed): void {
+  #end({ reason, tellsPeer }: ClosedStream): void {
     const { records, onEnd } = this.#options;
     if (tellsPeer) this.#outgoing.sendBody({ type: 'reset', reason: records.resetReason(reason) });
     this.#resolveProbes(false);

@@ -13,13 +13,13 @@
  *      └──the offer lapses: the send window is full, or the plain relay's numbers mean nothing──▶ declined
  */
 export type StreamState =
-  | { readonly phase: 'open'; readonly delivery: Delivery }
+  | { readonly phase: 'open'; readonly delivery: DeliveryMode }
   | { readonly phase: 'suspended' }
   | { readonly phase: 'resuming' }
-  | { readonly phase: 'closing'; readonly delivery: Delivery; readonly awaitsAcks: boolean }
-  | Closed;
+  | { readonly phase: 'closing'; readonly delivery: DeliveryMode; readonly awaitsAcks: boolean }
+  | ClosedStream;
 
-export interface Closed {
+export interface ClosedStream {
   readonly phase: 'closed';
   readonly reason: string;
   /** Whether the peer has to be told with a reset. */
@@ -27,7 +27,7 @@ export interface Closed {
 }
 
 /** `unacknowledged`: acknowledgements were never offered; `declined`: the peer did not accept the offer. */
-export type Delivery = 'unacknowledged' | 'offered' | 'declined' | 'acknowledged';
+export type DeliveryMode = 'unacknowledged' | 'offered' | 'declined' | 'acknowledged';
 
 export type StreamEvent =
   | { readonly type: 'peerAcknowledges' }
@@ -72,15 +72,15 @@ export function next(state: StreamState, event: StreamEvent): StreamState {
   }
 }
 
-type Live = Exclude<StreamState, Closed>;
+type Live = Exclude<StreamState, ClosedStream>;
 
-function deliveryOf(state: StreamState): Delivery {
+function deliveryOf(state: StreamState): DeliveryMode {
   if (state.phase === 'closed') return 'unacknowledged';
   return state.phase === 'open' || state.phase === 'closing' ? state.delivery : 'acknowledged';
 }
 
 /** An offer gets its answer; nothing else changes. */
-function withDelivery(state: Live, delivery: Delivery): StreamState {
+function withDelivery(state: Live, delivery: DeliveryMode): StreamState {
   return 'delivery' in state && state.delivery === 'offered' ? { ...state, delivery } : state;
 }
 
@@ -99,4 +99,4 @@ function closing(state: Live, awaitsAcks: boolean): StreamState {
 const waits = ({ delivery, awaitsAcks }: StreamState & { phase: 'closing' }): boolean =>
   awaitsAcks && delivery === 'acknowledged';
 
-const closed = (reason: string): Closed => ({ phase: 'closed', reason, tellsPeer: true });
+const closed = (reason: string): ClosedStream => ({ phase: 'closed', reason, tellsPeer: true });

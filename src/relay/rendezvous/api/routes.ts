@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { bearerToken, faultFields, type Logger } from '../../../base/index.ts';
 import type { Directory, Registration } from '../cluster/directory.ts';
 import { httpLimits, type RendezvousLimits } from '../limits.ts';
-import type { Identity, Scope, TokenVerifier } from '../trust/access-tokens.ts';
+import type { Identity, TokenScope, TokenVerifier } from '../trust/access-tokens.ts';
 import type { AuditLog } from './audit-log.ts';
 import { HttpRefusal } from './http-refusal.ts';
 import { isEnvironmentId } from './identifiers.ts';
@@ -31,7 +31,11 @@ export interface HttpAnswer {
 
 type Operation = 'register' | 'connect' | 'validate';
 
-const scopeOf: Readonly<Record<Operation, Scope>> = { register: 'executor', connect: 'harness', validate: 'executor' };
+const scopeOf: Readonly<Record<Operation, TokenScope>> = {
+  register: 'executor',
+  connect: 'harness',
+  validate: 'executor',
+};
 
 const REGISTRY = /^\/cloud\/environment\/([^/]+)\/(register|connect|validate)$/;
 const OPERATORS = /^\/v1\/environments(?:\/([^/]+))?$/;
@@ -181,7 +185,7 @@ function requireMethod(method: string | undefined, wanted: string): void {
   if (method !== wanted) throw new HttpRefusal(405, 'method_not_allowed', `use ${wanted}`);
 }
 
-function requireScope(identity: Identity, scope: Scope, environmentId: string): void {
+function requireScope(identity: Identity, scope: TokenScope, environmentId: string): void {
   if (!identity.mayAct(scope, environmentId)) {
     throw new HttpRefusal(403, 'forbidden', `the token does not allow scope ${scope} for this environment`);
   }

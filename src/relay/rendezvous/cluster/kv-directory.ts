@@ -5,7 +5,7 @@ import type { Directory, DirectoryListener, Registration } from './directory.ts'
 import { FollowedBucket, type FollowedBucketOptions } from './followed-bucket.ts';
 import { isConflict, mayBeMissing } from './kv-errors.ts';
 import { type KnownEntry, RegistrationCopy, type RegistrationCopyOptions } from './registration-copy.ts';
-import { type DirectoryEntry, EntrySeal } from './sealed-entry.ts';
+import { EntrySeal, type EnvironmentEntry } from './sealed-entry.ts';
 
 export interface KvDirectoryOptions
   extends RegistrationCopyOptions,
@@ -103,7 +103,7 @@ export class KvDirectory implements Directory {
   }
 
   /** False if another node was faster. */
-  async #write(key: string, entry: DirectoryEntry, revision: number | undefined): Promise<boolean> {
+  async #write(key: string, entry: EnvironmentEntry, revision: number | undefined): Promise<boolean> {
     const { kv } = this.#bucket;
     const value = this.#seal.seal(key, entry);
     try {

@@ -3,10 +3,10 @@ import type { Logger } from '../../../base/index.ts';
 import { environmentToken } from '../api/identifiers.ts';
 import type { SigningKeys } from '../trust/signing-keys.ts';
 import type { DirectoryListener, Registration } from './directory.ts';
-import { type DirectoryEntry, EntrySeal } from './sealed-entry.ts';
+import { EntrySeal, type EnvironmentEntry } from './sealed-entry.ts';
 
 /** An entry as this node has read or written it last. */
-export interface KnownEntry extends DirectoryEntry {
+export interface KnownEntry extends EnvironmentEntry {
   /** Undefined while the bucket has no entry that this node has seen. */
   readonly revision: number | undefined;
 }
@@ -63,7 +63,7 @@ export class RegistrationCopy {
     else this.#refuse(key, revision, operation);
   }
 
-  learn(key: string, entry: DirectoryEntry, revision: number): void {
+  learn(key: string, entry: EnvironmentEntry, revision: number): void {
     const before = this.#known.get(key);
     if (before?.revision !== undefined && before.revision >= revision) return;
     if (before && before.version > entry.version) {
@@ -92,7 +92,7 @@ export class RegistrationCopy {
     for (const [key, known] of this.#known) if (this.#isExpired(known)) this.#forget(key, known);
   }
 
-  #isExpired({ version }: DirectoryEntry): boolean {
+  #isExpired({ version }: EnvironmentEntry): boolean {
     return this.#options.now() - version >= this.#options.keepMs;
   }
 

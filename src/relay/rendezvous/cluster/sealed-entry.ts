@@ -3,7 +3,7 @@ import type { SigningKeys } from '../trust/signing-keys.ts';
 import type { Registration } from './directory.ts';
 
 /** The entry of an environment in the directory that all nodes share. */
-export interface DirectoryEntry {
+export interface EnvironmentEntry {
   readonly environmentId: string;
   /** The time of the change, or one more than the version before it, whichever is larger. */
   readonly version: number;
@@ -21,17 +21,17 @@ export class EntrySeal {
     this.#keys = keys;
   }
 
-  seal(key: string, entry: DirectoryEntry): string {
+  seal(key: string, entry: EnvironmentEntry): string {
     const text = JSON.stringify(entry);
     return JSON.stringify({ kid: this.#keys.kid, signature: this.#keys.sign(['directory', key, text]), entry: text });
   }
 
   /** Undefined for a text that no node wrote for this key. */
-  open(key: string, sealed: string): DirectoryEntry | undefined {
+  open(key: string, sealed: string): EnvironmentEntry | undefined {
     const { kid, signature, entry } = membersOf(sealed);
     if (typeof kid !== 'string' || typeof signature !== 'string' || typeof entry !== 'string') return undefined;
     if (!this.#keys.verify(['directory', key, entry], kid, signature)) return undefined;
-    const opened = JSON.parse(entry) as DirectoryEntry; // a node wrote it, so the shape is trusted
+    const opened = JSON.parse(entry) as EnvironmentEntry; // a node wrote it, so the shape is trusted
     return environmentToken(opened.environmentId) === key ? opened : undefined;
   }
 }

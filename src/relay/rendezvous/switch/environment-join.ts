@@ -6,11 +6,11 @@ import { type JoinEvent, type JoinState, nextJoinState } from './join-state.ts';
 import { NodeLink } from './node-link.ts';
 import type { SwitchContext } from './switch-context.ts';
 
-type Answer = 'opened' | 'gone' | 'silent';
+type JoinAnswer = 'opened' | 'gone' | 'silent';
 
 interface JoinAttempt {
   readonly link: NodeLink;
-  readonly answer: Deferred<Answer>;
+  readonly answer: Deferred<JoinAnswer>;
 }
 
 export interface EnvironmentJoinOptions {
@@ -47,7 +47,7 @@ export class EnvironmentJoin {
     const { context, local } = this.#options;
     const { bus, limits, now } = context;
     for (const pauseMs of [...limits.openRetriesMs, undefined]) {
-      const attempt = { link: new NodeLink(bus, local, peer, now()), answer: deferred<Answer>() };
+      const attempt = { link: new NodeLink(bus, local, peer, now()), answer: deferred<JoinAnswer>() };
       const answer = await this.#open(attempt);
       if (!this.#isJoining(attempt)) return this.link === attempt.link;
       if (answer === 'silent' || !attempt.link.isRemote || pauseMs === undefined) break;
@@ -58,7 +58,7 @@ export class EnvironmentJoin {
     return false;
   }
 
-  async #open(attempt: JoinAttempt): Promise<Answer> {
+  async #open(attempt: JoinAttempt): Promise<JoinAnswer> {
     const { context, key, streams } = this.#options;
     this.#apply({ type: 'join', attempt });
     const timeout = setTimeout(() => attempt.answer.resolve('silent'), context.limits.openMs);

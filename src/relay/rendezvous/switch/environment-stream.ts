@@ -1,7 +1,7 @@
 import type { AttachedHarness } from './attached-harnesses.ts';
 import { CreditQueue, CreditReturn } from './credit-queue.ts';
 import { StreamRecord } from './stream-record.ts';
-import { nextStreamState, type StreamEvent, type StreamState } from './stream-state.ts';
+import { nextStreamState, type SwitchStreamEvent, type SwitchStreamState } from './stream-state.ts';
 import type { SwitchContext } from './switch-context.ts';
 
 /** A stream at the node of its environment: its state, and the frames that wait for its harness. */
@@ -13,7 +13,7 @@ export class EnvironmentStream {
   readonly #context: SwitchContext;
   readonly #queue: CreditQueue;
   readonly #returns: CreditReturn;
-  #state: StreamState<AttachedHarness>;
+  #state: SwitchStreamState<AttachedHarness>;
   /** When the harness last took a frame, or one began to wait for it. */
   #progressAt: number;
 
@@ -28,7 +28,7 @@ export class EnvironmentStream {
     this.#returns = new CreditReturn(context.limits.creditBytes);
   }
 
-  get state(): StreamState<AttachedHarness> {
+  get state(): SwitchStreamState<AttachedHarness> {
     return this.#state;
   }
 
@@ -41,7 +41,7 @@ export class EnvironmentStream {
   }
 
   /** Frames that wait are for the harness that is attached: losing it drops them. */
-  apply(event: StreamEvent<AttachedHarness>): void {
+  apply(event: SwitchStreamEvent<AttachedHarness>): void {
     const before = this.harness;
     const next = nextStreamState(this.#state, event);
     if (!('harness' in next) || next.harness !== before) this.#withBudget(() => this.#queue.clear());

@@ -5,7 +5,7 @@ import type { EndpointSocket } from './endpoint-socket.ts';
 import { EnvironmentStream } from './environment-stream.ts';
 import { HandshakeGate } from './handshake-gate.ts';
 import { type ResetReason, resetFrame } from './reset-frame.ts';
-import type { StreamEvent } from './stream-state.ts';
+import type { SwitchStreamEvent } from './stream-state.ts';
 import type { SwitchContext } from './switch-context.ts';
 
 /** The streams of one environment socket, each with a harness at its other end. */
@@ -213,7 +213,7 @@ export class EnvironmentStreams {
     if (stream.state.phase === 'draining' && stream.waiting === 0) this.#apply(stream, { type: 'drained' });
   }
 
-  #apply(stream: EnvironmentStream, event: StreamEvent<AttachedHarness>): void {
+  #apply(stream: EnvironmentStream, event: SwitchStreamEvent<AttachedHarness>): void {
     const wasOver = stream.isOver;
     stream.apply(event);
     if (wasOver || !stream.isOver) return;

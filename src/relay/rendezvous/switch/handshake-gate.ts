@@ -19,7 +19,7 @@ export interface HeldHandshake {
   readonly frame: Uint8Array;
 }
 
-export type Verdict = 'pass' | 'hold' | 'refuse';
+export type HandshakeVerdict = 'pass' | 'hold' | 'refuse';
 
 /**
  * An executor refuses every handshake after some have failed. The gate lets through so few at a time that harnesses cannot bring it to
@@ -34,7 +34,7 @@ export class HandshakeGate {
     this.#limits = limits;
   }
 
-  request(stream: string, frame: Uint8Array, now: number): Verdict {
+  request(stream: string, frame: Uint8Array, now: number): HandshakeVerdict {
     this.#expire(now);
     const failed = this.#recent.filter(({ state }) => state === 'failed').length;
     const unanswered = this.#recent.length - failed;
@@ -71,7 +71,7 @@ export class HandshakeGate {
     return this.#recent.length < this.#limits.uncertain;
   }
 
-  #begin(stream: string, at: number): Verdict {
+  #begin(stream: string, at: number): HandshakeVerdict {
     this.#recent = [...this.#recent, { stream, at, state: 'unanswered' }];
     return 'pass';
   }

@@ -1,7 +1,7 @@
 import { environmentToken } from '../api/identifiers.ts';
 
 /** The place of an address, parsed: the receiver of a message at its node. */
-export type Place =
+export type ParsedPlace =
   | { readonly kind: 'harness'; readonly connectionId: string }
   /** One environment socket, and of its harnesses the one with this connection. */
   | { readonly kind: 'environment'; readonly socketKey: string; readonly connectionId: string }
@@ -20,7 +20,7 @@ export const queryPlace = (id: string): string => `q.${id}`;
 export const environmentSocketKey = (environmentId: string, epoch: number): string =>
   `${environmentToken(environmentId)}.${epoch}`;
 
-export function parsePlace(place: string): Place {
+export function parsePlace(place: string): ParsedPlace {
   const [kind, first = '', second = '', third = ''] = place.split('.');
   if (kind === 'h') return { kind: 'harness', connectionId: first };
   if (kind === 'e') return { kind: 'environment', socketKey: `${first}.${second}`, connectionId: third };

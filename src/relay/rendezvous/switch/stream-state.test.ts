@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { nextStreamState, type StreamEvent, type StreamState } from './stream-state.ts';
+import { nextStreamState, type SwitchStreamEvent, type SwitchStreamState } from './stream-state.ts';
 
-const attached: StreamState<string> = { phase: 'attached', harness: 'first' };
-const draining: StreamState<string> = { phase: 'draining', harness: 'first' };
-const detached: StreamState<string> = { phase: 'detached', since: 1 };
-const over: StreamState<string> = { phase: 'over' };
+const attached: SwitchStreamState<string> = { phase: 'attached', harness: 'first' };
+const draining: SwitchStreamState<string> = { phase: 'draining', harness: 'first' };
+const detached: SwitchStreamState<string> = { phase: 'detached', since: 1 };
+const over: SwitchStreamState<string> = { phase: 'over' };
 
 const events = {
   reset: { type: 'reset' },
@@ -13,14 +13,14 @@ const events = {
   lostUnreliable: { type: 'lost', reliable: false, now: 2 },
   found: { type: 'found', harness: 'second' },
   ended: { type: 'ended' },
-} as const satisfies Readonly<Record<string, StreamEvent<string>>>;
+} as const satisfies Readonly<Record<string, SwitchStreamEvent<string>>>;
 
-const another: StreamState<string> = { phase: 'attached', harness: 'second' };
-const justDetached: StreamState<string> = { phase: 'detached', since: 2 };
+const another: SwitchStreamState<string> = { phase: 'attached', harness: 'second' };
+const justDetached: SwitchStreamState<string> = { phase: 'detached', since: 2 };
 
-type Expected = Readonly<Record<keyof typeof events, StreamState<string>>>;
+type Expected = Readonly<Record<keyof typeof events, SwitchStreamState<string>>>;
 
-const table: readonly (readonly [StreamState<string>, Expected])[] = [
+const table: readonly (readonly [SwitchStreamState<string>, Expected])[] = [
   [
     attached,
     {

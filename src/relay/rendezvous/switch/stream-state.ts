@@ -13,13 +13,13 @@
  *
  * `reset` is the environment's: the harness hears of it after the frames that wait for it.
  */
-export type StreamState<Harness> =
+export type SwitchStreamState<Harness> =
   | { readonly phase: 'attached'; readonly harness: Harness }
   | { readonly phase: 'draining'; readonly harness: Harness }
   | { readonly phase: 'detached'; readonly since: number }
   | { readonly phase: 'over' };
 
-export type StreamEvent<Harness> =
+export type SwitchStreamEvent<Harness> =
   | { readonly type: 'reset' }
   /** The harness has taken every frame that waited. */
   | { readonly type: 'drained' }
@@ -30,9 +30,9 @@ export type StreamEvent<Harness> =
   | { readonly type: 'ended' };
 
 export function nextStreamState<Harness>(
-  state: StreamState<Harness>,
-  event: StreamEvent<Harness>,
-): StreamState<Harness> {
+  state: SwitchStreamState<Harness>,
+  event: SwitchStreamEvent<Harness>,
+): SwitchStreamState<Harness> {
   switch (event.type) {
     case 'reset':
       if (state.phase === 'attached') return { phase: 'draining', harness: state.harness };

@@ -2,13 +2,13 @@ import type { WebSocket } from 'ws';
 import { type RendezvousLimits, switchLimits } from '../limits.ts';
 import { closings, type FrameListener, type FrameSocket } from './frame-socket.ts';
 
-type KeepAlive = Pick<RendezvousLimits, 'pingMs' | 'silenceMs' | 'probeMs'>;
+type KeepAliveTimes = Pick<RendezvousLimits, 'pingMs' | 'silenceMs' | 'probeMs'>;
 
 /** Frames over a WebSocket, which is pinged and ends when its peer is silent. */
 export class WebSocketFrames implements FrameSocket {
   readonly #ws: WebSocket;
   readonly #keepAlive: NodeJS.Timeout;
-  readonly #limits: KeepAlive;
+  readonly #limits: KeepAliveTimes;
   #probe: NodeJS.Timeout | undefined;
   #paused = false;
   /** Frames sent without a callback that are not written yet. */
@@ -16,7 +16,7 @@ export class WebSocketFrames implements FrameSocket {
   #heardAt = performance.now();
   #receive: (frame: Uint8Array) => void;
 
-  constructor(ws: WebSocket, receiver: FrameListener, limits: KeepAlive) {
+  constructor(ws: WebSocket, receiver: FrameListener, limits: KeepAliveTimes) {
     this.#ws = ws;
     this.#limits = limits;
     this.#receive = (frame) => receiver.receive(frame);

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { sha256 } from '../api/identifiers.ts';
 
 export const scopes = ['executor', 'harness', 'admin'] as const;
-export type Scope = (typeof scopes)[number];
+export type TokenScope = (typeof scopes)[number];
 
 /** The bearer of a token, and the rights it grants. */
 export interface Identity {
   /** A short name that is no secret, for the audit log and for limits. */
   readonly name: string;
-  holds(scope: Scope): boolean;
-  mayAct(scope: Scope, environmentId: string): boolean;
+  holds(scope: TokenScope): boolean;
+  mayAct(scope: TokenScope, environmentId: string): boolean;
 }
 
 /** Identifies the bearers of tokens. */
@@ -19,7 +19,7 @@ export interface TokenVerifier {
 
 export interface AccessToken {
   readonly sha256: string;
-  readonly scope: Scope;
+  readonly scope: TokenScope;
   /** Ids, in which `*` stands for anything. */
   readonly environments: readonly string[];
 }
@@ -65,10 +65,13 @@ const pattern = (text: string): RegExp =>
   );
 
 /** One token for each scope, for every environment. */
-export function freshTokens(): { readonly shown: Readonly<Record<Scope, string>>; readonly tokens: AccessToken[] } {
+export function freshTokens(): {
+  readonly shown: Readonly<Record<TokenScope, string>>;
+  readonly tokens: AccessToken[];
+} {
   const made = scopes.map((scope) => ({ scope, token: randomBytes(32).toString('base64url') }));
   return {
-    shown: Object.fromEntries(made.map(({ scope, token }) => [scope, token])) as Record<Scope, string>,
+    shown: Object.fromEntries(made.map(({ scope, token }) => [scope, token])) as Record<TokenScope, string>,
     tokens: made.map(({ scope, token }) => ({ sha256: sha256(token).toString('hex'), scope, environments: ['*'] })),
   };
 }
@@ -86,7 +89,7 @@ export function parseTokens(text: string): AccessToken[] {
       throw new Error(`tokens[${index}]: ${what}`);
     };
     if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/i.test(sha256)) fail('"sha256" is not 64 hex digits');
-    if (!scopes.includes(scope as Scope)) fail(`"scope" is none of ${scopes.join(', ')}`);
+    if (!scopes.includes(scope as TokenScope)) fail(`"scope" is none of ${scopes.join(', ')}`);
     const valid = Array.isArray(environments) && environments.every((id) => typeof id === 'string' && PATTERN.test(id));
     if (!valid) fail('"environments" is not a list of ids, in which * stands for anything');
     const digest = sha256!.toLowerCase();

@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { shortHash } from '../api/identifiers.ts';
 
 /** The parts of a signed statement. The purpose comes first, so that a signature for one purpose is invalid for another. */
-export type Statement = readonly [purpose: string, ...parts: string[]];
+export type SignedStatement = readonly [purpose: string, ...parts: string[]];
 
 /** Secrets that sign URLs, authorizations, directory entries and messages between nodes: the newest signs, the one before it still verifies. */
 export class SigningKeys {
@@ -26,11 +26,11 @@ export class SigningKeys {
     return this.#current;
   }
 
-  sign(statement: Statement): string {
+  sign(statement: SignedStatement): string {
     return this.#signature(this.#secrets.get(this.#current)!, [...statement, this.#current]);
   }
 
-  verify(statement: Statement, kid: string, signature: string): boolean {
+  verify(statement: SignedStatement, kid: string, signature: string): boolean {
     const secret = this.#secrets.get(kid);
     if (secret === undefined) return false;
     return this.equal(Buffer.from(this.#signature(secret, [...statement, kid])), Buffer.from(signature));

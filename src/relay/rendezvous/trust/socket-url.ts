@@ -1,4 +1,4 @@
-import type { SigningKeys, Statement } from './signing-keys.ts';
+import type { SignedStatement, SigningKeys } from './signing-keys.ts';
 
 /** One end of an environment's streams, which the holder of a signed URL may connect to. */
 export type SocketGrant =
@@ -48,7 +48,7 @@ export function claimedRole(url: URL): string | undefined {
   return PATH.test(url.pathname) ? (url.searchParams.get('role') ?? '') : undefined;
 }
 
-function statement(grant: SocketGrant, exp: string): Statement {
+function statement(grant: SocketGrant, exp: string): SignedStatement {
   const { role, environmentId, registrationId } = grant;
   const own = grant.role === 'harness' ? [grant.connectionId, grant.key] : [];
   return ['socket', role, environmentId, registrationId, ...own, exp];
