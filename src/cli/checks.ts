@@ -10,7 +10,7 @@ import {
   PROCESS_MASK,
   spawn,
 } from '../host/os/index.ts';
-import { confine, type Policy, type SandboxHost } from '../host/sandbox/index.ts';
+import { type AccessPolicy, confine, type SandboxHost } from '../host/sandbox/index.ts';
 import { BASH, builtBash } from './shell-tool-programs.ts';
 
 export interface Check {
@@ -131,7 +131,7 @@ async function tryConfined(host: SandboxHost): Promise<ExitStatus> {
   return await child.exited;
 }
 
-const READ_ONLY: Policy = {
+const READ_ONLY: AccessPolicy = {
   network: 'restricted',
   unrestricted: false,
   rules: [{ path: '/', access: 'read', skipMissing: false }],

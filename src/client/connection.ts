@@ -18,7 +18,7 @@ export interface Connector {
 }
 
 /** One connection whose handshake is complete. */
-export interface Connection {
+export interface ClientConnection {
   readonly peer: Peer;
   readonly sessionId: string | undefined;
   readonly environmentInfo: EnvironmentInfo | undefined;
@@ -47,7 +47,7 @@ export async function openConnection(
   options: InitializeOptions,
   incoming: Incoming,
   signal: AbortSignal,
-): Promise<Connection> {
+): Promise<ClientConnection> {
   signal.throwIfAborted();
   const link = await connector(signal, options.resumeSessionId !== undefined);
   try {

@@ -1,7 +1,7 @@
 import { abortable, Changes, Deadline, deferred, type Logger } from '../base/index.ts';
 import { type EnvironmentInfo, ExecError, SERVER_STOPPING } from '../protocol/index.ts';
 import { ConnectionLost } from '../rpc/index.ts';
-import { type Connection, type Connector, type Incoming, openConnection } from './connection.ts';
+import { type ClientConnection, type Connector, type Incoming, openConnection } from './connection.ts';
 import { type ConnectionEvent, type ConnectionState, nextConnectionState } from './connection-state.ts';
 import { Liveness } from './liveness.ts';
 
@@ -34,7 +34,7 @@ export class ClientSession {
   readonly #closed = deferred<Error>();
   readonly #ending = new AbortController();
   #state: ConnectionState = { phase: 'opening' };
-  #connection: Connection | undefined;
+  #connection: ClientConnection | undefined;
   #liveness: Liveness | undefined;
   #resumes = 0;
 
@@ -108,7 +108,7 @@ export class ClientSession {
     clearTimeout(timer);
   }
 
-  async #opened(signal: AbortSignal | undefined): Promise<Connection> {
+  async #opened(signal: AbortSignal | undefined): Promise<ClientConnection> {
     for (;;) {
       signal?.throwIfAborted();
       if (this.#state.phase === 'closed') throw closedError(this.#state.reason);
@@ -117,13 +117,13 @@ export class ClientSession {
     }
   }
 
-  #connect(resumeSessionId: string | undefined, signal: AbortSignal): Promise<Connection> {
+  #connect(resumeSessionId: string | undefined, signal: AbortSignal): Promise<ClientConnection> {
     const { clientName, events, sandboxDenials, initializeTimeoutMs: timeoutMs } = this.#options;
     const options = { clientName, events, sandboxDenials, resumeSessionId, timeoutMs };
     return openConnection(this.#connector, options, this.#incoming, signal);
   }
 
-  #adopt(connection: Connection, event: ConnectionEvent): void {
+  #adopt(connection: ClientConnection, event: ConnectionEvent): void {
     if (this.#state.phase === 'closed') {
       connection.peer.link.destroy();
       return;
@@ -139,7 +139,7 @@ export class ClientSession {
     this.#changes.notify();
   }
 
-  #watch({ peer, environmentInfo }: Connection): Liveness {
+  #watch({ peer, environmentInfo }: ClientConnection): Liveness {
     return new Liveness({
       peer,
       intervalMs: this.#options.probeIntervalMs,
@@ -148,7 +148,7 @@ export class ClientSession {
     });
   }
 
-  #lose(connection: Connection): void {
+  #lose(connection: ClientConnection): void {
     if (this.#connection !== connection || this.#state.phase !== 'open') return;
     this.#liveness?.[Symbol.dispose]();
     const { closeReason } = connection.peer.link;

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { ExecError } from './errors.ts';
 import { decode, optional } from './schema.ts';
 
-type Json = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The sandbox in its present form; other values are left to the schema, which refuses them. */
 export function fromOlderDialect(value: unknown): unknown {
@@ -28,14 +28,14 @@ const twoSandboxes = (other: string): ExecError =>
   new ExecError('invalidParams', `\`sandboxPolicy\` and \`${other}\` are two sandboxes: send one of them`);
 
 /** In May the working directory was the workspace. Clients of May are recognised by their native paths. */
-function withWorkspaceRoots(value: Json): Json {
+function withWorkspaceRoots(value: JsonObject): JsonObject {
   const { cwd, workspaceRoots, policyContext } = value;
   if (workspaceRoots !== undefined || policyContext != null) return value;
   return typeof cwd === 'string' && cwd.startsWith('/') ? { ...value, workspaceRoots: [cwd] } : value;
 }
 
 /** In April the working directory was the workspace too, as a native path or a URI. */
-function workspaceOf({ cwd, workspaceRoots, policyContext }: Json): readonly unknown[] {
+function workspaceOf({ cwd, workspaceRoots, policyContext }: JsonObject): readonly unknown[] {
   if (Array.isArray(workspaceRoots)) return workspaceRoots;
   if (isObject(policyContext) && Array.isArray(policyContext.workspaceRoots)) return policyContext.workspaceRoots;
   return cwd == null ? [] : [cwd];
@@ -113,12 +113,12 @@ function inSnakeCase(written: unknown): unknown {
   return { ...rest, ...(given == null ? beside : { access: { type: inKebabCase(given), ...beside } }) };
 }
 
-function renamed(written: Json): Json {
+function renamed(written: JsonObject): JsonObject {
   const members = Object.entries(written).map(([name, value]) => [
     inKebabCase(name).replaceAll('-', '_'),
     name === 'type' ? inKebabCase(value) : value,
   ]);
-  const policy = Object.fromEntries(members) as Json;
+  const policy = Object.fromEntries(members) as JsonObject;
   if (Object.keys(policy).length < members.length) {
     throw new ExecError('invalidParams', 'a field of the sandbox policy is written in two ways: send one of them');
   }
@@ -134,5 +134,5 @@ function inKebabCase<T>(word: T): T {
 const literal = (path: string, access: string) => ({ path: { type: 'path', path }, access });
 const special = (kind: string, access: string) => ({ path: { type: 'special', value: { kind } }, access });
 
-const isObject = (value: unknown): value is Json =>
+const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

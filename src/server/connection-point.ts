@@ -5,7 +5,7 @@ import { HelperLaunchers, SandboxHost } from '../host/sandbox/index.ts';
 import { type EnvironmentInfo, encode, methods } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
-import { Connection, type OwnInfo } from './connection.ts';
+import { type OwnInfo, ServerConnection } from './connection.ts';
 import { SandboxWarmup } from './sandbox-warmup.ts';
 import { Sessions } from './sessions.ts';
 
@@ -62,7 +62,7 @@ export class ConnectionPoint implements AsyncDisposable {
   }
 
   connect(link: Link, { resumable }: { resumable: boolean }): void {
-    new Connection(link, {
+    new ServerConnection(link, {
       host: this.#host,
       sandboxes: this.#sandboxes,
       config: this.config,

@@ -97,7 +97,7 @@ const handlers: Handlers = {
 };
 
 /** One client: takes it through the handshake and passes its requests to the handlers. */
-export class Connection implements Service {
+export class ServerConnection implements Service {
   readonly #options: ConnectionOptions;
   readonly #files: FileService;
   readonly #http: HttpClient;

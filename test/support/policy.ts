@@ -1,10 +1,10 @@
-import type { Access, Policy } from '../../src/host/sandbox/policy/resolution.ts';
+import type { Access, AccessPolicy } from '../../src/host/sandbox/policy/resolution.ts';
 
 /** A policy with these rules, without a network. */
 export function policyOf(
   rules: readonly (readonly [path: string, access: Access])[],
-  more: Partial<Policy> = {},
-): Policy {
+  more: Partial<AccessPolicy> = {},
+): AccessPolicy {
   return {
     network: 'restricted',
     unrestricted: false,

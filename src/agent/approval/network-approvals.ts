@@ -5,7 +5,7 @@ import { type ApprovalPolicy, mayAsk } from './policy.ts';
 import { questionMembers } from './question-members.ts';
 import { untilAborted } from './until-aborted.ts';
 
-type Verdict = 'allow' | 'deny';
+type NetworkVerdict = 'allow' | 'deny';
 
 /** A connection to a host that no rule or answer covers yet. */
 export interface NetworkRequest {
@@ -21,7 +21,7 @@ export interface NetworkRequest {
 
 /** A question about a host, which any number of connections wait for. */
 interface OpenNetworkQuestion {
-  readonly verdict: Promise<Verdict>;
+  readonly verdict: Promise<NetworkVerdict>;
   readonly abandon: AbortController;
   waiting: number;
 }
@@ -48,7 +48,7 @@ export class NetworkApprovals {
     this.#options = options;
   }
 
-  async decide(request: NetworkRequest, signal?: AbortSignal): Promise<Verdict> {
+  async decide(request: NetworkRequest, signal?: AbortSignal): Promise<NetworkVerdict> {
     const { policy, rules } = this.#options;
     const host = normalizedHost(request.host);
     const { allowed, denied } = compileHosts((await rules.current()).networkRules);
@@ -60,7 +60,7 @@ export class NetworkApprovals {
   }
 
   /** Waits for the answer; a waiter that gives up is denied. The last one to give up withdraws the question. */
-  async #wait(pending: OpenNetworkQuestion | undefined, signal: AbortSignal | undefined): Promise<Verdict> {
+  async #wait(pending: OpenNetworkQuestion | undefined, signal: AbortSignal | undefined): Promise<NetworkVerdict> {
     if (!pending) return 'deny';
     pending.waiting += 1;
     return untilAborted(pending.verdict, signal, () => {
@@ -79,7 +79,11 @@ export class NetworkApprovals {
   #ask(key: string, request: NetworkRequest): OpenNetworkQuestion | undefined {
     if (this.#open.size >= MOST_QUESTIONS) return undefined;
     const abandon = new AbortController();
-    const verdict = untilAborted(this.#answer(key, request, abandon.signal), abandon.signal, (): Verdict => 'deny');
+    const verdict = untilAborted(
+      this.#answer(key, request, abandon.signal),
+      abandon.signal,
+      (): NetworkVerdict => 'deny',
+    );
     const forget = (): void => {
       if (this.#open.get(key) === pending) this.#open.delete(key);
     };
@@ -88,7 +92,7 @@ export class NetworkApprovals {
     return pending;
   }
 
-  async #answer(key: string, request: NetworkRequest, signal: AbortSignal): Promise<Verdict> {
+  async #answer(key: string, request: NetworkRequest, signal: AbortSignal): Promise<NetworkVerdict> {
     const { approver, onProblem } = this.#options;
     let decision: ApprovalDecision;
     try {
@@ -109,7 +113,7 @@ export class NetworkApprovals {
     if (this.#accepted.size > MOST_REMEMBERED) this.#accepted.delete(this.#accepted.values().next().value!);
   }
 
-  async #persist({ host, protocol }: NetworkRequest, decision: Verdict): Promise<void> {
+  async #persist({ host, protocol }: NetworkRequest, decision: NetworkVerdict): Promise<void> {
     const { rules, onProblem } = this.#options;
     const ruleProtocol = protocol === 'https_connect' ? 'https' : protocol;
     await rules.add({ kind: 'network', host, protocol: ruleProtocol, decision }).catch(onProblem);

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { type Logger, onAbort } from '../../base/index.ts';
-import { gitCallHazard, type Policy as RulesPolicy } from '../rules/index.ts';
+import { gitCallHazard, type Policy } from '../rules/index.ts';
 import type { Broker, SeenAnswer } from './broker.ts';
 import { type CallConfinement, type Destination, destinationOf } from './destination.ts';
 import { escalatedEnvironment, withoutInterception } from './escalated-environment.ts';
@@ -12,7 +12,7 @@ import { type AskEscalation, type EscalationQuestion, type EscalationReply, esca
 
 /** The settings that decide about every exec of a call. */
 export interface ExecSettings {
-  readonly rules: RulesPolicy;
+  readonly rules: Policy;
   readonly preserveProgramPaths: boolean;
   /** Undefined where nothing confines the call. */
   readonly confinement: CallConfinement | undefined;

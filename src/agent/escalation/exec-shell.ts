@@ -1,8 +1,8 @@
 import { Deadline, type Logger, Scope } from '../../base/index.ts';
 import { nextOwnMark, ownServerNumber, startGuardian } from '../../host/os/index.ts';
-import { hasFullRead, isNarrower, type Policy, type SandboxHost } from '../../host/sandbox/index.ts';
+import { type AccessPolicy, hasFullRead, isNarrower, type SandboxHost } from '../../host/sandbox/index.ts';
 import { ExecError, type Sandbox } from '../../protocol/index.ts';
-import type { Rules, Policy as RulesPolicy } from '../rules/index.ts';
+import type { Policy, Rules } from '../rules/index.ts';
 import type { ExecSettings } from './exec-decider.ts';
 import { visitedPaths } from './path-trace.ts';
 import type { AskEscalation } from './question.ts';
@@ -47,7 +47,7 @@ export class ExecShell implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #writable = new WritablePathMemory();
   readonly #running = new Set<Promise<unknown>>();
-  #rules: RulesPolicy | undefined;
+  #rules: Policy | undefined;
 
   private constructor(options: ExecShellOptions) {
     this.#options = options;
@@ -106,7 +106,7 @@ export class ExecShell implements AsyncDisposable {
   }
 
   /** The settings of a call, with the rules as they are when it begins. */
-  async #settingsFor(policy: Policy): Promise<ExecSettings> {
+  async #settingsFor(policy: AccessPolicy): Promise<ExecSettings> {
     const { environment, preserveProgramPaths = false, trustEscalatedEnvironment = false, log } = this.#options;
     return {
       rules: await this.#currentRules(),
@@ -119,7 +119,7 @@ export class ExecShell implements AsyncDisposable {
   }
 
   /** A rules file that a command could have written since is not read again: the rules read before stay in force. */
-  async #currentRules(): Promise<RulesPolicy> {
+  async #currentRules(): Promise<Policy> {
     const { rules, rulesFrom = [], log } = this.#options;
     const reached = rulesFrom.find((path) => visitedPaths(path).some((visited) => this.#writable.has(visited)));
     if (this.#rules && reached !== undefined)
@@ -128,7 +128,7 @@ export class ExecShell implements AsyncDisposable {
     return this.#rules;
   }
 
-  #confinement(policy: Policy): ExecSettings['confinement'] {
+  #confinement(policy: AccessPolicy): ExecSettings['confinement'] {
     if (policy.unrestricted && policy.network === 'enabled') return undefined;
     return { writable: this.#writable.with(policy), hidesFiles: !hasFullRead(policy) };
   }

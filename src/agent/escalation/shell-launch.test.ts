@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { attempt, DescriptorShortage, openDescriptors } from '../../../test/support/descriptor-shortage.ts';
 import { testSandboxes } from '../../../test/support/host.ts';
-import type { Policy } from '../../host/sandbox/index.ts';
+import type { AccessPolicy } from '../../host/sandbox/index.ts';
 import { launchShell } from './shell-launch.ts';
 
-const policy: Policy = {
+const policy: AccessPolicy = {
   network: 'restricted',
   unrestricted: false,
   rules: [{ path: '/', access: 'read', skipMissing: false }],

@@ -1,7 +1,13 @@
 import { dirname } from 'node:path';
 import { SyncScope } from '../../base/index.ts';
 import { nativeFile } from '../../host/os/index.ts';
-import { type Confined, confine, type Policy, resolvePolicy, type SandboxHost } from '../../host/sandbox/index.ts';
+import {
+  type AccessPolicy,
+  type Confined,
+  confine,
+  resolvePolicy,
+  type SandboxHost,
+} from '../../host/sandbox/index.ts';
 import { ExecError, type PathUri, type Sandbox } from '../../protocol/index.ts';
 import type { ShellStart } from './broker-protocol.ts';
 
@@ -23,7 +29,7 @@ export interface LaunchOptions extends ShellPrograms {
   readonly login: boolean;
   /** Whether refusals of the sandbox are to be recorded. */
   readonly watch?: boolean;
-  readonly policy: Policy;
+  readonly policy: AccessPolicy;
   /** The files that the server reads its rules from. */
   readonly ownFiles?: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -100,7 +106,7 @@ export function wrapperVariables({ intercept, bash, wrapper }: ShellPrograms): R
 }
 
 /** The files that the server executes and reads must be visible in the sandbox, and read-only. */
-function withPrograms(policy: Policy, { bash, wrapper, intercept, ownFiles = [] }: LaunchOptions): Policy {
+function withPrograms(policy: AccessPolicy, { bash, wrapper, intercept, ownFiles = [] }: LaunchOptions): AccessPolicy {
   if (policy.unrestricted) return policy;
   const programs = [bash, dirname(nativeFile('exec-broker')), ...(intercept === 'bash' ? [wrapper] : []), ...ownFiles];
   const rules = programs.map((path) => ({ path, access: 'read', skipMissing: true }) as const);
@@ -108,7 +114,7 @@ function withPrograms(policy: Policy, { bash, wrapper, intercept, ownFiles = [] 
 }
 
 /** The policy of a sandbox for a call that runs in a directory. */
-export function policyOf(sandbox: Sandbox, workdir: string, tmpdir: string | undefined): Policy {
+export function policyOf(sandbox: Sandbox, workdir: string, tmpdir: string | undefined): AccessPolicy {
   const cwd = sandbox.cwd ?? sandbox.policyContext?.cwd;
   return resolvePolicy(sandbox, { cwd: () => (cwd ? nativePath(cwd) : workdir), tmpdir, toNative: nativePath });
 }

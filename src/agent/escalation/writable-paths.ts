@@ -1,8 +1,8 @@
 import { realpathSync } from 'node:fs';
 import { posix } from 'node:path';
-import type { Policy } from '../../host/sandbox/index.ts';
+import type { AccessPolicy } from '../../host/sandbox/index.ts';
 
-type Access = Policy['rules'][number]['access'];
+type Access = AccessPolicy['rules'][number]['access'];
 
 /** The paths that commands could have changed. */
 export interface WritablePaths {
@@ -14,7 +14,7 @@ export class SandboxWritablePaths implements WritablePaths {
   readonly #everything: boolean;
   readonly #rules = new Map<string, Access>();
 
-  constructor(policy: Policy) {
+  constructor(policy: AccessPolicy) {
     this.#everything = policy.unrestricted;
     for (const { path, access } of policy.rules) {
       this.#rules.set(path, access);
@@ -42,7 +42,7 @@ export class WritablePathMemory implements WritablePaths {
   readonly #known = new Map<string, WritablePaths>();
 
   /** The paths of a sandbox, and of all before it. */
-  with(policy: Policy): WritablePaths {
+  with(policy: AccessPolicy): WritablePaths {
     const own = new SandboxWritablePaths(policy);
     const key = JSON.stringify(policy.rules);
     // Calls without a sandbox are not remembered: they were trusted with everything.

@@ -1,6 +1,6 @@
 import type { Mutex } from '../../base/index.ts';
 import type { EnvPolicy } from '../../protocol/index.ts';
-import type { PlanOptions } from './plan/command-plan.ts';
+import type { CommandPlanOptions } from './plan/command-plan.ts';
 import type { EventStream } from './report/event-stream.ts';
 import type { CommandSessions } from './run/command-sessions.ts';
 import type { EndEvents } from './run/end-events.ts';
@@ -13,7 +13,7 @@ export interface CallContext {
 }
 
 /** State and settings of one conversation, which all its calls share. */
-export interface ToolContext extends PlanOptions {
+export interface ToolContext extends CommandPlanOptions {
   readonly sessions: CommandSessions;
   /** Lets one patch be written at a time. */
   readonly patchMutex: Mutex;

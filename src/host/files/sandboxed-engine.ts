@@ -10,7 +10,7 @@ import {
   resultOf,
   usuallyInstant,
 } from '../engine/index.ts';
-import type { Child, ExitStatus, OutputChunk } from '../os/index.ts';
+import type { Child, EncodedChunk, ExitStatus } from '../os/index.ts';
 import type { LaunchedHelper } from '../sandbox/index.ts';
 
 /**
@@ -122,7 +122,7 @@ function describeStatus(status: ExitStatus): string {
 }
 
 /** The reader thread hands out all output as base64. */
-function textOf({ buffer, start, end }: OutputChunk): string {
+function textOf({ buffer, start, end }: EncodedChunk): string {
   return Buffer.from(buffer.toString('latin1', start, end), 'base64').toString();
 }
 

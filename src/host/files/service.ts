@@ -15,7 +15,7 @@ export interface FileServiceOptions extends FileAccessOptions {
   readonly sendsAnswers?: boolean;
 }
 
-type Handlers = { readonly [M in FileMethod]?: (params: Params<M>) => ResultText | Promise<ResultText> };
+type FileHandlers = { readonly [M in FileMethod]?: (params: Params<M>) => ResultText | Promise<ResultText> };
 
 /** The filesystem for one client: its requests in order where that matters, its open files, its watch. */
 export class FileService implements AsyncDisposable {
@@ -26,7 +26,7 @@ export class FileService implements AsyncDisposable {
   readonly #listings: AnswerSlots | undefined;
   readonly #access: FileAccess;
   readonly #watch: MissingWatch;
-  readonly #handlers: Handlers = {
+  readonly #handlers: FileHandlers = {
     'fs/open': (params) => this.open(params),
     'fs/readBlock': (params) => this.readBlock(params),
     'fs/writeBlock': (params) => this.writeBlock(params),

@@ -1,7 +1,7 @@
 import { ExecError, type Params, urlFault } from '../../protocol/index.ts';
+import type { Environment } from '../http/index.ts';
 
 type RequestParams = Params<'http/request'>;
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Whether a variable, set or not, must never leave this machine. */
 export type UnsendableVariable = (name: string, value: string | undefined) => boolean;

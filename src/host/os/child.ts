@@ -1,13 +1,13 @@
-import type { OutputChunk } from './chunk.ts';
+import type { EncodedChunk } from './chunk.ts';
 
-export type { OutputChunk } from './chunk.ts';
+export type { EncodedChunk } from './chunk.ts';
 
 export type ExitStatus = { readonly code: number } | { readonly signal: number };
 
 export type OutputStream = 'stdout' | 'stderr' | 'pty';
 
 export type ChildEvent =
-  | { readonly type: 'output'; readonly stream: OutputStream; readonly chunk: OutputChunk }
+  | { readonly type: 'output'; readonly stream: OutputStream; readonly chunk: EncodedChunk }
   | { readonly type: 'ended'; readonly stream: OutputStream }
   | { readonly type: 'exited'; readonly status: ExitStatus };
 

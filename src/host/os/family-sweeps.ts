@@ -12,7 +12,7 @@ interface Sweep {
   readonly counts: Promise<Uint32Array>;
 }
 
-interface Sandbox {
+interface RememberedSandbox {
   readonly mark: bigint;
   /** The inode of its pid namespace; undefined until it is known. */
   readonly namespace: () => bigint | undefined;
@@ -21,7 +21,7 @@ interface Sandbox {
 /** Scans /proc for families to kill, one scan at a time: calls that arrive during a scan share the next one. */
 export class FamilySweeps {
   readonly #addon: Addon;
-  readonly #sandboxes = new Set<Sandbox>();
+  readonly #sandboxes = new Set<RememberedSandbox>();
   #last: Promise<unknown> = Promise.resolve();
   #next: Sweep | undefined;
   /** The scan that is under way. */

@@ -1,7 +1,7 @@
 export { nativeStatus } from './addon.ts';
 export { decodeBase64Part } from './base64.ts';
 export { pathBytes, pathText } from './byte-path.ts';
-export type { Child, ChildEvent, ChildInput, ExitStatus, OutputChunk, OutputStream } from './child.ts';
+export type { Child, ChildEvent, ChildInput, EncodedChunk, ExitStatus, OutputStream } from './child.ts';
 export { HEADROOM, releaseChunk, TAILROOM } from './chunk.ts';
 export {
   DescriptorChannel,
@@ -40,5 +40,5 @@ export {
 export { type PeerSocket, peerSockets, type TcpEnd } from './peer-sockets.ts';
 export { platformName } from './platform.ts';
 export { sendNow, sendToSocket } from './socket-send.ts';
-export { candidates, DEFAULT_PATH, SpawnError, type SpawnOptions, spawn } from './spawn.ts';
+export { type Command, candidates, DEFAULT_PATH, SpawnError, type SpawnOptions, spawn } from './spawn.ts';
 export { mask } from './websocket-masks.ts';

@@ -8,13 +8,13 @@ import { outputChunk } from './chunk.ts';
 import { killFamily } from './family.ts';
 import { PROCESS_MASK } from './family-mark.ts';
 import { noteOwnFamily } from './own-families.ts';
-import type { Reactor, Receiver } from './reactor.ts';
+import type { ChildReceiver, Reactor } from './reactor.ts';
 import type { SpawnOptions } from './spawn.ts';
 
 type ChildOptions = Pick<SpawnOptions, 'io' | 'mark' | 'deliverSignal'>;
 
 /** A child of the native addon. */
-export class NativeChild implements Child, Receiver {
+export class NativeChild implements Child, ChildReceiver {
   readonly pid: number;
   readonly events: ChildEvents;
   readonly stdin: NativeInput | undefined;

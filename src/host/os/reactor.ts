@@ -3,7 +3,7 @@ import { type Addon, addon, type Batch } from './addon.ts';
 import { HEADROOM, TAILROOM } from './chunk.ts';
 
 /** Receives the events of one child from the addon. */
-export interface Receiver {
+export interface ChildReceiver {
   receive(kind: number, stream: number, value: number | Buffer, byteLength: number): void;
   /** Called when `receive` has thrown, which concerns this child alone. */
   failed(error: unknown): void;
@@ -12,14 +12,14 @@ export interface Receiver {
 /** Delivers the events of the addon's I/O thread to their children. */
 export class Reactor {
   readonly addon: Addon;
-  readonly #receivers = new Map<number, Receiver>();
+  readonly #receivers = new Map<number, ChildReceiver>();
 
   constructor(native: Addon) {
     this.addon = native;
     native.start((batch) => this.#deliver(batch), HEADROOM, TAILROOM);
   }
 
-  add(child: number, receiver: Receiver): void {
+  add(child: number, receiver: ChildReceiver): void {
     this.#receivers.set(child, receiver);
   }
 

@@ -5,7 +5,8 @@ import { errorName } from './error-name.ts';
 import { NativeChild } from './native-child.ts';
 import { reactor } from './reactor.ts';
 
-export interface SpawnOptions {
+/** A command that has no family mark yet. */
+export interface Command {
   /** Non-empty; the first is the program to look up. */
   readonly argv: readonly string[];
   /** The `argv[0]` that the child sees. */
@@ -16,12 +17,15 @@ export interface SpawnOptions {
   /** The whole environment of the child. */
   readonly env: Readonly<Record<string, string>>;
   readonly io: { type: 'pipe'; stdin: 'open' | 'closed' } | { type: 'pty'; rows: number; cols: number };
-  /** The family mark of the child; 0n for no family. */
-  readonly mark: bigint;
   /** The child's descriptors from 3 on: open descriptors of this process, or bytes to read from an unnamed file. */
   readonly inherit?: readonly (number | Uint8Array)[];
   /** Sends a signal other than SIGKILL instead of `kill` for the child's process group. Returns false if it cannot. */
   readonly deliverSignal?: ((signal: number) => boolean) | undefined;
+}
+
+export interface SpawnOptions extends Command {
+  /** The family mark of the child; 0n for no family. */
+  readonly mark: bigint;
 }
 
 /** Thrown when a child could not be started: the kernel's error, and the step that failed. */

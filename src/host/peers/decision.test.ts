@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Peer, type PeerHolder, type PeerProof, peerRefusal } from './decision.ts';
+import { type PeerHolder, type PeerIdentity, type PeerProof, peerRefusal } from './decision.ts';
 
 const OWN = 1000;
 const SERVED = { own: OWN, users: new Set([0, OWN]) };
@@ -50,7 +50,7 @@ const table: readonly [peer: string, proof: PeerProof, served: boolean][] = [
   ['other unseen', 'token', true],
 ];
 
-function peerOf(words: string): Peer {
+function peerOf(words: string): PeerIdentity {
   if (words === 'another host' || words === 'unknown') return { at: words };
   const [user, holder] = words.split(' ') as [keyof typeof users, PeerHolder];
   return { at: 'this host', uid: users[user], holder };

@@ -1,5 +1,5 @@
 /** The process at the other end of a connection, as far as it is known. */
-export type Peer =
+export type PeerIdentity =
   /** The connection comes from another machine, or from a network namespace that this server cannot see. */
   | { readonly at: 'another host' }
   /** The socket was closed already, or could not be looked up: nothing is known. */
@@ -29,7 +29,7 @@ export interface ServedUsers {
 }
 
 /** Why a peer is refused; undefined if it is served. */
-export function peerRefusal(peer: Peer, proof: PeerProof, { own, users }: ServedUsers): string | undefined {
+export function peerRefusal(peer: PeerIdentity, proof: PeerProof, { own, users }: ServedUsers): string | undefined {
   if (peer.at === 'this host' && peer.holder === 'sandbox') {
     return 'connections from sandboxed commands are not served';
   }

@@ -1,3 +1,3 @@
-export { type Peer, type PeerHolder, type PeerProof, peerRefusal } from './decision.ts';
+export { type PeerHolder, type PeerIdentity, type PeerProof, peerRefusal } from './decision.ts';
 export { refusePeer, refuseUnixPeer } from './lookup.ts';
 export { announceListener, type ListenerKind, leadsToOwnListener } from './own-listeners.ts';

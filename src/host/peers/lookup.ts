@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { isIPv4 } from 'node:net';
 import { once } from '../../base/index.ts';
 import { type PeerSocket, peerSockets } from '../os/index.ts';
-import { type Peer, type PeerHolder, type PeerProof, peerRefusal } from './decision.ts';
+import { type PeerHolder, type PeerIdentity, type PeerProof, peerRefusal } from './decision.ts';
 import { heldBy, holderSearches } from './holder-searches.ts';
 import { isOfThisHost } from './local-address.ts';
 
@@ -18,7 +18,7 @@ export interface Accepted {
 }
 
 /** Looks up the process at the other end. For a peer with a token only sandboxes are searched, as any other peer is served. */
-export async function findPeer({ socket, unix, users }: Accepted, proof: PeerProof): Promise<Peer> {
+export async function findPeer({ socket, unix, users }: Accepted, proof: PeerProof): Promise<PeerIdentity> {
   const find = (): Found => (unix ? atOtherEnd(unix.descriptor) : socketOf(socket));
   const found = canLookUp() ? find() : 'unknown';
   if (found === 'nowhere') return { at: (await isOfThisHost(socket.remoteAddress ?? '')) ? 'unknown' : 'another host' };

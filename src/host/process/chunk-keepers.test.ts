@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import type { OutputChunk } from '../os/index.ts';
+import type { EncodedChunk } from '../os/index.ts';
 import { ChunkKeepers } from './chunk-keepers.ts';
 
-const chunkOf = (byteLength: number): OutputChunk => {
+const chunkOf = (byteLength: number): EncodedChunk => {
   const buffer = Buffer.from(new ArrayBuffer(byteLength));
   return { buffer, start: 0, end: byteLength, byteLength };
 };

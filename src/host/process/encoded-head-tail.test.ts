@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { OutputChunk } from '../os/index.ts';
+import type { EncodedChunk } from '../os/index.ts';
 import { EncodedHeadTail } from './encoded-head-tail.ts';
 
 /** A chunk as the addon makes it: base64 text. */
-function outputChunk(bytes: Uint8Array): OutputChunk {
+function outputChunk(bytes: Uint8Array): EncodedChunk {
   const buffer = Buffer.from(Buffer.from(bytes).toString('base64'));
   return { buffer, start: 0, end: buffer.length, byteLength: bytes.length };
 }
@@ -32,7 +32,7 @@ describe('the head and the tail of a stream', () => {
     const size = fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 900, max: 1200 }), fc.constant(5000));
     fc.assert(
       fc.property(fc.array(size, { maxLength: 40 }), fc.nat(30_000), (sizes, limit) => {
-        const reported: OutputChunk[] = [];
+        const reported: EncodedChunk[] = [];
         const kept = new EncodedHeadTail(limit, (chunk) => void reported.push(chunk));
         const stream = Buffer.alloc(sizes.reduce((sum, bytes) => sum + bytes, 0)).map((_, at) => at % 251);
         let at = 0;
@@ -55,7 +55,7 @@ describe('the head and the tail of a stream', () => {
   });
 
   it('keep no chunk of a single byte', () => {
-    const reported = new Set<OutputChunk>();
+    const reported = new Set<EncodedChunk>();
     const kept = new EncodedHeadTail(1024 * 1024, (chunk) => void reported.add(chunk));
     const chunks = Array.from({ length: 1000 }, () => outputChunk(Buffer.of(7)));
 

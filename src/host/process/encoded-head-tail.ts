@@ -1,22 +1,22 @@
 import { concatBytes, decodeBase64, decodeLatin1 } from '../../base/index.ts';
-import type { OutputChunk } from '../os/index.ts';
+import type { EncodedChunk } from '../os/index.ts';
 
 /** Like `HeadTail` in `base`, for base64 chunks, which are decoded only when they are read: most never are. */
 export class EncodedHeadTail {
   readonly #half: number;
-  readonly #onDropped: (chunk: OutputChunk) => void;
+  readonly #onDropped: (chunk: EncodedChunk) => void;
   readonly #head: Piece[] = [];
   #headBytes = 0;
   readonly #tail: Piece[] = [];
   #tailBytes = 0;
   #totalBytes = 0;
 
-  constructor(limitBytes: number, onDropped: (chunk: OutputChunk) => void = () => {}) {
+  constructor(limitBytes: number, onDropped: (chunk: EncodedChunk) => void = () => {}) {
     this.#half = Math.floor(limitBytes / 2);
     this.#onDropped = onDropped;
   }
 
-  add(chunk: OutputChunk): void {
+  add(chunk: EncodedChunk): void {
     this.#totalBytes += chunk.byteLength;
     if (this.#headBytes < this.#half) this.#headBytes += append(this.#head, chunk);
     // A chunk that crosses the middle is in both halves; `snapshot` cuts it.
@@ -40,7 +40,7 @@ export class EncodedHeadTail {
   }
 }
 
-type Piece = OutputChunk | Pack;
+type Piece = EncodedChunk | Pack;
 
 /** Small chunks in one array: as single objects, the chunks of a process that prints a byte at a time take 600 times the memory. */
 class Pack {
@@ -62,10 +62,10 @@ class Pack {
 }
 
 const PACK_BYTES = 4096;
-const isSmall = (chunk: OutputChunk): boolean => chunk.byteLength <= PACK_BYTES / 4;
+const isSmall = (chunk: EncodedChunk): boolean => chunk.byteLength <= PACK_BYTES / 4;
 
 /** Returns the number of bytes appended. */
-function append(pieces: Piece[], chunk: OutputChunk): number {
+function append(pieces: Piece[], chunk: EncodedChunk): number {
   if (!isSmall(chunk)) pieces.push(chunk);
   else openPack(pieces, chunk.byteLength).add(rawBytes(chunk));
   return chunk.byteLength;

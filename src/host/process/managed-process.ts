@@ -5,9 +5,9 @@ import { Changes, decodeBase64, decodeLatin1 } from '../../base/index.ts';
 import { type Denial, ExecError, limits, type Params, type Result, type SignalName } from '../../protocol/index.ts';
 import {
   type Child,
+  type EncodedChunk,
   type ExitStatus,
   killFamily,
-  type OutputChunk,
   type OutputStream,
   PROCESS_MASK,
 } from '../os/index.ts';
@@ -18,9 +18,9 @@ import { ProcessInput } from './input.ts';
 import { InputBudget } from './input-budget.ts';
 import { OutputFrames, readResultParts } from './output-frames.ts';
 import { OutputSnapshots } from './output-snapshots.ts';
-import { type RetainedChunk, RetainedOutput } from './retained-output.ts';
+import { type NumberedChunk, RetainedOutput } from './retained-output.ts';
 import { signalNumbers } from './signal-numbers.ts';
-import { deniedIn, exitCodeOf, next, type ProcessEvent, type ProcessState } from './state.ts';
+import { deniedIn, exitCodeOf, type LifecycleEvent, type LifecycleState, next } from './state.ts';
 
 export interface ManagedProcessOptions {
   readonly processId: string;
@@ -62,7 +62,7 @@ export class ManagedProcess implements AsyncDisposable {
   readonly #frames: OutputFrames;
   readonly #keepers = new ChunkKeepers();
   readonly #changes = new Changes();
-  #state: ProcessState = { phase: 'starting' };
+  #state: LifecycleState = { phase: 'starting' };
   #nextSeq = 1;
   /** An exit that is not announced yet, because output that is not read yet may show that the sandbox was the reason. */
   #heldExit: { readonly exitCode: number; readonly timer: NodeJS.Timeout } | undefined;
@@ -80,7 +80,7 @@ export class ManagedProcess implements AsyncDisposable {
     this.#onClosed = onClosed;
     this.#onFault = options.onFault;
     this.#onDenialsLost = options.onDenialsLost;
-    const drop = (chunk: OutputChunk) => this.#keepers.drop(chunk);
+    const drop = (chunk: EncodedChunk) => this.#keepers.drop(chunk);
     this.#output = new RetainedOutput({ bytes: retainedOutputBytes, chunks: limits.retainedChunks }, drop);
     this.#snapshots = new OutputSnapshots(retainedOutputBytes, drop);
     this.#frames = new OutputFrames(processId);
@@ -103,7 +103,7 @@ export class ManagedProcess implements AsyncDisposable {
     return this.#child.pid;
   }
 
-  get state(): ProcessState {
+  get state(): LifecycleState {
     return this.#state;
   }
 
@@ -195,7 +195,7 @@ export class ManagedProcess implements AsyncDisposable {
     return known ? { denials: [...known] } : {};
   }
 
-  async #onOutput(stream: OutputStream, chunk: OutputChunk): Promise<void> {
+  async #onOutput(stream: OutputStream, chunk: EncodedChunk): Promise<void> {
     while (!this.#output.hasRoom(chunk.byteLength) && !this.#isDisposed) {
       this.#audience.probe();
       await this.#changes.next();
@@ -212,7 +212,7 @@ export class ManagedProcess implements AsyncDisposable {
   }
 
   /** Announcements are numbered together with the change of state, so that no reader sees one without the other. */
-  async #apply(event: ProcessEvent): Promise<void> {
+  async #apply(event: LifecycleEvent): Promise<void> {
     this.#state = next(this.#state, event);
     const closes = this.#state.phase === 'closed'; // before the awaits below, during which a later event may close it
     const announcements: string[] = [];
@@ -392,6 +392,6 @@ const FORCED_END_MS = 500;
 /** How long an exit is held back for output that explains it. */
 const LAST_OUTPUT_MS = 20;
 
-function decodedPiece({ stream, chunk }: RetainedChunk): { stream: OutputStream; bytes: Uint8Array } {
+function decodedPiece({ stream, chunk }: NumberedChunk): { stream: OutputStream; bytes: Uint8Array } {
   return { stream, bytes: decodeBase64(decodeLatin1(chunk.buffer, chunk.start, chunk.end)) };
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { OutputChunk } from '../os/index.ts';
+import type { EncodedChunk } from '../os/index.ts';
 import { OutputFrames, readResultParts } from './output-frames.ts';
 
 /** A chunk as the addon makes it, with this much room around its text. */
-function outputChunk(bytes: Uint8Array, headroom = 192, tailroom = 8): OutputChunk {
+function outputChunk(bytes: Uint8Array, headroom = 192, tailroom = 8): EncodedChunk {
   const text = Buffer.from(Buffer.from(bytes).toString('base64'));
   const buffer = Buffer.concat([Buffer.alloc(headroom, '?'), text, Buffer.alloc(tailroom, '?')]);
   return { buffer, start: headroom, end: headroom + text.length, byteLength: bytes.length };

@@ -1,8 +1,8 @@
 // The most frequent messages are written without JSON.stringify, which takes 25 times as long for a chunk of 64 KiB: base64 needs
 // no escaping, so a message is a prefix, the text that the addon encoded, and a suffix.
 import { concatBytes, encodeUtf8 } from '../../base/index.ts';
-import type { OutputChunk, OutputStream } from '../os/index.ts';
-import type { RetainedChunk } from './retained-output.ts';
+import type { EncodedChunk, OutputStream } from '../os/index.ts';
+import type { NumberedChunk } from './retained-output.ts';
 
 /** Writes `process/output` notifications of one process. */
 export class OutputFrames {
@@ -13,7 +13,7 @@ export class OutputFrames {
   }
 
   /** The whole notification, completed in place where the room before the text suffices. */
-  notification(seq: number, stream: OutputStream, chunk: OutputChunk): Uint8Array {
+  notification(seq: number, stream: OutputStream, chunk: EncodedChunk): Uint8Array {
     const prefix = `${this.#opening}${seq},"stream":"${stream}","chunk":"`;
     const { buffer, start, end } = chunk;
     const at = start - prefix.length;
@@ -36,7 +36,7 @@ function isAscii(text: string): boolean {
 
 /** The JSON text of a `process/read` result: chunks as they were encoded, then the other members. */
 export function readResultParts(
-  chunks: readonly RetainedChunk[],
+  chunks: readonly NumberedChunk[],
   rest: Readonly<Record<string, unknown>>,
 ): Uint8Array[] {
   const parts: Uint8Array[] = [];

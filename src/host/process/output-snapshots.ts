@@ -1,5 +1,5 @@
 import type { Result } from '../../protocol/index.ts';
-import type { OutputChunk, OutputStream } from '../os/index.ts';
+import type { EncodedChunk, OutputStream } from '../os/index.ts';
 import { EncodedHeadTail } from './encoded-head-tail.ts';
 
 type SnapshotOutput = Omit<Result<'process/snapshot'>, 'exitCode' | 'running'>;
@@ -8,12 +8,12 @@ type SnapshotOutput = Omit<Result<'process/snapshot'>, 'exitCode' | 'running'>;
 export class OutputSnapshots {
   readonly #streams: Readonly<Record<OutputStream, EncodedHeadTail>>;
 
-  constructor(limitBytes: number, onDropped: (chunk: OutputChunk) => void) {
+  constructor(limitBytes: number, onDropped: (chunk: EncodedChunk) => void) {
     const headTail = () => new EncodedHeadTail(limitBytes, onDropped);
     this.#streams = { stdout: headTail(), stderr: headTail(), pty: headTail() };
   }
 
-  add(stream: OutputStream, chunk: OutputChunk): void {
+  add(stream: OutputStream, chunk: EncodedChunk): void {
     this.#streams[stream].add(chunk);
   }
 

@@ -1,10 +1,10 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { quoted } from '../../base/index.ts';
-import type { SpawnOptions } from '../os/index.ts';
+import type { Command } from '../os/index.ts';
 
 /** The reference's error text for a program that was not found for a terminal; undefined if the program exists. */
-export function explainSearch({ argv, cwd, env }: Omit<SpawnOptions, 'mark'>): string | undefined {
+export function explainSearch({ argv, cwd, env }: Command): string | undefined {
   const program = argv[0]!;
   const folder = String(cwd).replaceAll(/\/{2,}/g, '/');
   if (/^\.{1,2}(?:\/|$)/.test(program)) {

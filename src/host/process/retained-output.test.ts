@@ -2,15 +2,15 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type RetainedChunk, RetainedOutput } from './retained-output.ts';
+import { type NumberedChunk, RetainedOutput } from './retained-output.ts';
 
-const chunkOf = (seq: number, byteLength: number): RetainedChunk => ({
+const chunkOf = (seq: number, byteLength: number): NumberedChunk => ({
   seq,
   stream: 'stdout',
   chunk: { buffer: Buffer.alloc(byteLength), start: 0, end: byteLength, byteLength },
 });
 
-const seqs = (chunks: readonly RetainedChunk[]): number[] => chunks.map(({ seq }) => seq);
+const seqs = (chunks: readonly NumberedChunk[]): number[] => chunks.map(({ seq }) => seq);
 
 /** Chunks of these sizes, numbered from 1, which the client has all received. */
 function settled(sizes: readonly number[], limits = { bytes: 1000, chunks: 1000 }): RetainedOutput {
@@ -48,8 +48,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** The rule of `maxBytes`: the first chunk always, a further one only if the total stays within. */
-function within(chunks: readonly RetainedChunk[], maxBytes: number | undefined): RetainedChunk[] {
-  const taken: RetainedChunk[] = [];
+function within(chunks: readonly NumberedChunk[], maxBytes: number | undefined): NumberedChunk[] {
+  const taken: NumberedChunk[] = [];
   const total = () => taken.reduce((sum, { chunk }) => sum + chunk.byteLength, 0);
   for (const candidate of chunks) {
     if (maxBytes !== undefined && taken.length > 0 && total() >= maxBytes) break;
@@ -65,11 +65,11 @@ describe('retained output', () => {
     fc.assert(
       fc.property(limits, fc.array(step, { maxLength: 60 }), (bounds, steps) => {
         const output = new RetainedOutput(bounds);
-        let list: RetainedChunk[] = [];
+        let list: NumberedChunk[] = [];
         let nextSeq = 1;
         let settledSeq = 0;
         let evictedSeq = 0;
-        const bytes = (chunks: readonly RetainedChunk[]) =>
+        const bytes = (chunks: readonly NumberedChunk[]) =>
           chunks.reduce((sum, { chunk }) => sum + chunk.byteLength, 0);
         const unsettled = () => list.filter(({ seq }) => seq > settledSeq);
         for (const action of steps) {

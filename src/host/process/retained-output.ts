@@ -1,9 +1,9 @@
-import type { OutputChunk, OutputStream } from '../os/index.ts';
+import type { EncodedChunk, OutputStream } from '../os/index.ts';
 
-export interface RetainedChunk {
+export interface NumberedChunk {
   readonly seq: number;
   readonly stream: OutputStream;
-  readonly chunk: OutputChunk;
+  readonly chunk: EncodedChunk;
 }
 
 export interface RetainedOutputLimits {
@@ -17,8 +17,8 @@ export interface RetainedOutputLimits {
  */
 export class RetainedOutput {
   readonly #limits: RetainedOutputLimits;
-  readonly #onEvicted: (chunk: OutputChunk) => void;
-  #chunks: RetainedChunk[] = [];
+  readonly #onEvicted: (chunk: EncodedChunk) => void;
+  #chunks: NumberedChunk[] = [];
   #first = 0; // position of the oldest chunk; the positions before it are cut off now and then
   #bytes = 0;
   #unsettledBytes = 0;
@@ -26,7 +26,7 @@ export class RetainedOutput {
   readonly #delivered = new Set<number>(); // unsettled chunks that the client has received, though not one before them
   #evictedSeq = 0;
 
-  constructor(limits: RetainedOutputLimits, onEvicted: (chunk: OutputChunk) => void = () => {}) {
+  constructor(limits: RetainedOutputLimits, onEvicted: (chunk: EncodedChunk) => void = () => {}) {
     this.#limits = limits;
     this.#onEvicted = onEvicted;
   }
@@ -51,7 +51,7 @@ export class RetainedOutput {
     return this.#unsettledBytes + byteLength <= this.#limits.bytes && unsettledChunks < this.#limits.chunks;
   }
 
-  add(retained: RetainedChunk): void {
+  add(retained: NumberedChunk): void {
     this.#chunks.push(retained);
     this.#bytes += retained.chunk.byteLength;
     this.#unsettledBytes += retained.chunk.byteLength;
@@ -80,10 +80,10 @@ export class RetainedOutput {
   }
 
   /** Chunks after a number: at least one if there is any, then as many as fit in `maxBytes`. */
-  after(seq: number, maxBytes = Number.POSITIVE_INFINITY): RetainedChunk[] {
+  after(seq: number, maxBytes = Number.POSITIVE_INFINITY): NumberedChunk[] {
     const start = this.#positionAfter(seq);
     if (maxBytes === Number.POSITIVE_INFINITY) return this.#chunks.slice(start);
-    const selected: RetainedChunk[] = [];
+    const selected: NumberedChunk[] = [];
     let total = 0;
     for (let at = start; at < this.#chunks.length; at++) {
       const candidate = this.#chunks[at]!;
@@ -132,7 +132,7 @@ export class RetainedOutput {
 }
 
 /** Replaces an evicted chunk in the array, so that its memory is freed before its position is cut off. */
-const evicted: RetainedChunk = {
+const evicted: NumberedChunk = {
   seq: 0,
   stream: 'stdout',
   chunk: { buffer: Buffer.alloc(0), start: 0, end: 0, byteLength: 0 },

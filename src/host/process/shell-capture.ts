@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { decodeBase64, decodeLatin1, decodeUtf8 } from '../../base/index.ts';
 import type { Params } from '../../protocol/index.ts';
-import { type Child, type SpawnOptions, spawn } from '../os/index.ts';
+import { type Child, type Command, spawn } from '../os/index.ts';
 import type { SandboxHost } from '../sandbox/index.ts';
 import { BEGIN, CAPTURE_VARIABLE, END, NEXT, type ShellDialect } from './shell-state.ts';
 import { confineStart, findDenied } from './start-request.ts';
@@ -20,7 +20,7 @@ interface Captured {
 
 export interface CaptureOptions {
   /** The command that needs the state; the shell is started as that command would be. */
-  readonly command: Omit<SpawnOptions, 'mark'>;
+  readonly command: Command;
   readonly params: Params<'process/start'>;
   readonly dialect: ShellDialect;
   readonly mark: () => bigint;

@@ -1,6 +1,6 @@
 import type { Logger } from '../../base/index.ts';
 import type { Params } from '../../protocol/index.ts';
-import type { SpawnOptions } from '../os/index.ts';
+import type { Command } from '../os/index.ts';
 import type { SandboxHost } from '../sandbox/index.ts';
 import { childEnvironment, excludesAny, inheritable } from './child-environment.ts';
 import { captureShell, type ShellState } from './shell-capture.ts';
@@ -8,7 +8,6 @@ import type { ShellDialect } from './shell-state.ts';
 import { rewritableIn } from './snapshot-request.ts';
 
 type StartParams = Params<'process/start'>;
-type Command = Omit<SpawnOptions, 'mark'>;
 type Environment = Readonly<Record<string, string>>;
 
 export interface ShellSnapshotsOptions {

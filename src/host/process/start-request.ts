@@ -1,12 +1,12 @@
 import { userInfo } from 'node:os';
 import { ExecError, type Params, type PathUri, type ProcessIo, type Sandbox } from '../../protocol/index.ts';
-import type { SpawnOptions } from '../os/index.ts';
+import type { Command } from '../os/index.ts';
 import {
+  type AccessPolicy,
   type Confined,
   confine,
   expandGlobsLater,
   nativePolicyPath,
-  type Policy,
   resolvePolicy,
   type SandboxHost,
   UnenforceablePolicy,
@@ -35,7 +35,7 @@ export function resolveStart(
   ownEnvironment: Readonly<Record<string, string>>,
   gates: StartGates,
   network?: ProcessNetwork,
-): Omit<SpawnOptions, 'mark'> {
+): Command {
   checkGate(params.mode === 'prepared' ? 'prepared' : 'direct', gates);
   const request = params.mode === 'prepared' ? params.request : params;
   const isSandboxed = params.sandbox != null;
@@ -71,7 +71,7 @@ export function resolveStart(
 /** The command in the sandbox that its client asks for. */
 export function confineStart(
   host: SandboxHost,
-  command: Omit<SpawnOptions, 'mark'>,
+  command: Command,
   sandbox: Sandbox,
   params: StartParams,
   {
@@ -95,10 +95,7 @@ function proxyVariables(params: StartParams, network: ProcessNetwork | undefined
 }
 
 /** The matches of the patterns of a sandbox; undefined for a pattern that cannot be enforced, which the start itself reports. */
-export async function findDenied(
-  command: Omit<SpawnOptions, 'mark'>,
-  sandbox: Sandbox,
-): Promise<readonly string[] | undefined> {
+export async function findDenied(command: Command, sandbox: Sandbox): Promise<readonly string[] | undefined> {
   const { deniedGlobs, globDepth } = policyOf(command, sandbox);
   try {
     return await expandGlobsLater(deniedGlobs, globDepth);
@@ -108,7 +105,7 @@ export async function findDenied(
   }
 }
 
-function policyOf(command: Omit<SpawnOptions, 'mark'>, sandbox: Sandbox): Policy {
+function policyOf(command: Command, sandbox: Sandbox): AccessPolicy {
   const cwd = cwdOf(sandbox);
   return resolvePolicy(sandbox, {
     cwd: () => (cwd ? nativePath(cwd) : String(command.cwd)),
@@ -167,7 +164,7 @@ function resolveIo({ io, tty, pipeStdin }: StartParams): ProcessIo {
   return io;
 }
 
-function checkProgram({ argv, io }: Omit<SpawnOptions, 'mark'>): void {
+function checkProgram({ argv, io }: Command): void {
   if (argv[0] !== '') return;
   throw new ExecError('internal', `missing program for ${io.type === 'pty' ? 'PTY' : 'pipe'} spawn`);
 }
@@ -177,7 +174,7 @@ function checkProgram({ argv, io }: Omit<SpawnOptions, 'mark'>): void {
  * and never on a default PATH. Where it searches, even for the program that makes the sandbox, its error for a NUL in a variable is
  * the one for a NUL in an argument.
  */
-function checkSpawnable(command: Omit<SpawnOptions, 'mark'>, isSandboxed: boolean): void {
+function checkSpawnable(command: Command, isSandboxed: boolean): void {
   const { argv, arg0 = '', env, io } = command;
   const inArguments = [...argv, arg0].some(hasNul);
   const inVariables = Object.entries(env).some((pair) => pair.some(hasNul));

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { exitCodeOf, next, type ProcessEvent, type ProcessState } from './state.ts';
+import { exitCodeOf, type LifecycleEvent, type LifecycleState, next } from './state.ts';
 
-const starting: ProcessState = { phase: 'starting' };
-const spawned: ProcessEvent = { type: 'spawned', streams: 2 };
-const streamEnded: ProcessEvent = { type: 'streamEnded' };
-const exited: ProcessEvent = { type: 'exited', exitCode: 3, sandboxDenied: true };
+const starting: LifecycleState = { phase: 'starting' };
+const spawned: LifecycleEvent = { type: 'spawned', streams: 2 };
+const streamEnded: LifecycleEvent = { type: 'streamEnded' };
+const exited: LifecycleEvent = { type: 'exited', exitCode: 3, sandboxDenied: true };
 
-const stateAfter = (...events: ProcessEvent[]): ProcessState => events.reduce(next, starting);
+const stateAfter = (...events: LifecycleEvent[]): LifecycleState => events.reduce(next, starting);
 
 describe('the state of a process', () => {
-  it.each<[string, ProcessEvent[], ProcessState]>([
+  it.each<[string, LifecycleEvent[], LifecycleState]>([
     ['running once spawned', [spawned], { phase: 'running', openStreams: 2 }],
     [
       'still running when its streams have ended',
@@ -35,7 +35,7 @@ describe('the state of a process', () => {
     expect(stateAfter(...events)).toEqual(state);
   });
 
-  it.each<[ProcessEvent[], string]>([
+  it.each<[LifecycleEvent[], string]>([
     [[streamEnded], 'process cannot handle streamEnded while starting'],
     [[exited], 'process cannot handle exited while starting'],
     [[spawned, spawned], 'process cannot handle spawned while running'],

@@ -4,7 +4,7 @@
  * A child can exit while a grandchild still holds its stdout, and can close its stdout long before it exits, so
  * "exited" and "all output read" are separate facts. A sandbox counts as a stream, which ends when its mount points are removed.
  */
-export type ProcessState =
+export type LifecycleState =
   | { readonly phase: 'starting' }
   | { readonly phase: 'running'; readonly openStreams: number }
   | ({ readonly phase: 'draining'; readonly openStreams: number } & Exit)
@@ -16,12 +16,12 @@ export interface Exit {
   readonly sandboxDenied: boolean;
 }
 
-export type ProcessEvent =
+export type LifecycleEvent =
   | { readonly type: 'spawned'; readonly streams: number }
   | { readonly type: 'streamEnded' }
   | ({ readonly type: 'exited' } & Exit);
 
-export function next(state: ProcessState, event: ProcessEvent): ProcessState {
+export function next(state: LifecycleState, event: LifecycleEvent): LifecycleState {
   if (state.phase === 'starting' && event.type === 'spawned') return { phase: 'running', openStreams: event.streams };
   if (state.phase === 'running' && event.type === 'streamEnded') {
     return { phase: 'running', openStreams: state.openStreams - 1 };
@@ -31,17 +31,17 @@ export function next(state: ProcessState, event: ProcessEvent): ProcessState {
   throw new Error(`process cannot handle ${event.type} while ${state.phase}`);
 }
 
-function settle(openStreams: number, { exitCode, sandboxDenied }: Exit): ProcessState {
+function settle(openStreams: number, { exitCode, sandboxDenied }: Exit): LifecycleState {
   const exit = { exitCode, sandboxDenied };
   return openStreams === 0 ? { phase: 'closed', ...exit } : { phase: 'draining', openStreams, ...exit };
 }
 
 /** The exit code once the direct child has exited. */
-export function exitCodeOf(state: ProcessState): number | null {
+export function exitCodeOf(state: LifecycleState): number | null {
   return 'exitCode' in state ? state.exitCode : null;
 }
 
 /** Whether the process has failed because of its sandbox. */
-export function deniedIn(state: ProcessState): boolean {
+export function deniedIn(state: LifecycleState): boolean {
   return 'sandboxDenied' in state && state.sandboxDenied;
 }

@@ -7,7 +7,7 @@ import {
   type Result,
   SERVER_STOPPING,
 } from '../../protocol/index.ts';
-import { type Child, DEFAULT_PATH, osErrorText, SpawnError, type SpawnOptions, spawn } from '../os/index.ts';
+import { type Child, type Command, DEFAULT_PATH, osErrorText, SpawnError, spawn } from '../os/index.ts';
 import type { CommandLaunchers, Confined, SandboxHost } from '../sandbox/index.ts';
 import type { ProcessAudience } from './audience.ts';
 import { InputBudget } from './input-budget.ts';
@@ -46,7 +46,6 @@ export interface Preparations {
   /** The matches of the patterns of its sandbox. */
   readonly deniedMatches?: readonly string[] | undefined;
 }
-type Command = Omit<SpawnOptions, 'mark'>;
 
 /** A start whose slow work is under way. */
 export interface Preparing extends Disposable {
@@ -55,7 +54,7 @@ export interface Preparing extends Disposable {
   isCancelled: boolean;
 }
 
-interface Closed {
+interface ClosedProcess {
   readonly processId: string;
   forgetAt: number;
   /** Whether `closed` was sent to a client that has not answered since, and so may have missed it. */
@@ -73,7 +72,7 @@ export class ProcessTable implements AsyncDisposable {
   readonly #shells: ShellSnapshots;
   readonly #repeatable = new Map<string, { startId: string; request: string }>();
   /** Closed processes in the order in which they closed. */
-  readonly #closed: Closed[] = [];
+  readonly #closed: ClosedProcess[] = [];
   #attachedAt = 0;
   /** While no client is attached: until when a client can resume the session. */
   #detachedUntil: number | undefined;

@@ -5,6 +5,12 @@ export { HelperLaunchers, type LaunchedHelper } from './launch/helper-launchers.
 export { type KeyedView, requireCwd, resolveFilePolicy } from './policy/file-access.ts';
 export { expandGlobsLater } from './policy/glob-scan.ts';
 export { isNarrower } from './policy/narrower.ts';
-export { hasFullRead, nativePolicyPath, type Policy, resolvePolicy, workspaceRootsOf } from './policy/resolution.ts';
+export {
+  type AccessPolicy,
+  hasFullRead,
+  nativePolicyPath,
+  resolvePolicy,
+  workspaceRootsOf,
+} from './policy/resolution.ts';
 export { SandboxHost, type SandboxHostOptions } from './sandbox-host.ts';
 export { UnenforceablePolicy } from './unenforceable-policy.ts';

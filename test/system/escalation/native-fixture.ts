@@ -11,7 +11,7 @@ import {
   type ExecRequest,
   type ShellStart,
 } from '../../../src/agent/escalation/index.ts';
-import { type Confined, confine, type Policy } from '../../../src/host/sandbox/index.ts';
+import { type AccessPolicy, type Confined, confine } from '../../../src/host/sandbox/index.ts';
 import { testSandboxes } from '../../support/host.ts';
 import { policyOf } from '../../support/policy.ts';
 import { freshMark } from '../native/fixture.ts';
@@ -34,7 +34,7 @@ export interface CallOptions extends Partial<ShellStart> {
   readonly env?: Readonly<Record<string, string>>;
   readonly wrapper?: string;
   /** The sandbox to be in. */
-  readonly policy?: Policy;
+  readonly policy?: AccessPolicy;
 }
 
 /** The environment of a shell whose execs are asked about. */
@@ -194,7 +194,7 @@ export async function directory(): Promise<AsyncDisposable & { readonly path: st
 }
 
 /** Everything may be read, one directory written to, and there is no network. */
-export const workspace = (path: string): Policy =>
+export const workspace = (path: string): AccessPolicy =>
   policyOf([
     ['/', 'read'],
     [path, 'write'],

@@ -1,10 +1,10 @@
-import type { Method } from './methods.ts';
+import type { UnboundMethod } from './methods.ts';
 import type { BoundArguments } from './native-function.ts';
 import { position } from './subscript.ts';
 import { Dict, Failure, isEqual, iterate, List, Tuple, type Value } from './value.ts';
 import { repr } from './value-text.ts';
 
-const listMethods: Readonly<Record<string, Method<List>>> = {
+const listMethods: Readonly<Record<string, UnboundMethod<List>>> = {
   append: { parameters: ['/el'], run: (self, { el }) => none(self.splice(self.items.length, 0, el!)) },
   clear: { parameters: [], run: (self) => none(self.splice(0, self.items.length)) },
   extend: {
@@ -30,7 +30,7 @@ const listMethods: Readonly<Record<string, Method<List>>> = {
   remove: { parameters: ['/needle'], run: (self, { needle }) => none(self.splice(find(self, needle!), 1)) },
 };
 
-const dictMethods: Readonly<Record<string, Method<Dict>>> = {
+const dictMethods: Readonly<Record<string, UnboundMethod<Dict>>> = {
   clear: { parameters: [], run: (self) => none(self.clear()) },
   get: { parameters: ['/key', '/default?'], run: (self, given) => found(self, given) ?? null },
   items: { parameters: [], run: (self) => new List(self.entries().map((entry) => new Tuple(entry))) },

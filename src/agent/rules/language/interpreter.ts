@@ -2,7 +2,7 @@ import { length } from './builtins.ts';
 import { methodNames, methodOf } from './methods.ts';
 import { type Arguments, NativeFunction } from './native-function.ts';
 import { binary, unary } from './operators.ts';
-import { type Frame, LanguageError } from './rules-error.ts';
+import { type CallFrame, LanguageError } from './rules-error.ts';
 import type { Source, Span } from './source.ts';
 import { suggestion } from './spelling.ts';
 import { itemAt, setItem, slice } from './subscript.ts';
@@ -25,7 +25,7 @@ type Outcome = 'end' | 'break' | 'continue' | { readonly returned: Value; readon
 /** Runs the statements of one source. */
 export class Interpreter {
   readonly source: Source;
-  readonly #frames: (Frame & { readonly callee: string })[] = [];
+  readonly #frames: (CallFrame & { readonly callee: string })[] = [];
   #steps = 0;
 
   constructor(source: Source) {

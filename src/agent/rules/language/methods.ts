@@ -4,12 +4,12 @@ import { stringMethods } from './string-methods.ts';
 import { typeName, type Value } from './value.ts';
 
 /** A method that is not bound to a value. */
-export interface Method<T> {
+export interface UnboundMethod<T> {
   readonly parameters: readonly string[];
   readonly run: (self: T, given: BoundArguments, args: Arguments, caller: CallFunction) => Value;
 }
 
-type MethodTable = Readonly<Record<string, Method<never>>>;
+type MethodTable = Readonly<Record<string, UnboundMethod<never>>>;
 
 const tables: Readonly<Record<string, MethodTable>> = { string: stringMethods, ...collectionMethods };
 

@@ -2,7 +2,7 @@ import { excerpt } from './excerpt.ts';
 import type { Position, Source, Span } from './source.ts';
 
 /** A running call: its position, and the function that made it. */
-export interface Frame {
+export interface CallFrame {
   readonly caller: string;
   readonly span: Span;
 }
@@ -24,7 +24,7 @@ export class RulesError extends Error {
 export class LanguageError extends RulesError {
   readonly reason: string;
 
-  constructor(reason: string, source: Source, span: Span, frames: readonly Frame[] = []) {
+  constructor(reason: string, source: Source, span: Span, frames: readonly CallFrame[] = []) {
     super(`starlark error: ${traceback(source, frames)}error: ${reason}\n${excerpt(source, span)}`, source, span);
     this.reason = reason;
   }
@@ -32,7 +32,7 @@ export class LanguageError extends RulesError {
 
 const LONGEST_LINE = 80;
 
-function traceback(source: Source, frames: readonly Frame[]): string {
+function traceback(source: Source, frames: readonly CallFrame[]): string {
   if (frames.length === 0) return '';
   const entries = frames.map(({ caller, span }) => {
     const { line } = source.position(span.start);

@@ -1,16 +1,16 @@
-import type { Method } from './methods.ts';
+import type { UnboundMethod } from './methods.ts';
 import { type BoundArguments, checkType } from './native-function.ts';
 import { formatBraces } from './text-format.ts';
 import { Failure, iterate, List, Tuple, type Value } from './value.ts';
 
 const text = (value: Value | undefined): string => value as string;
-const simple = (run: (self: string) => Value): Method<string> => ({ parameters: [], run });
+const simple = (run: (self: string) => Value): UnboundMethod<string> => ({ parameters: [], run });
 const list = (items: Iterable<string>): List => new List([...items]);
 
 /** A test of the whole string by a pattern. */
-const consistsOf = (pattern: RegExp): Method<string> => simple((self) => pattern.test(self));
+const consistsOf = (pattern: RegExp): UnboundMethod<string> => simple((self) => pattern.test(self));
 
-const affix = (name: string, test: (self: string, part: string) => boolean): Method<string> => ({
+const affix = (name: string, test: (self: string, part: string) => boolean): UnboundMethod<string> => ({
   parameters: [`/${name}: str | tuple[str, ...]`],
   run: (self, given) => {
     const value = given[name];
@@ -18,7 +18,7 @@ const affix = (name: string, test: (self: string, part: string) => boolean): Met
   },
 });
 
-const search = (find: (self: string, part: string) => number, isRequired: boolean): Method<string> => ({
+const search = (find: (self: string, part: string) => number, isRequired: boolean): UnboundMethod<string> => ({
   parameters: ['/needle: str', '/start?: int', '/end?: int'],
   run: (self, { needle, start, end }) => {
     const characters = [...self];
@@ -30,7 +30,7 @@ const search = (find: (self: string, part: string) => number, isRequired: boolea
   },
 });
 
-const trim = (start: boolean, end: boolean): Method<string> => ({
+const trim = (start: boolean, end: boolean): UnboundMethod<string> => ({
   parameters: ['/chars?: str'],
   run: (self, { chars }) => {
     const isCut = (character: string): boolean =>
@@ -44,7 +44,7 @@ const trim = (start: boolean, end: boolean): Method<string> => ({
   },
 });
 
-const partition = (find: (self: string, part: string) => number, whole: 0 | 2): Method<string> => ({
+const partition = (find: (self: string, part: string) => number, whole: 0 | 2): UnboundMethod<string> => ({
   parameters: ['/needle: str'],
   run: (self, { needle }) => {
     const separator = text(needle);
@@ -77,7 +77,7 @@ function split(self: string, separator: string | null, limit: number): string[] 
 
 const reverse = (self: string): string => [...self].reverse().join('');
 
-export const stringMethods: Readonly<Record<string, Method<string>>> = {
+export const stringMethods: Readonly<Record<string, UnboundMethod<string>>> = {
   capitalize: simple((self) => self.slice(0, 1).toUpperCase() + self.slice(1).toLowerCase()),
   codepoints: simple((self) => new List([...self].map((character) => BigInt(character.codePointAt(0)!)))),
   count: {

@@ -113,7 +113,7 @@ export async function gitHazard(
       read: (file) => (exists(file) ? readSmall(file) : undefined),
     });
     if (own !== undefined) return `commands can write ${own}`;
-    const inspection = new Inspection(isWritable);
+    const inspection = new RepositoryInspection(isWritable);
     await inspection.inspect(folder);
     const address = ADDRESSED_COMMANDS.has(command) ? addressIn(words) : undefined;
     // Git takes a name that is not that of a remote for a directory, which could be there by the time it looks.
@@ -152,7 +152,7 @@ function isLocal(word: string, folder: string): boolean {
 }
 
 /** Inspects repositories for programs that git would run. */
-class Inspection {
+class RepositoryInspection {
   /** Names of remotes on other machines, of all inspected repositories. */
   readonly remotes = new Set<string>();
   readonly #isWritable: (path: string) => boolean;

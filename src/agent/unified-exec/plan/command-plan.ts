@@ -11,7 +11,7 @@ import { localShell, remoteShell, type Shell, shellArgv } from './shell-command.
 import { trustedDirectories } from './trusted-path.ts';
 
 /** The settings that plans of commands depend on. */
-export interface PlanOptions {
+export interface CommandPlanOptions {
   readonly environments: Environments;
   readonly settings: Readonly<Record<string, EnvironmentSettings>>;
   readonly allowLoginShell: boolean;
@@ -37,7 +37,7 @@ export interface CommandPlan extends SelectedEnvironment {
   readonly sandboxRequest: SandboxRequest;
 }
 
-export async function planCommand(args: ExecCommandArguments, options: PlanOptions): Promise<CommandPlan> {
+export async function planCommand(args: ExecCommandArguments, options: CommandPlanOptions): Promise<CommandPlan> {
   const environment = await selectEnvironment(args.environment_id, options);
   const { info, settings } = environment;
   checkArguments(args, info);
@@ -58,7 +58,7 @@ export async function planCommand(args: ExecCommandArguments, options: PlanOptio
 /** Selects the environment of a call; connects if necessary. */
 export async function selectEnvironment(
   asked: string | undefined,
-  options: Pick<PlanOptions, 'environments' | 'settings'>,
+  options: Pick<CommandPlanOptions, 'environments' | 'settings'>,
 ): Promise<SelectedEnvironment> {
   const environmentId = selectEnvironmentId(asked, options.environments);
   const backend = options.environments.select(environmentId);

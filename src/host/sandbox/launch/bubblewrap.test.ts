@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readOnlyPolicy } from '../../../../test/support/policy.ts';
 import { spawn } from '../../os/index.ts';
-import type { Policy } from '../policy/resolution.ts';
+import type { AccessPolicy } from '../policy/resolution.ts';
 import { SandboxHost } from '../sandbox-host.ts';
 import { InstalledBubblewrap, requireUsable } from './bubblewrap.ts';
 import { confine } from './confine.ts';
@@ -74,7 +74,7 @@ describe('bubblewrap', () => {
   });
 
   it('is not needed when only the network is restricted', () => {
-    const policy: Policy = { ...readOnlyPolicy, unrestricted: true, rules: [] };
+    const policy: AccessPolicy = { ...readOnlyPolicy, unrestricted: true, rules: [] };
     const { command: confined } = confine(sandboxes, command, policy, {
       launcher: new InstalledBubblewrap([]).tried(),
     });

@@ -5,11 +5,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readOnlyPolicy } from '../../../../test/support/policy.ts';
 import { childrenOf, gone, processesWith } from '../../../../test/support/proc.ts';
-import { type Child, familyMark, killFamily, PROCESS_MASK } from '../../os/index.ts';
+import { type Child, type Command, familyMark, killFamily, PROCESS_MASK } from '../../os/index.ts';
 import { SandboxHost } from '../sandbox-host.ts';
 import { CommandLaunchers } from './command-launchers.ts';
 import { confine } from './confine.ts';
-import type { Command } from './stage.ts';
 
 const sandboxes = new SandboxHost({ environment: {} });
 let folder: string;

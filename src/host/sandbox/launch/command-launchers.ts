@@ -1,10 +1,9 @@
 import { accessSync, constants, statSync } from 'node:fs';
-import { type Child, spawn } from '../../os/index.ts';
+import { type Child, type Command, spawn } from '../../os/index.ts';
 import { type CommandLauncher, type Confined, type LaunchOrder, replaceLauncher, waitForOrder } from './confine.ts';
 import type { ControlSocket } from './control-socket.ts';
 import { LauncherPool } from './launcher-pool.ts';
 import { ReplaceableChild } from './replaceable-child.ts';
-import type { Command } from './stage.ts';
 import { EMPTY_FILES_WHILE_WAITING, SOCKET_ROOM, sendAll } from './waiting-launcher.ts';
 
 type Io = Command['io'];

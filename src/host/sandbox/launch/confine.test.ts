@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { attempt, DescriptorShortage, openDescriptors } from '../../../../test/support/descriptor-shortage.ts';
-import type { Policy } from '../policy/resolution.ts';
+import type { AccessPolicy } from '../policy/resolution.ts';
 import { SandboxHost } from '../sandbox-host.ts';
 import { confine } from './confine.ts';
 
 const sandboxes = new SandboxHost({ environment: {} });
 const command = { argv: ['true'], cwd: '/', env: {}, io: { type: 'pipe', stdin: 'closed' } } as const;
 
-const reading = (path: string): Policy => ({
+const reading = (path: string): AccessPolicy => ({
   network: 'restricted',
   unrestricted: false,
   rules: [{ path, access: 'read', skipMissing: false }],

@@ -1,9 +1,9 @@
 import { SyncScope } from '../../../base/index.ts';
-import type { Child } from '../../os/index.ts';
+import type { Child, Command } from '../../os/index.ts';
 import { DenialRecord } from '../denial-record.ts';
 import { expandGlobs } from '../policy/glob-scan.ts';
 import { isHidden } from '../policy/hidden-path.ts';
-import { hasFullRead, type Policy } from '../policy/resolution.ts';
+import { type AccessPolicy, hasFullRead } from '../policy/resolution.ts';
 import type { SandboxHost } from '../sandbox-host.ts';
 import { canWatch } from '../seccomp/can-watch.ts';
 import type { FilterMode } from '../seccomp/program.ts';
@@ -13,7 +13,7 @@ import { type Bubblewrap, requireUsable, type UsableBubblewrap } from './bubblew
 import { ControlSocket } from './control-socket.ts';
 import { InnerProxies, proxyPorts } from './inner-proxies.ts';
 import { filter, launcherArgs } from './launcher.ts';
-import { type Command, nullDescriptor, stageProgram, stageRequest, strings } from './stage.ts';
+import { nullDescriptor, stageProgram, stageRequest, strings } from './stage.ts';
 import { stagePlace, USUAL_PLACE } from './stage-place.ts';
 import { ARGUMENTS, FIRST_FREE, PROGRAM_SOCKET, WaitingLauncher } from './waiting-launcher.ts';
 
@@ -68,7 +68,12 @@ export const FIRST_EMPTY = FIRST_FREE + 2;
 const SECOND = REQUEST + 1;
 
 /** Wraps a command so that the policy holds for it and for everything it starts. */
-export function confine(host: SandboxHost, command: Command, policy: Policy, options: ConfineOptions = {}): Confined {
+export function confine(
+  host: SandboxHost,
+  command: Command,
+  policy: AccessPolicy,
+  options: ConfineOptions = {},
+): Confined {
   if (policy.unrestricted && !options.managedNetwork) {
     return policy.network === 'enabled' ? withoutClaim(command) : confinedByFilter(command, 'isolated', options);
   }
@@ -100,7 +105,7 @@ function orRefusedCommand(command: Command, confined: () => Confined): Confined 
 
 interface Launch {
   readonly host: SandboxHost;
-  readonly policy: Policy;
+  readonly policy: AccessPolicy;
   readonly launcher: UsableBubblewrap;
   readonly managedNetwork: ConfineOptions['managedNetwork'];
   readonly extraDescriptor: number | undefined;

@@ -2,7 +2,7 @@ import { closeSync } from 'node:fs';
 import { type Child, killFamily, nextOwnMark, PROCESS_MASK, spawn, streamPair } from '../../os/index.ts';
 import { ownFiles, secretPaths } from '../../own/index.ts';
 import { expandGlobs } from '../policy/glob-scan.ts';
-import type { Policy } from '../policy/resolution.ts';
+import type { AccessPolicy } from '../policy/resolution.ts';
 import type { SandboxHost } from '../sandbox-host.ts';
 import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 import type { DiskFacts } from '../view/disk-facts.ts';
@@ -30,7 +30,7 @@ export interface LaunchedHelper {
 }
 
 /** The view for a helper that works for a client. */
-export function planHelper(policy: Policy, facts: DiskFacts): HelperView {
+export function planHelper(policy: AccessPolicy, facts: DiskFacts): HelperView {
   try {
     const deniedMatches = expandGlobs(policy.deniedGlobs, policy.globDepth);
     // Each device is a mount of its own, and a client that waits for a helper waits for every mount.

@@ -1,10 +1,7 @@
 import { openSync } from 'node:fs';
 import { once } from '../../../base/index.ts';
-import { candidates, nativeFile, pathBytes, type SpawnOptions } from '../../os/index.ts';
+import { type Command, candidates, nativeFile, pathBytes } from '../../os/index.ts';
 import type { Mount } from '../view/plan.ts';
-
-/** A command without the mark of its family. */
-export type Command = Omit<SpawnOptions, 'mark'>;
 
 export interface StageOptions {
   /** The descriptor of a seccomp program to install, where bubblewrap installs none. */

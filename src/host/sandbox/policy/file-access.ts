@@ -3,7 +3,14 @@ import { secretPaths } from '../../own/index.ts';
 import { type HelperView, planHelper } from '../launch/helper-launchers.ts';
 import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 import { DiskFacts, type RecordedFacts } from '../view/disk-facts.ts';
-import { hasFullRead, nativePolicyPath, needsCwd, type Policy, resolvePolicy, workspaceRootsOf } from './resolution.ts';
+import {
+  type AccessPolicy,
+  hasFullRead,
+  nativePolicyPath,
+  needsCwd,
+  resolvePolicy,
+  workspaceRootsOf,
+} from './resolution.ts';
 
 /** How a file call under a sandbox is executed. */
 export type FilePolicy =
@@ -66,7 +73,7 @@ export function requireCwd(sandbox: Sandbox): void {
   throw new ExecError('invalidParams', 'file system sandbox context with dynamic permissions requires cwd');
 }
 
-function policyOf(sandbox: Sandbox, env: FilePolicyOptions['env'], facts: DiskFacts): Policy {
+function policyOf(sandbox: Sandbox, env: FilePolicyOptions['env'], facts: DiskFacts): AccessPolicy {
   requireCwd(sandbox);
   const cwd = sandbox.cwd ?? sandbox.policyContext?.cwd;
   const roots = workspaceRootsOf(sandbox);
@@ -79,10 +86,10 @@ function policyOf(sandbox: Sandbox, env: FilePolicyOptions['env'], facts: DiskFa
   });
 }
 
-function filePolicyOf(policy: Policy, mode: FilePolicyOptions['mode'], facts: DiskFacts): FilePolicy {
+function filePolicyOf(policy: AccessPolicy, mode: FilePolicyOptions['mode'], facts: DiskFacts): FilePolicy {
   if (policy.unrestricted) return { kind: 'direct' };
   if (mode === 'read' && hasFullRead(policy)) return { kind: 'directButNotProcfs' };
-  const confined: Policy = { ...policy, network: 'restricted', minimal: policy.minimal || !hasFullRead(policy) };
+  const confined: AccessPolicy = { ...policy, network: 'restricted', minimal: policy.minimal || !hasFullRead(policy) };
   const view = planHelper(confined, facts);
   return { kind: 'view', key: JSON.stringify([confined, identityOf(view, facts)]), view };
 }

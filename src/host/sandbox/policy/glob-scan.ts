@@ -32,17 +32,17 @@ export async function expandGlobsLater(patterns: readonly string[], depth?: numb
 const LISTING = { withFileTypes: true, encoding: 'buffer' } as const;
 
 /** The parts of `Dirent` that a search uses. */
-interface Entry {
+interface GlobEntry {
   readonly name: Uint8Array;
   isDirectory(): boolean;
 }
 
 /** The entries of a directory, or the code of the error of reading it. */
-type Listing = readonly Entry[] | string;
+type DirectoryListing = readonly GlobEntry[] | string;
 
 const failureOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error);
 
-function orFailure(list: () => Entry[]): Listing {
+function orFailure(list: () => GlobEntry[]): DirectoryListing {
   try {
     return list();
   } catch (error) {
@@ -51,9 +51,9 @@ function orFailure(list: () => Entry[]): Listing {
 }
 
 /** Yields every directory to be listed and is given the entries. */
-type Search = Generator<string, readonly string[], Listing>;
+type GlobSearch = Generator<string, readonly string[], DirectoryListing>;
 
-function* searchAll(patterns: readonly string[], depth = Number.POSITIVE_INFINITY): Search {
+function* searchAll(patterns: readonly string[], depth = Number.POSITIVE_INFINITY): GlobSearch {
   const matches = new Set<string>();
   for (const pattern of patterns) {
     const { root, expression } = parseGlob(pattern, (path) => realPath(path) ?? path);
@@ -67,7 +67,7 @@ function* search(
   expression: RegExp,
   depth: number,
   matches: Set<string>,
-): Generator<string, void, Listing> {
+): Generator<string, void, DirectoryListing> {
   const waiting = [{ directory: root, depth }];
   for (let next = waiting.pop(); next; next = waiting.pop()) {
     const { directory } = next;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { isNarrower } from './narrower.ts';
-import type { Access, Policy } from './resolution.ts';
+import type { Access, AccessPolicy } from './resolution.ts';
 
-const policy = (rules: Record<string, Access>, more: Partial<Policy> = {}): Policy => ({
+const policy = (rules: Record<string, Access>, more: Partial<AccessPolicy> = {}): AccessPolicy => ({
   network: 'restricted',
   unrestricted: false,
   rules: Object.entries(rules).map(([path, access]) => ({ path, access, skipMissing: false })),

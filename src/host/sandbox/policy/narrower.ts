@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
-import { accessOf, hasFullRead, type Policy } from './resolution.ts';
+import { type AccessPolicy, accessOf, hasFullRead } from './resolution.ts';
 
 /** Whether a policy permits nothing that the other one does not. False in doubt. */
-export function isNarrower(policy: Policy, than: Policy): boolean {
+export function isNarrower(policy: AccessPolicy, than: AccessPolicy): boolean {
   if (policy.network === 'enabled' && than.network !== 'enabled') return false;
   if (than.unrestricted) return true;
   if (policy.unrestricted) return false;
@@ -17,6 +17,6 @@ export function isNarrower(policy: Policy, than: Policy): boolean {
 const RANKS = { deny: 0, read: 1, write: 2 } as const;
 
 /** How much the rules permit at a path. */
-function rankOf(path: string, { rules }: Policy): number {
+function rankOf(path: string, { rules }: AccessPolicy): number {
   return RANKS[accessOf(new Map(rules.map((rule) => [rule.path, rule.access])), posix.normalize(path))];
 }

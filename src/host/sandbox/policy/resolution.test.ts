@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decode, type PathUri, sandbox as sandboxSchema } from '../../../protocol/index.ts';
-import { type Access, accessOf, hasFullRead, needsCwd, type Policy, resolvePolicy } from './resolution.ts';
+import { type Access, type AccessPolicy, accessOf, hasFullRead, needsCwd, resolvePolicy } from './resolution.ts';
 
 const special = (kind: string, access: string, more: object = {}) => ({
   path: { type: 'special', value: { kind, ...more } },
@@ -22,7 +22,7 @@ const managed = (entries: readonly unknown[], network = 'restricted') => ({
 
 const roots = { workspaceRoots: ['file:///w', 'file:///v'] };
 
-function resolve(permissions: unknown, more: object = roots, tmpdir?: string): Policy {
+function resolve(permissions: unknown, more: object = roots, tmpdir?: string): AccessPolicy {
   return resolvePolicy(sandboxOf(permissions, more), {
     cwd: () => '/cwd',
     tmpdir,
@@ -30,7 +30,7 @@ function resolve(permissions: unknown, more: object = roots, tmpdir?: string): P
   });
 }
 
-const rulesOf = (policy: Policy) => policy.rules.map(({ path, access }) => `${access} ${path}`);
+const rulesOf = (policy: AccessPolicy) => policy.rules.map(({ path, access }) => `${access} ${path}`);
 
 describe('a permission profile', () => {
   it.each([

@@ -6,7 +6,7 @@ import { globOf } from './glob.ts';
 export type Access = 'read' | 'write' | 'deny';
 
 /** One literal path of a policy. */
-export interface Rule {
+export interface AccessRule {
   readonly path: string;
   readonly access: Access;
   /** Whether the rule is left out when the path is missing. */
@@ -14,11 +14,11 @@ export interface Rule {
 }
 
 /** A permission profile whose special paths are replaced by paths of this machine. */
-export interface Policy {
+export interface AccessPolicy {
   readonly network: 'restricted' | 'enabled';
   /** Whether every file may be read and written, as far as the operating system permits. */
   readonly unrestricted: boolean;
-  readonly rules: readonly Rule[];
+  readonly rules: readonly AccessRule[];
   /** Absolute patterns of denied paths. */
   readonly deniedGlobs: readonly string[];
   readonly globDepth: number | undefined;
@@ -37,7 +37,7 @@ export interface PolicyContext {
   readonly isDirectory?: (path: string) => boolean;
 }
 
-const everything: Policy = {
+const everything: AccessPolicy = {
   network: 'enabled',
   unrestricted: true,
   rules: [],
@@ -46,7 +46,7 @@ const everything: Policy = {
   minimal: false,
 };
 
-export function resolvePolicy(sandbox: Sandbox, context: PolicyContext): Policy {
+export function resolvePolicy(sandbox: Sandbox, context: PolicyContext): AccessPolicy {
   const { permissions } = sandbox;
   if (permissions.type === 'disabled') return everything;
   if (permissions.type === 'external' || permissions.file_system.type === 'unrestricted') {
@@ -54,7 +54,7 @@ export function resolvePolicy(sandbox: Sandbox, context: PolicyContext): Policy 
   }
   const { entries, glob_scan_max_depth } = permissions.file_system;
   const roots = () => workspaceRootsOf(sandbox).map(context.toNative);
-  const policy: Policy = {
+  const policy: AccessPolicy = {
     network: permissions.network,
     unrestricted: false,
     rules: strongest(entries.flatMap((entry) => rulesOf(entry, roots, context))),
@@ -66,13 +66,13 @@ export function resolvePolicy(sandbox: Sandbox, context: PolicyContext): Policy 
 }
 
 /** Every path may be read. */
-export function hasFullRead(policy: Policy): boolean {
+export function hasFullRead(policy: AccessPolicy): boolean {
   if (policy.unrestricted) return true;
   const denies = policy.deniedGlobs.length > 0 || policy.rules.some(({ access }) => access === 'deny');
   return !denies && policy.rules.some(({ path }) => path === '/');
 }
 
-function hasFullWrite({ rules, deniedGlobs }: Policy): boolean {
+function hasFullWrite({ rules, deniedGlobs }: AccessPolicy): boolean {
   const narrowed = deniedGlobs.length > 0 || rules.some(({ access }) => access !== 'write');
   return !narrowed && rules.some(({ path }) => path === '/');
 }
@@ -99,9 +99,9 @@ export function accessOf(rules: ReadonlyMap<string, Access>, path: string): Acce
   }
 }
 
-function rulesOf(entry: PermissionEntry, roots: () => readonly string[], context: PolicyContext): Rule[] {
+function rulesOf(entry: PermissionEntry, roots: () => readonly string[], context: PolicyContext): AccessRule[] {
   const { path, access, missing_path_behavior } = entry;
-  const rule = (at: string): Rule => ({ path: clean(at), access, skipMissing: missing_path_behavior === 'skip' });
+  const rule = (at: string): AccessRule => ({ path: clean(at), access, skipMissing: missing_path_behavior === 'skip' });
   if (path.type === 'glob_pattern') return [];
   if (path.type === 'path') return [rule(context.toNative(path.path))];
   const special = path.value;
@@ -143,8 +143,8 @@ function deniedGlobsOf(
 const strength = { read: 0, write: 1, deny: 2 } as const;
 
 /** One rule per path, the strongest. */
-function strongest(rules: readonly Rule[]): readonly Rule[] {
-  const chosen = new Map<string, Rule>();
+function strongest(rules: readonly AccessRule[]): readonly AccessRule[] {
+  const chosen = new Map<string, AccessRule>();
   for (const rule of rules) {
     const other = chosen.get(rule.path);
     if (other === undefined || strength[rule.access] > strength[other.access]) chosen.set(rule.path, rule);

@@ -57,9 +57,9 @@ const CLONE_NEWUSER = 0x1000_0000;
 /** O_WRONLY, O_RDWR, O_CREAT and O_TRUNC. */
 const CHANGES_FILE = 0x1 | 0x2 | 0x40 | 0x200;
 
-type Rule = readonly [SyscallName | OldSyscallName, readonly Instruction[]];
+type SyscallRule = readonly [SyscallName | OldSyscallName, readonly Instruction[]];
 
-type Refused = (...names: SyscallName[]) => Rule[];
+type Refused = (...names: SyscallName[]) => SyscallRule[];
 
 const refusedBy = (instruction: Instruction): Refused => {
   return (...names) => names.map((name) => [name, [instruction]]);
@@ -79,7 +79,7 @@ const unixStreamsOnly = (refuse: Instruction): readonly Instruction[] => [
   refuse,
 ];
 
-const common = (refuse: Instruction): readonly Rule[] => [
+const common = (refuse: Instruction): readonly SyscallRule[] => [
   ...refusedBy(refuse)('ptrace', 'process_vm_readv', 'process_vm_writev'),
   ...refusedQuietly('io_uring_setup', 'io_uring_enter', 'io_uring_register'),
   ...refusedBy(refuse)('setns', 'add_key', 'request_key', 'keyctl', 'userfaultfd', 'perf_event_open', 'bpf'),
@@ -87,14 +87,14 @@ const common = (refuse: Instruction): readonly Rule[] => [
 ];
 
 /** A filter cannot read the flags of clone3; libraries fall back to clone when it is missing. */
-const noUserNamespaces = (refuse: Instruction): readonly Rule[] => [
+const noUserNamespaces = (refuse: Instruction): readonly SyscallRule[] => [
   ...(['unshare', 'clone'] as const).map(
-    (name): Rule => [name, [load(argument(0)), ...whenAnyBit(CLONE_NEWUSER, [refuse]), finish(ALLOW)]],
+    (name): SyscallRule => [name, [load(argument(0)), ...whenAnyBit(CLONE_NEWUSER, [refuse]), finish(ALLOW)]],
   ),
   ['clone3', [finish(failWith(ENOSYS))]],
 ];
 
-const byMode: Readonly<Record<FilterMode, (refuse: Instruction) => readonly Rule[]>> = {
+const byMode: Readonly<Record<FilterMode, (refuse: Instruction) => readonly SyscallRule[]>> = {
   isolated: (refuse) => [
     ...refusedBy(refuse)('connect', 'bind', 'sendto', 'sendmmsg'),
     ...refusedQuietly('accept', 'accept4', 'listen', 'shutdown', 'recvmmsg'),
@@ -127,7 +127,7 @@ const byMode: Readonly<Record<FilterMode, (refuse: Instruction) => readonly Rule
   ],
 };
 
-const asked = (...names: Rule[0][]): Rule[] => names.map((name) => [name, [finish(ASK)]]);
+const asked = (...names: SyscallRule[0][]): SyscallRule[] => names.map((name) => [name, [finish(ASK)]]);
 
 const changesByFlags = (index: number): readonly Instruction[] => [
   load(argument(index)),
@@ -144,7 +144,7 @@ const withPath = (index: number): readonly Instruction[] => [
   finish(ALLOW),
 ];
 
-const fileRules: readonly Rule[] = [
+const fileRules: readonly SyscallRule[] = [
   ['openat', changesByFlags(2)],
   ['open', changesByFlags(1)],
   ['utimensat', withPath(1)],
@@ -156,7 +156,7 @@ const fileRules: readonly Rule[] = [
 ];
 
 /** With a network of its own a command may connect to anything, and reaches its own loopback alone. */
-function watchRules(mode: FilterMode, { files, execs }: WatchedCalls): readonly Rule[] {
+function watchRules(mode: FilterMode, { files, execs }: WatchedCalls): readonly SyscallRule[] {
   const connects = mode === 'proxy' ? asked('connect') : [];
   return [...(files ? fileRules : []), ...(execs ? asked('execve', 'execveat') : []), ...connects];
 }
@@ -181,7 +181,7 @@ function compile(machine: Machine, mode: FilterMode, { nestedNamespaces, watch }
     ...byMode[mode](refuse),
     ...(watch ? watchRules(mode, watch) : []),
   ];
-  const numbers: Readonly<Partial<Record<Rule[0], number>>> = { ...machine.numbers, ...machine.oldNumbers };
+  const numbers: Readonly<Partial<Record<SyscallRule[0], number>>> = { ...machine.numbers, ...machine.oldNumbers };
   return [
     load(ARCHITECTURE),
     ...unlessEqual(machine.architecture, [finish(KILL_PROCESS)]),

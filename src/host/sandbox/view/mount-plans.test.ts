@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { policyOf } from '../../../../test/support/policy.ts';
-import type { Policy } from '../policy/resolution.ts';
+import type { AccessPolicy } from '../policy/resolution.ts';
 import { MountPlans } from './mount-plans.ts';
 import { planMounts } from './plan.ts';
 
@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const writing = (path: string, more: Partial<Policy> = {}): Policy =>
+const writing = (path: string, more: Partial<AccessPolicy> = {}): AccessPolicy =>
   policyOf(
     [
       ['/', 'read'],

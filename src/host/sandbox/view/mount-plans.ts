@@ -1,7 +1,7 @@
 import { ownFiles, secretPaths } from '../../own/index.ts';
-import type { Policy } from '../policy/resolution.ts';
+import type { AccessPolicy } from '../policy/resolution.ts';
 import { DiskFacts, type RecordedFacts } from './disk-facts.ts';
-import { type MountPlan, type PlanOptions, planMounts } from './plan.ts';
+import { type MountPlan, type MountPlanOptions, planMounts } from './plan.ts';
 
 interface KeptPlan {
   readonly plan: MountPlan;
@@ -26,7 +26,7 @@ export class MountPlans {
   }
 
   /** Plans for policies with patterns are not kept, because the matches have to be searched for every time. */
-  plan(policy: Policy, deniedMatches: readonly string[]): MountPlan {
+  plan(policy: AccessPolicy, deniedMatches: readonly string[]): MountPlan {
     if (policy.deniedGlobs.length > 0) return planMounts(policy, { ...this.#options(), deniedMatches });
     const key = JSON.stringify([policy, secretPaths.paths]);
     const kept = this.#kept.get(key);
@@ -37,12 +37,12 @@ export class MountPlans {
     return current.plan;
   }
 
-  #make(policy: Policy): KeptPlan {
+  #make(policy: AccessPolicy): KeptPlan {
     const facts = new DiskFacts();
     return { plan: planMounts(policy, { ...this.#options(), facts }), facts: facts.record() };
   }
 
-  #options(): PlanOptions {
+  #options(): MountPlanOptions {
     return { firstEmpty: this.#firstEmpty, ownFiles, secrets: secretPaths.paths, program: this.#program?.() };
   }
 }

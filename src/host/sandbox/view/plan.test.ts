@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { policyOf } from '../../../../test/support/policy.ts';
-import { type Access, accessOf, type Policy } from '../policy/resolution.ts';
+import { type Access, type AccessPolicy, accessOf } from '../policy/resolution.ts';
 import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 import { type MountPlan, planMounts } from './plan.ts';
 import { PROTECTED_NAMES } from './protected-names.ts';
@@ -18,7 +18,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const plan = (rules: readonly (readonly [string, Access])[], more?: Partial<Policy>): MountPlan =>
+const plan = (rules: readonly (readonly [string, Access])[], more?: Partial<AccessPolicy>): MountPlan =>
   planMounts(policyOf(rules, more), { firstEmpty: 7 });
 
 const meanings: Readonly<Record<string, Access>> = {

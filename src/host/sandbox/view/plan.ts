@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { type Access, accessOf, type Policy } from '../policy/resolution.ts';
+import { type Access, type AccessPolicy, accessOf } from '../policy/resolution.ts';
 import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 import { DiskFacts } from './disk-facts.ts';
 import { isProtectedName } from './protected-names.ts';
@@ -38,7 +38,7 @@ const DEVICES: Readonly<Record<'usual' | 'null', readonly string[]>> = {
 /** Empty on most machines, and not mounted then, as a mount takes 0.2 ms; a kernel module may fill them at any time. */
 const PROC_DIRECTORIES = ['/proc/acpi', '/proc/scsi'];
 
-export interface PlanOptions extends ViewRulesOptions {
+export interface MountPlanOptions extends ViewRulesOptions {
   /** The first of the empty descriptors. */
   readonly firstEmpty: number;
   /** Answers questions about the disk, and records them. */
@@ -54,7 +54,7 @@ export interface PlanOptions extends ViewRulesOptions {
   readonly program?: string | undefined;
 }
 
-export function planMounts(policy: Policy, options: PlanOptions): MountPlan {
+export function planMounts(policy: AccessPolicy, options: MountPlanOptions): MountPlan {
   const { facts = new DiskFacts() } = options;
   return new Planner(new ViewRules(policy, facts, options), facts, options).plan();
 }
@@ -84,7 +84,7 @@ class Planner {
   constructor(
     rules: ViewRules,
     disk: DiskFacts,
-    { firstEmpty, devices = 'usual', missing = 'cover', program }: PlanOptions,
+    { firstEmpty, devices = 'usual', missing = 'cover', program }: MountPlanOptions,
   ) {
     this.#access = rules.access;
     this.#links = rules.links;

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { type Glob, heldDirectories, parseGlob } from '../policy/glob.ts';
-import { type Access, accessOf, type Policy, type Rule } from '../policy/resolution.ts';
+import { type Access, type AccessPolicy, type AccessRule, accessOf } from '../policy/resolution.ts';
 import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 import type { DiskFacts } from './disk-facts.ts';
 import { PROTECTED_NAMES } from './protected-names.ts';
@@ -24,10 +24,12 @@ export class ViewRules {
   readonly #links = new Map<string, string>();
   readonly #masked = new Set<string>();
 
-  constructor(policy: Policy, disk: DiskFacts, { deniedMatches = [], ownFiles, secrets = [] }: ViewRulesOptions) {
+  constructor(policy: AccessPolicy, disk: DiskFacts, { deniedMatches = [], ownFiles, secrets = [] }: ViewRulesOptions) {
     this.#disk = disk;
     if (policy.unrestricted) this.#access.set('/', 'write'); // and no name is protected
-    const minimal = policy.minimal ? MINIMAL.map((path): Rule => ({ path, access: 'read', skipMissing: true })) : [];
+    const minimal = policy.minimal
+      ? MINIMAL.map((path): AccessRule => ({ path, access: 'read', skipMissing: true }))
+      : [];
     const rules = [...policy.rules, ...minimal];
     const writable = rules.filter(({ access }) => access === 'write');
     for (const { path } of writable) this.#allowWriting(path);
@@ -72,7 +74,7 @@ export class ViewRules {
     throw new UnenforceablePolicy(`${path} cannot be made writable: it was replaced while its sandbox was planned`);
   }
 
-  #narrow({ path, access, skipMissing }: Rule): void {
+  #narrow({ path, access, skipMissing }: AccessRule): void {
     const pinned = this.#resolveLinks(path);
     this.#requireReachable(pinned);
     if (skipMissing && this.#disk.entryAt(pinned) === undefined) return;
