@@ -143,18 +143,21 @@ static uint64_t hash_of(pid_t pid)
     return value ^ value >> 29;
 }
 
-/* Reads one entry of /proc at a time, so that the list is as current as possible. */
-static int pass(struct scan *scan, struct freeze *freeze, long deadline, uint64_t *met)
+/*
+ * Freezes every process of a sandbox once: the number of threads that were running still, or -1. Reads one entry of /proc at a time,
+ * so that the list is as current as possible.
+ */
+static int freeze_pass(struct scan *scan, struct freeze *freeze, long deadline, uint64_t *met)
 {
     _Alignas(8) char room[64];
-    int all = 0;
+    int frozen = 0;
     *met = 0;
     if (lseek(scan->proc, 0, SEEK_SET) < 0)
         return -1;
     for (;;) {
         long filled = syscall(SYS_getdents64, scan->proc, room, sizeof room);
         if (filled <= 0)
-            return filled < 0 ? -1 : all;
+            return filled < 0 ? -1 : frozen;
         for (long at = 0; at < filled;) {
             struct directory_entry *entry = (struct directory_entry *)(room + at);
             at += entry->length;
@@ -164,7 +167,7 @@ static int pass(struct scan *scan, struct freeze *freeze, long deadline, uint64_
             int fresh = freeze_process(scan, freeze, pid, deadline);
             if (fresh < 0 || now_ms() > deadline)
                 return -1;
-            all += fresh;
+            frozen += fresh;
             *met += hash_of(pid);
         }
     }
@@ -180,7 +183,7 @@ bool freeze_sandboxes(struct scan *scan, struct freeze *freeze)
         return false;
     do {
         met_before = met;
-        fresh = pass(scan, freeze, deadline, &met);
+        fresh = freeze_pass(scan, freeze, deadline, &met);
     } while (fresh > 0 || (fresh == 0 && met != met_before));
     return fresh == 0;
 }

@@ -88,7 +88,7 @@ static int list_pids(struct scan *scan)
     if (directory == NULL)
         return -1;
     struct dirent *entry;
-    scan->holder = 0; /* numbers are used again */
+    scan->holder = 0; /* its pid may belong to another process by now */
     scan->pid_count = 0;
     free(scan->pids);
     scan->pids = NULL;
@@ -197,7 +197,7 @@ static int search_all(struct scan *scan)
     if (list_pids(scan) < 0)
         return -1;
     search_apart(scan);
-    if (!any_missing(scan->search) || (!scan->search->everyone && !scan->sandboxed))
+    if (!any_missing(scan->search) || (!scan->search->outside && !scan->sandboxed))
         return 0;
     search_rest(scan);
     if (!any_missing(scan->search) || !scan->sandboxed)

@@ -1,4 +1,4 @@
-/* Who holds the other end of a connection: see socket.c and holders.c. */
+/* Finds the user (socket.c) and the processes (holders.c) at the other end of a connection. */
 #ifndef EXEC_PEERS_H
 #define EXEC_PEERS_H
 
@@ -12,9 +12,9 @@
 /* Bits about the processes that have a socket open. */
 enum {
     PEER_HELD = 1,      /* a process whose descriptors can be read has it open */
-    PEER_SANDBOX = 2,   /* one in a sandbox of this product does */
-    PEER_FAMILY = 4,    /* one of a family of this process does */
-    PEER_ELSEWHERE = 8, /* one in another pid or user namespace does */
+    PEER_SANDBOX = 2,   /* a process in a sandbox of this product has it open */
+    PEER_FAMILY = 4,    /* a process of a family of this process has it open */
+    PEER_ELSEWHERE = 8, /* a process in another pid or user namespace has it open */
     PEER_SUSPECT = 16,  /* not found, while a sandbox shares the network and could be hiding it */
     PEER_FROZE = 32,    /* all sandboxes were stopped to look for it */
 };
@@ -29,8 +29,8 @@ struct peer_search {
     struct family product;
     const struct family *own;
     size_t own_count;
-    /* Whether to look for holders that are neither in a sandbox nor in a family nor elsewhere, while there is no sandbox. */
-    bool everyone;
+    /* Whether to search processes without any of these bits also while no sandbox shares the network. */
+    bool outside;
     struct peer *peers;
     size_t count;
 };
@@ -39,8 +39,8 @@ struct peer_search {
 int peers_search(struct peer_search *search);
 
 struct peer_socket {
-    uid_t uid;      /* means nothing once the socket is closed */
-    uint64_t inode; /* 0 when it is */
+    uid_t uid;      /* unspecified once the socket is closed */
+    uint64_t inode; /* 0 once the socket is closed */
 };
 
 /* An end of a TCP connection within this network namespace; addresses of 4 or 16 bytes, ports in host order. */

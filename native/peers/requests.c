@@ -154,17 +154,17 @@ napi_value search_holders(napi_env env, napi_callback_info info)
     size_t count = 3, inode_count, mark_count;
     napi_value arguments[3], name, promise;
     const uint64_t *inodes, *marks;
-    bool everyone;
+    bool outside;
     pthread_t thread;
     TRY(env, napi_get_cb_info(env, info, &count, arguments, NULL, NULL));
-    TRY(env, napi_get_value_bool(env, arguments[2], &everyone));
+    TRY(env, napi_get_value_bool(env, arguments[2], &outside));
     if (!read_numbers(env, arguments[0], &inodes, &inode_count) ||
         !read_numbers(env, arguments[1], &marks, &mark_count) || mark_count < 2 || mark_count % 2 != 0)
         return addon_throw(env, "searchHolders: inodes and pairs of mark and mask are expected");
     struct task *task = create_task(inodes, inode_count, marks, mark_count);
     if (task == NULL)
         return addon_throw(env, "searchHolders: out of memory");
-    task->search.everyone = everyone;
+    task->search.outside = outside;
     if (napi_create_string_utf8(env, "searchHolders", NAPI_AUTO_LENGTH, &name) != napi_ok ||
         napi_create_promise(env, &task->deferred, &promise) != napi_ok ||
         napi_create_threadsafe_function(env, NULL, NULL, name, 1, 1, NULL, NULL, NULL, finish, &task->done) != napi_ok) {

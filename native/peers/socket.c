@@ -14,30 +14,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct inet_question {
+struct inet_request {
     struct nlmsghdr head;
     struct inet_diag_req_v2 inet;
 };
 
-struct unix_question {
+struct unix_request {
     struct nlmsghdr head;
     struct unix_diag_req local;
 };
 
-/* One question of `size` bytes, one answer; the length of its payload, or -1. */
-static ssize_t ask(struct nlmsghdr *question, size_t size, void *answer, size_t room)
+/* Sends a request of `size` bytes; the length of the payload of the answer, or -1 with errno. */
+static ssize_t exchange(struct nlmsghdr *request, size_t size, void *answer, size_t room)
 {
     _Alignas(8) char bytes[4096];
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (fd < 0)
         return -1;
     struct timeval timeout = {.tv_sec = 1};
-    question->nlmsg_len = (uint32_t)size;
-    question->nlmsg_type = SOCK_DIAG_BY_FAMILY;
-    question->nlmsg_flags = NLM_F_REQUEST;
+    request->nlmsg_len = (uint32_t)size;
+    request->nlmsg_type = SOCK_DIAG_BY_FAMILY;
+    request->nlmsg_flags = NLM_F_REQUEST;
     ssize_t length = -1;
     if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) == 0 &&
-        send(fd, question, size, 0) == (ssize_t)size)
+        send(fd, request, size, 0) == (ssize_t)size)
         do
             length = recv(fd, bytes, sizeof bytes, 0);
         while (length < 0 && errno == EINTR);
@@ -65,7 +65,7 @@ static ssize_t ask(struct nlmsghdr *question, size_t size, void *answer, size_t 
 int peer_of_tcp(size_t address_length, struct tcp_end peer, struct tcp_end local, struct peer_socket *found)
 {
     struct inet_diag_msg answer = {0};
-    struct inet_question question = {.inet = {
+    struct inet_request request = {.inet = {
                                     .sdiag_family = address_length == 4 ? AF_INET : AF_INET6,
                                     .sdiag_protocol = IPPROTO_TCP,
                                     .idiag_states = ~0U,
@@ -73,9 +73,9 @@ int peer_of_tcp(size_t address_length, struct tcp_end peer, struct tcp_end local
                                            .idiag_dport = htons(local.port),
                                            .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}},
                                 }};
-    memcpy(question.inet.id.idiag_src, peer.address, address_length);
-    memcpy(question.inet.id.idiag_dst, local.address, address_length);
-    ssize_t length = ask(&question.head, sizeof question, &answer, sizeof answer);
+    memcpy(request.inet.id.idiag_src, peer.address, address_length);
+    memcpy(request.inet.id.idiag_dst, local.address, address_length);
+    ssize_t length = exchange(&request.head, sizeof request, &answer, sizeof answer);
     if (length < 0)
         return -1;
     /* Without such a connection the kernel answers with a listener on that port, if there is one. */
@@ -109,14 +109,14 @@ int peer_of_unix(int fd, struct peer_socket *found)
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0 || fstat(fd, &facts) < 0)
         return -1;
     _Alignas(8) char answer[512];
-    struct unix_question question = {.local = {
+    struct unix_request request = {.local = {
                                          .sdiag_family = AF_UNIX,
                                          .udiag_states = ~0U,
                                          .udiag_ino = (uint32_t)facts.st_ino,
                                          .udiag_show = UDIAG_SHOW_PEER,
                                          .udiag_cookie = {~0U, ~0U},
                                      }};
-    ssize_t length = ask(&question.head, sizeof question, answer, sizeof answer);
+    ssize_t length = exchange(&request.head, sizeof request, answer, sizeof answer);
     if (length < 0)
         return -1;
     size_t head = NLMSG_ALIGN(sizeof(struct unix_diag_msg));

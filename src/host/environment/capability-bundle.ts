@@ -28,8 +28,7 @@ export class CapabilityBundle {
       this.#bytes += bytes.length;
       return { path, contents };
     } catch {
-      // the decoder's error has no details
-      return this.#refuse(`capability file ${path} is not UTF-8`);
+      return this.#refuse(`capability file ${path} is not UTF-8`); // the decoder's error has no details
     }
   }
 

@@ -38,17 +38,17 @@ export async function inBatches<T, R>(
 }
 
 export async function discoverRoot(view: FileView, id: string, path: PathUri): Promise<Root> {
-  const nothing = { id, path, plugin: null, skills: [], namespaceManifests: [], warnings: [] };
+  const empty = { id, path, plugin: null, skills: [], namespaceManifests: [], warnings: [] };
   try {
     const { isDirectory } = await view.metadata(path);
-    if (!isDirectory) return { ...nothing, error: `capability root ${path} is not a directory` };
+    if (!isDirectory) return { ...empty, error: `capability root ${path} is not a directory` };
   } catch (error) {
-    return { ...nothing, error: `failed to inspect capability root ${path}: ${ExecError.from(error).message}` };
+    return { ...empty, error: `failed to inspect capability root ${path}: ${ExecError.from(error).message}` };
   }
   try {
     return { ...(await readRoot(view, id, path)), error: null };
   } catch (error) {
-    return { ...nothing, error: `failed to scan capability root ${path}: ${ExecError.from(error).message}` };
+    return { ...empty, error: `failed to scan capability root ${path}: ${ExecError.from(error).message}` };
   }
 }
 

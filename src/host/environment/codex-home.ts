@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 export function userHome(env: NodeJS.ProcessEnv): string {
   if (env.HOME) return resolve(env.HOME);
   try {
-    return homedir();
+    return resolve(homedir());
   } catch {
     return '/'; // no account: no other directory is certain to exist
   }

@@ -1,5 +1,6 @@
-import { readFile, realpath, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { ancestors, exists, resolveLinks } from './native-paths.ts';
 
 /** A directory under version control. */
 export interface Checkout {
@@ -9,22 +10,12 @@ export interface Checkout {
   readonly repository: string;
 }
 
-/** The path and all directories above it, nearest first. */
-export function ancestors(path: string): string[] {
-  const folders = [path];
-  for (let folder = path; dirname(folder) !== folder; ) {
-    folder = dirname(folder);
-    folders.push(folder);
-  }
-  return folders;
-}
-
 /** Whether a `.git` is a file, or a directory with a HEAD. */
 export async function isGitEntry(path: string): Promise<boolean> {
   const entry = await stat(path).catch(() => undefined); // usually missing
   if (!entry) return false;
   if (!entry.isDirectory()) return true;
-  return (await stat(join(path, 'HEAD')).catch(() => undefined)) !== undefined; // missing, or out of reach
+  return exists(join(path, 'HEAD'));
 }
 
 export async function findCheckout(cwd: string): Promise<Checkout | undefined> {
@@ -41,15 +32,13 @@ export async function findCheckout(cwd: string): Promise<Checkout | undefined> {
  * The repository must name the worktree too: a `.git` file alone could claim any repository.
  */
 async function linkedRepository(dotGit: string): Promise<string | undefined> {
-  const target = /^gitdir: (.+)$/m.exec(await text(dotGit))?.[1];
+  const target = /^gitdir: (.+)$/m.exec(await readText(dotGit))?.[1];
   if (target === undefined) return undefined;
   const gitDir = resolve(dirname(dotGit), target.trim());
-  const commonDir = resolve(gitDir, (await text(join(gitDir, 'commondir'))).trim());
-  const claimed = (await text(join(gitDir, 'gitdir'))).trim();
-  const linked = claimed !== '' && (await real(resolve(gitDir, claimed))) === (await real(dotGit));
+  const commonDir = resolve(gitDir, (await readText(join(gitDir, 'commondir'))).trim());
+  const claimed = (await readText(join(gitDir, 'gitdir'))).trim();
+  const linked = claimed !== '' && (await resolveLinks(resolve(gitDir, claimed))) === (await resolveLinks(dotGit));
   return linked && basename(commonDir) === '.git' ? dirname(commonDir) : undefined;
 }
 
-const text = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => ''); // missing, or a directory
-
-const real = (path: string): Promise<string> => realpath(path).catch(() => path); // a missing path is compared as it is
+const readText = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => ''); // missing, or a directory

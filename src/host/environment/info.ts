@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { accessSync, constants, readFileSync } from 'node:fs';
-import { homedir, hostname, userInfo } from 'node:os';
+import { hostname, userInfo } from 'node:os';
 import { basename, resolve } from 'node:path';
 import { version } from '../../base/index.ts';
 import { type EnvironmentInfo, methodCapabilities, PathUri } from '../../protocol/index.ts';
+import { userHome } from './codex-home.ts';
 
 /** Whether this server has each of the capabilities that not every exec-server has. */
 const capabilities: Readonly<Record<string, boolean>> = {
@@ -37,7 +38,7 @@ export function environmentInfo(env: NodeJS.ProcessEnv): EnvironmentInfo {
     executorVersion: version,
     providerId: providerId(),
     cwd: PathUri.fromNative(process.cwd()),
-    userHomeDir: PathUri.fromNative(resolve(env.HOME || (ofAccount(homedir) ?? '/'))),
+    userHomeDir: PathUri.fromNative(userHome(env)),
     platformOs: process.platform === 'darwin' ? 'macos' : process.platform,
     prependPathDirs: [],
     temporaryDirectories: temporary,
@@ -50,19 +51,18 @@ const knownShells = ['bash', 'zsh', 'sh'];
 
 /** The account's shell if clients support it, otherwise the first of the usual ones. */
 function loginShell(env: NodeJS.ProcessEnv): EnvironmentInfo['shell'] {
-  const choices = [ofAccount(() => userInfo().shell), env.SHELL, '/bin/bash', '/usr/bin/bash', '/bin/zsh', '/bin/sh'];
+  const choices = [accountShell(), env.SHELL, '/bin/bash', '/usr/bin/bash', '/bin/zsh', '/bin/sh'];
   for (const path of choices) {
     if (path && knownShells.includes(basename(path)) && isExecutable(path)) return { name: basename(path), path };
   }
   return { name: 'sh', path: '/bin/sh' };
 }
 
-/** A fact about the account of the server. In containers, a uid often has no account. */
-function ofAccount<T>(lookUp: () => T): T | undefined {
+function accountShell(): string | null {
   try {
-    return lookUp();
+    return userInfo().shell;
   } catch {
-    return undefined; // no such account
+    return null; // in containers, a uid often has no account
   }
 }
 

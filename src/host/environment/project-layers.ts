@@ -1,14 +1,14 @@
-import { realpath, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type ConfigLayer, configError, loadToml } from './config-file.ts';
-import { ancestors, type Checkout, findCheckout, isGitEntry } from './git-checkout.ts';
+import { type Checkout, findCheckout, isGitEntry } from './git-checkout.ts';
+import { ancestors, exists, isDirectory, resolveLinks } from './native-paths.ts';
 import { isTable, type TomlTable } from './toml.ts';
 
 /**
  * Settings that a repository may not change: they decide where credentials are sent,
  * which programs run unasked, and which other settings apply.
  */
-const notForProjects = [
+const forUsersOnly = [
   'openai_base_url',
   'chatgpt_base_url',
   'apps_mcp_product_sku',
@@ -28,12 +28,12 @@ export async function projectLayers(cwd: string, settings: TomlTable, codexHome:
   const trust = trustLevels(settings);
   const root = await projectRoot(cwd, rootMarkers(settings));
   const checkout = await findCheckout(cwd);
-  const ownHome = await resolved(codexHome);
+  const ownHome = await resolveLinks(codexHome);
   const folders = ancestors(cwd).filter((folder) => folder.startsWith(root));
   const layers: ConfigLayer[] = [];
   for (const folder of folders.reverse()) {
     const dotCodex = join(folder, '.codex');
-    if (!(await isDirectory(dotCodex)) || (await resolved(dotCodex)) === ownHome) continue;
+    if (!(await isDirectory(dotCodex)) || (await resolveLinks(dotCodex)) === ownHome) continue;
     if (!(await isTrusted(trust, [folder, root, checkout?.repository]))) continue;
     layers.push(...(await folderLayers(folder, dotCodex, checkout)));
   }
@@ -63,7 +63,7 @@ async function loadProjectToml(dotCodex: string): Promise<TomlTable> {
 }
 
 function permitted(toml: TomlTable): TomlTable {
-  const kept = Object.fromEntries(Object.entries(toml).filter(([key]) => !notForProjects.includes(key)));
+  const kept = Object.fromEntries(Object.entries(toml).filter(([key]) => !forUsersOnly.includes(key)));
   if (!isTable(kept.features)) return kept;
   const { respect_system_proxy: _, ...features } = kept.features;
   return { ...kept, features };
@@ -99,15 +99,8 @@ function trustLevels({ projects = {} }: TomlTable): Map<string, unknown> {
 async function isTrusted(trust: Map<string, unknown>, folders: readonly (string | undefined)[]): Promise<boolean> {
   for (const folder of folders) {
     if (folder === undefined) continue;
-    const level = trust.get(await resolved(folder)) ?? trust.get(folder);
+    const level = trust.get(await resolveLinks(folder)) ?? trust.get(folder);
     if (level !== undefined) return level === 'trusted';
   }
   return false;
 }
-
-const isDirectory = async (path: string): Promise<boolean> =>
-  (await stat(path).catch(() => undefined))?.isDirectory() ?? false; // missing, or out of reach
-
-const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined)) !== undefined; // missing, or out of reach
-
-const resolved = (path: string): Promise<string> => realpath(path).catch(() => path); // a missing path is compared as it is

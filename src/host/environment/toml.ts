@@ -2,7 +2,7 @@ import { parse, stringify, type TomlTable, type TomlValue } from 'smol-toml';
 
 export type { TomlTable, TomlValue } from 'smol-toml';
 
-// Integers become bigints, and floats numbers, so that 1.0 is still a float when it is written again.
+/** Integers become bigints, and floats numbers, so that 1.0 is still a float when it is written again. */
 export function parseToml(text: string): TomlTable {
   return parse(text, { integersAsBigInt: true });
 }

@@ -1,6 +1,6 @@
-import { normalizeHost } from './host.ts';
+import { normalizeHost } from './host-name.ts';
 
-/** Host patterns: a name; `*.d` for what is below d; `**.d` for d and what is below it; `*` for everything. */
+/** Host patterns: a name; `*.d` for all names below d; `**.d` for d and all names below d; `*` for all names. */
 export class DomainPatterns {
   readonly #exact = new Set<string>();
   readonly #wild: RegExp[] = [];

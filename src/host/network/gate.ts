@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { NetworkProtocol } from '../../protocol/index.ts';
-import { normalizeHost } from './host.ts';
+import { normalizeHost } from './host-name.ts';
 import type { NetworkPolicy } from './policy.ts';
 import type { ResolvedProxy } from './upstream-proxy.ts';
 import type { UpstreamRoute } from './upstream-route.ts';
@@ -40,7 +40,7 @@ export type ClientDecision = { readonly type: 'allow' } | { readonly type: 'deny
 
 export interface GateOptions {
   readonly policy: NetworkPolicy;
-  /** All addresses of a name; none when there is no such name. */
+  /** All addresses of a name; none for an unknown name. */
   readonly resolve: (host: string) => Promise<readonly string[]>;
   /** Asks the client; absent if its settings leave no time for an answer. */
   readonly ask?: (wanted: WantedConnection, signal: AbortSignal) => Promise<ClientDecision>;

@@ -1,14 +1,15 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import { isIP, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { connect as secure } from 'node:tls';
 import { limits } from '../../protocol/index.ts';
 import type { Admission, Gate, WantedConnection } from './gate.ts';
 import { forwardedHeaders } from './hop-headers.ts';
+import { isWeb } from './http-message.ts';
 import { connectTo, pipeBothWays } from './outbound.ts';
 import { proxyError, refusalBody, refusalMessage } from './refused-connection.ts';
-import { connectToProxy, tunnelThrough } from './upstream-proxy.ts';
+import { connectToProxy, serverName, tunnelThrough } from './upstream-proxy.ts';
 
 type Admitted = Admission & { allowed: true };
 
@@ -18,11 +19,11 @@ export function createHttpProxy(gate: Gate): Server {
   const server = createServer({ requestTimeout: 0, requireHostHeader: false, noDelay: true });
   server.maxConnections = limits.proxyConnections;
   server.on('request', (incoming, outgoing) => {
-    forward(incoming, outgoing, gate).catch(() => fail(outgoing)); // the command gets no reason
+    forward(incoming, outgoing, gate).catch(() => fail(outgoing)); // the command gets a 502 without a reason
   });
   server.on('connect', (incoming, duplex: Duplex, head: Buffer) => {
     const socket = duplex as Socket;
-    tunnel(incoming, socket, head, gate).catch(() => answerTunnel(socket, 502, {}, 'upstream failure')); // as above
+    tunnel(incoming, socket, head, gate).catch(() => answerTunnel(socket, 502, {}, 'upstream failure')); // likewise
   });
   return server;
 }
@@ -53,7 +54,7 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, gate
 function targetOf({ url = '', headers }: IncomingMessage): URL | undefined {
   try {
     const target = url.startsWith('/') ? new URL(`http://${headers.host ?? ''}${url}`) : new URL(url);
-    return target.protocol === 'http:' || target.protocol === 'https:' ? target : undefined;
+    return isWeb(target) ? target : undefined;
   } catch {
     return undefined; // the request is answered with 400
   }
@@ -90,11 +91,6 @@ async function exchange(
 /** A connection to the host, directly or through a tunnel of the upstream proxy. */
 function connectToHost({ host, addresses, proxy }: Admitted, port: number, signal: AbortSignal): Promise<Socket> {
   return proxy ? tunnelThrough(proxy, { host, port }, signal) : connectTo(addresses, port, signal);
-}
-
-/** The certificate of a server without a name is checked against its address. */
-function serverName(host: string): { servername?: string; host?: string } {
-  return isIP(host) === 0 ? { servername: host } : { host };
 }
 
 /** Whether the headers or the method tell where the request ends; Node announces a chunked body for all other methods. */

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { ExecError, type NetworkProxyRules } from '../../protocol/index.ts';
 import { isLoopbackAddress, isNonPublic } from './address.ts';
 import { DomainPatterns, matchesEverything } from './domain-patterns.ts';
-import { isLocalName } from './host.ts';
+import { isLocalName } from './host-name.ts';
 
 /** The decision of the lists about a host. */
 export type Baseline = 'allow' | 'denied' | 'not_allowed' | 'not_allowed_local';

@@ -3,6 +3,7 @@ import { isIP, type Socket } from 'node:net';
 import { connect as secure } from 'node:tls';
 import { Deadline } from '../../base/index.ts';
 import { type Environment, openTunnel, proxyAuthorization, type TrustedRoots } from '../http/index.ts';
+import { isWeb } from './http-message.ts';
 import { connectTo } from './outbound.ts';
 
 /** A proxy between this machine and the rest of the network. */
@@ -32,7 +33,7 @@ function parseProxy(text: string): UpstreamProxy | undefined {
   if (text === '' || !URL.canParse(address)) return undefined;
   const url = new URL(address);
   const { protocol, hostname, port } = url;
-  if ((protocol !== 'http:' && protocol !== 'https:') || hostname === '') return undefined;
+  if (!isWeb(url) || hostname === '') return undefined;
   const tls = protocol === 'https:';
   return {
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
@@ -56,8 +57,7 @@ export interface ResolvedProxy extends UpstreamProxy {
 export async function connectToProxy(proxy: ResolvedProxy, signal: AbortSignal): Promise<Socket> {
   const socket = await connectTo(proxy.addresses, proxy.port, signal);
   if (!proxy.tls) return socket;
-  const name = isIP(proxy.host) === 0 ? { servername: proxy.host } : { host: proxy.host };
-  const wrapped = secure({ socket, ...name, secureContext: proxy.roots.context });
+  const wrapped = secure({ socket, ...serverName(proxy.host), secureContext: proxy.roots.context });
   wrapped.on('error', () => wrapped.destroy());
   try {
     await once(wrapped, 'secureConnect', { signal });
@@ -66,6 +66,11 @@ export async function connectToProxy(proxy: ResolvedProxy, signal: AbortSignal):
     wrapped.destroy();
     throw error;
   }
+}
+
+/** The name that a certificate must be for; a server without a name is checked by its address. */
+export function serverName(host: string): { servername?: string; host?: string } {
+  return isIP(host) === 0 ? { servername: host } : { host };
 }
 
 /** A connection to a host and port through the proxy. */

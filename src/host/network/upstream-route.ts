@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { Outgoing, TrustedRoots } from '../http/index.ts';
 import { isLoopbackAddress, isNonPublic, isPrivate } from './address.ts';
-import { isLoopbackName } from './host.ts';
+import { isLoopbackName } from './host-name.ts';
 import { type UpstreamProxy, upstreamProxyFor } from './upstream-proxy.ts';
 
 export interface UpstreamRouteOptions {

@@ -110,7 +110,7 @@ export interface Addon {
    * Searches for the processes that have sockets open, on a thread of its own. Marks are mark, mask, mark, mask, …: first of any
    * server of this product, then of this process. Resolves with the bits of native/peers/peers.h for each inode.
    */
-  searchHolders(inodes: BigUint64Array, marks: BigUint64Array, everyone: boolean): Promise<Uint32Array>;
+  searchHolders(inodes: BigUint64Array, marks: BigUint64Array, outside: boolean): Promise<Uint32Array>;
 }
 
 /** The addon, loaded at the first use. */

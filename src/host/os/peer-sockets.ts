@@ -26,7 +26,7 @@ export const peerSockets = {
   },
 
   /** Searches for the processes that have sockets open; resolves with the bits of native/peers/peers.h for each inode. */
-  holders(inodes: readonly bigint[], everyone: boolean): Promise<Uint32Array> {
-    return addon().searchHolders(BigUint64Array.from(inodes), searchedMarks(), everyone);
+  holders(inodes: readonly bigint[], outside: boolean): Promise<Uint32Array> {
+    return addon().searchHolders(BigUint64Array.from(inodes), searchedMarks(), outside);
   },
 };

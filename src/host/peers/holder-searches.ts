@@ -9,7 +9,7 @@ export const heldBy = { held: 1, sandbox: 2, family: 4, elsewhere: 8, suspect: 1
 interface Search {
   readonly inodes: bigint[];
   /** Whether all processes are searched, and not only those in sandboxes. */
-  everyone: boolean;
+  outside: boolean;
   readonly holders: Promise<Uint32Array>;
 }
 
@@ -22,10 +22,10 @@ export class HolderSearches {
    * The bits about the processes that have a socket open. Connections that arrive during a search share the next one; their number
    * is bounded by that of the listeners.
    */
-  async search(inode: bigint, everyone: boolean): Promise<number> {
+  async search(inode: bigint, outside: boolean): Promise<number> {
     this.#next ??= this.#plan();
     const index = this.#next.inodes.push(inode) - 1;
-    this.#next.everyone ||= everyone;
+    this.#next.outside ||= outside;
     return (await this.#next.holders)[index]!;
   }
 
@@ -34,9 +34,9 @@ export class HolderSearches {
     const holders = this.#last.then(async () => {
       await nextTurn(); // connections that were accepted together share a search
       this.#next = undefined;
-      return peerSockets.holders(inodes, search.everyone);
+      return peerSockets.holders(inodes, search.outside);
     });
-    const search: Search = { inodes, everyone: false, holders };
+    const search: Search = { inodes, outside: false, holders };
     this.#last = this.#last.then(() => pauseAfter(holders));
     return search;
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isLocalName, normalizeHost } from './host.ts';
+import { isLocalName, normalizeHost } from './host-name.ts';
 
 describe('a host', () => {
   it('loses case, blanks, brackets, port and final dots', () => {
