@@ -47,6 +47,11 @@ export function parseOptions<T extends OptionTable>(
   return { values: values as Values<T>, positionals };
 }
 
+/** Refuses arguments besides the options, for commands that take none. */
+export function requireNoPositionals([first]: readonly string[]): void {
+  if (first !== undefined) throw new UsageError(`unexpected argument '${first}'`);
+}
+
 function splitFlag(argument: string): [flag: string, value: string | undefined] {
   const at = argument.startsWith('--') ? argument.indexOf('=') : -1;
   return at < 0 ? [argument, undefined] : [argument.slice(0, at), argument.slice(at + 1)];

@@ -1,6 +1,7 @@
 import { version } from '../base/index.ts';
 import { serveCommand, serveOptionsHelp } from './commands/serve-command.ts';
-import { UsageError } from './usage-error.ts';
+import { print } from './print.ts';
+import { reportError, UsageError } from './usage-error.ts';
 
 const help =
   (): string => `Lets a client run processes and terminals and use files on this machine, over one connection.
@@ -28,14 +29,8 @@ async function runMain(argv: readonly string[]): Promise<number> {
   try {
     return await dispatch(argv);
   } catch (error) {
-    if (error instanceof UsageError) {
-      const [command = ''] = argv;
-      const program = error.program ?? (commands.has(command) ? `exec-server ${command}` : 'exec-server');
-      process.stderr.write(`error: ${error.message}\n\nFor more information, try '${program} --help'.\n`);
-      return 2;
-    }
-    process.stderr.write(`Error: ${(error as Error).message}\n`);
-    return 1;
+    const [command = ''] = argv;
+    return reportError(error, commands.has(command) ? `exec-server ${command}` : 'exec-server');
   }
 }
 
@@ -62,11 +57,6 @@ async function dispatch(argv: readonly string[]): Promise<number> {
     throw new UsageError(`unknown command '${command}'; commands are ${[...commands.keys()].join(', ')}`);
   }
   return serveCommand(argv);
-}
-
-function print(text: string): number {
-  process.stdout.write(text);
-  return 0;
 }
 
 void runMain(process.argv.slice(2)).then((code) => {

@@ -6,6 +6,7 @@ import type { CopySide } from '../copy/copy-side.ts';
 import { LocalSide } from '../copy/local-side.ts';
 import { RemoteSide } from '../copy/remote-side.ts';
 import { type Place, Transfer, type TransferOutcome } from '../copy/transfer.ts';
+import { print } from '../print.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { StopSignals } from '../stop-signals.ts';
 import { UsageError } from '../usage-error.ts';
@@ -38,10 +39,7 @@ const ON_SERVER = 'env:';
 
 export async function cpCommand(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions(argv, options);
-  if (values.help) {
-    process.stdout.write(help());
-    return 0;
-  }
+  if (values.help) return print(help());
   const [source, destination, ...more] = positionals;
   if (source === undefined || destination === undefined || more.length > 0) {
     throw new UsageError('expected a source and a destination: SRC DST');
@@ -53,13 +51,13 @@ export async function cpCommand(argv: readonly string[]): Promise<number> {
     throw new UsageError('neither path is on the server: begin one of them with env:, such as env:/tmp/x');
   }
   if (!onServer) return await copy(place(source, local, local), place(destination, local, local), values);
-  await using client = await connected(values);
+  await using client = await connect(values);
   if (!client) return CONNECTION_FAILED;
   const remote = new RemoteSide(client);
   return await copy(place(source, local, remote), place(destination, local, remote), values);
 }
 
-async function connected(values: Values<typeof options>): Promise<ExecServerClient | undefined> {
+async function connect(values: Values<typeof options>): Promise<ExecServerClient | undefined> {
   try {
     const connector = await chosenConnector(values);
     if (!connector) throw new UsageError('env: paths need --connect or --remote');

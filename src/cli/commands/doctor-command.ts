@@ -1,7 +1,7 @@
 import { SandboxHost } from '../../host/sandbox/index.ts';
-import { describeOptions, parseOptions } from '../arguments.ts';
+import { describeOptions, parseOptions, requireNoPositionals } from '../arguments.ts';
 import { type Check, examine } from '../checks.ts';
-import { UsageError } from '../usage-error.ts';
+import { print } from '../print.ts';
 
 const options = {
   json: { type: 'boolean', help: 'print the findings as JSON' },
@@ -20,11 +20,8 @@ Exit codes: 0 everything needed to serve is there (warnings may remain), 1 somet
 
 export async function doctorCommand(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions(argv, options);
-  if (values.help) {
-    process.stdout.write(help());
-    return 0;
-  }
-  if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
+  if (values.help) return print(help());
+  requireNoPositionals(positionals);
   const checks = await examine(new SandboxHost({ environment: process.env as Record<string, string> }));
   process.stdout.write(values.json ? `${JSON.stringify({ checks }, null, 2)}\n` : `${checks.map(line).join('\n')}\n`);
   return checks.some(({ verdict }) => verdict === 'missing') ? 1 : 0;

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { getSystemErrorMap } from 'node:util';
 import { loadPolicy, RulesError, type RulesFile } from '../../agent/rules/index.ts';
 import { describeOptions, parseOptions } from '../arguments.ts';
+import { print } from '../print.ts';
 import { UsageError } from '../usage-error.ts';
 
 const options = {
@@ -118,13 +119,8 @@ function systemReason({ code = '', errno = 0, message }: NodeJS.ErrnoException):
   return `${reason} (os error ${Math.abs(errno)})`;
 }
 
-function fail(what: string, cause: string): number {
+function fail(problem: string, cause: string): number {
   const indented = cause.split('\n').map((line) => `    ${line}`);
-  process.stderr.write(`Error: ${what}\n\nCaused by:\n${indented.join('\n')}\n`);
+  process.stderr.write(`Error: ${problem}\n\nCaused by:\n${indented.join('\n')}\n`);
   return 1;
-}
-
-function print(text: string): number {
-  process.stdout.write(text);
-  return 0;
 }

@@ -1,8 +1,9 @@
 import { Host } from '../../host/index.ts';
 import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
-import { describeOptions, parseOptions } from '../arguments.ts';
+import { describeOptions, parseOptions, requireNoPositionals } from '../arguments.ts';
 import { serverAt, tokenOption } from '../connect-options.ts';
 import { handleFaults } from '../faults.ts';
+import { print } from '../print.ts';
 import { checkRemoteValues, remoteOptions } from '../remote-options.ts';
 import { stderrLogger } from '../stderr-logger.ts';
 import { UsageError } from '../usage-error.ts';
@@ -38,11 +39,8 @@ Log level: EXEC_SERVER_LOG=debug|info|warn|error [default: warn]
 /** Forwards until SIGTERM or SIGINT. */
 export async function forwardCommand(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions(argv, options);
-  if (values.help) {
-    process.stdout.write(help());
-    return 0;
-  }
-  if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
+  if (values.help) return print(help());
+  requireNoPositionals(positionals);
   for (const name of ['remote', 'environment-id', 'connect'] as const) {
     if (values[name] === undefined) throw new UsageError(`--${name} is required`);
   }

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-
 import { join } from 'node:path';
 import { parseApprovalPolicy } from '../../agent/approval/index.ts';
 import { type OpenToolSet, openUnifiedExecTools, serveHttp, serveStdio } from '../../agent/mcp/index.ts';
@@ -9,11 +8,12 @@ import { type Logger, Scope } from '../../base/index.ts';
 import { Host } from '../../host/index.ts';
 import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
 import { ownCredential, secretPaths, takeCredential } from '../../host/own/index.ts';
-import { describeOptions, parseOptions, type Values } from '../arguments.ts';
+import { describeOptions, parseOptions, requireNoPositionals, type Values } from '../arguments.ts';
 import { chosenConnector, readToken, remoteServerOptions, tokenOption } from '../connect-options.ts';
 import { handleFaults } from '../faults.ts';
 import { parseIpPort } from '../ip-port.ts';
-import { parseSandboxMode } from '../sandbox-mode.ts';
+import { print } from '../print.ts';
+import { parseSandboxMode } from '../sandbox-flag.ts';
 import { secretFiles } from '../secret-files.ts';
 import { stderrLogger } from '../stderr-logger.ts';
 import { stopToolServerBySignals } from '../stop-deadline.ts';
@@ -95,11 +95,8 @@ export async function mcpCommand(argv: readonly string[]): Promise<number> {
   const shellOptions = shellToolOptions(argv);
   if (shellOptions) return await shellTool(shellOptions);
   const { values, positionals } = parseOptions(argv, options);
-  if (values.help) {
-    process.stdout.write(help());
-    return 0;
-  }
-  if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
+  if (values.help) return print(help());
+  requireNoPositionals(positionals);
   if (values['http-token-file'] !== undefined && values.http === undefined) {
     throw new UsageError('--http-token-file works only together with --http');
   }

@@ -1,4 +1,4 @@
-import { type Logger, onAbort, Scope } from '../../base/index.ts';
+import { type Logger, onAbort, once, Scope } from '../../base/index.ts';
 import type { Host } from '../../host/index.ts';
 import {
   type Credentials,
@@ -55,11 +55,7 @@ export async function serveRemotely(options: RemoteCommandOptions, signal: Abort
 
 /** Prints once that harnesses can connect. */
 function registeredLine(environmentId: string, registryUrl: string): () => void {
-  let isPrinted = false;
-  return () => {
-    if (!isPrinted) process.stderr.write(`registered as ${environmentId} with ${registryUrl}\n`);
-    isPrinted = true;
-  };
+  return once(() => void process.stderr.write(`registered as ${environmentId} with ${registryUrl}\n`));
 }
 
 type Serve = (config: Omit<RemoteEnvironmentConfig, 'credentials'>, stop: AbortController) => Promise<void>;

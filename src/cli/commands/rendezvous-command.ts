@@ -1,5 +1,4 @@
 import { readFileSync, statSync } from 'node:fs';
-
 import { aborted, type Logger } from '../../base/index.ts';
 import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
 import {
@@ -14,11 +13,12 @@ import {
   type TokenVerifier,
 } from '../../relay/rendezvous/index.ts';
 import { isLoopback } from '../../server/index.ts';
-import { describeOptions, parseOptions, type Values } from '../arguments.ts';
+import { describeOptions, parseOptions, requireNoPositionals, type Values } from '../arguments.ts';
 import { handleFaults } from '../faults.ts';
 import { onHangup } from '../hangup.ts';
 import { parseIpPort } from '../ip-port.ts';
 import { optimizeSooner } from '../optimizer.ts';
+import { print } from '../print.ts';
 import { stderrLogger } from '../stderr-logger.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -91,11 +91,8 @@ Log level: EXEC_SERVER_LOG=debug|info|warn|error [default: warn]
 /** Serves until SIGTERM or SIGINT. */
 export async function rendezvousCommand(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions(argv, options);
-  if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
-  if (values.help) {
-    process.stdout.write(help());
-    return 0;
-  }
+  requireNoPositionals(positionals);
+  if (values.help) return print(help());
   runUnderInit();
   const address = parseListen(values.listen ?? 'http://127.0.0.1:0');
   const publicUrl = parsePublicUrl(values['public-url']);

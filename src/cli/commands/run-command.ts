@@ -6,6 +6,7 @@ import { Host } from '../../host/index.ts';
 import { ExecError, PathUri, type SignalName } from '../../protocol/index.ts';
 import { describeOptions, parseOptions, type Values } from '../arguments.ts';
 import { CONNECTION_FAILED, chosenConnector, remoteServerOptions, tokenOption } from '../connect-options.ts';
+import { print } from '../print.ts';
 import { Terminal } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -41,11 +42,8 @@ started, or its output could not be written.
 `;
 
 export async function runCommand(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parsed(argv);
-  if (values.help) {
-    process.stdout.write(help());
-    return 0;
-  }
+  const { values, positionals } = parseRunOptions(argv);
+  if (values.help) return print(help());
   if (!positionals[0]) throw new UsageError('a command is required after --');
   if (values.cwd !== undefined && !values.cwd.startsWith('/')) {
     throw new UsageError(`invalid value '${values.cwd}' for --cwd: expected an absolute directory, such as /srv`);
@@ -53,7 +51,7 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   process.exitCode = CONNECTION_FAILED; // of a program that ends early; the code that is returned replaces it
   try {
     await using backend = await openBackend(values);
-    return await follow(await started(backend, startOptions(positionals, values)), values.tty === true);
+    return await follow(await start(backend, startOptions(positionals, values)), values.tty === true);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     if (error instanceof LostReader) return READER_GONE;
@@ -66,7 +64,7 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
 }
 
 /** Parses the options. Without -- before the command its own options look like options of this program. */
-function parsed(argv: readonly string[]): ReturnType<typeof parseOptions<typeof options>> {
+function parseRunOptions(argv: readonly string[]): ReturnType<typeof parseOptions<typeof options>> {
   try {
     return parseOptions(argv, options);
   } catch (error) {
@@ -83,7 +81,7 @@ async function openBackend(values: Values<typeof options>): Promise<ExecBackend>
 }
 
 /** Starts the command; an error names the command and the directory. Servers without `errorDetails` are asked whether the directory exists. */
-async function started(backend: ExecBackend, options: StartOptions): Promise<ExecProcess> {
+async function start(backend: ExecBackend, options: StartOptions): Promise<ExecProcess> {
   try {
     return await backend.start(options);
   } catch (error) {
@@ -139,9 +137,9 @@ async function follow(remote: ExecProcess, tty: boolean): Promise<number> {
   const unlessLost = new UnlessFailed(ended);
   try {
     for await (const { stream, bytes } of remote.output)
-      await unlessLost.wait(print(stream === 'stderr' ? process.stderr : process.stdout, bytes));
+      await unlessLost.wait(write(stream === 'stderr' ? process.stderr : process.stdout, bytes));
   } catch (error) {
-    if (error instanceof OutputError) await terminated(remote);
+    if (error instanceof OutputError) await terminate(remote);
     throw error;
   }
   const { exitCode } = await ended;
@@ -158,7 +156,7 @@ class OutputError extends Error {}
 class LostReader extends OutputError {}
 
 /** Terminates a command whose output cannot be written any more. */
-async function terminated(remote: ExecProcess): Promise<void> {
+async function terminate(remote: ExecProcess): Promise<void> {
   const timeout = delay(TERMINATE_MS, undefined, { ref: false });
   await Promise.race([remote.terminate().catch(() => {}), timeout]); // a lost server ends the command itself
 }
@@ -197,7 +195,7 @@ async function feedStdin(remote: ExecProcess, tty: boolean): Promise<void> {
   }
 }
 
-function print(stream: NodeJS.WriteStream, bytes: Uint8Array): Promise<void> {
+function write(stream: NodeJS.WriteStream, bytes: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException): void =>
       reject(error.code === 'EPIPE' ? new LostReader() : new OutputError(`cannot write the output: ${error.message}`));

@@ -1,3 +1,4 @@
+import type { Logger } from '../../base/index.ts';
 import { Host } from '../../host/index.ts';
 import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
 import { ownCredentialDigest, secretPaths, statePlace } from '../../host/own/index.ts';
@@ -5,23 +6,23 @@ import {
   DEFAULT_LISTEN_URL,
   defaultConfig,
   parseListenUrl,
+  type ServeOptions,
   serve,
   sha256,
   type WebSocketAuth,
 } from '../../server/index.ts';
-import { describeOptions, parseOptions } from '../arguments.ts';
+import { describeOptions, parseOptions, requireNoPositionals, type Values } from '../arguments.ts';
 import { type AuthValues, authOptions, readAuth } from '../auth-options.ts';
 import { handleFaults } from '../faults.ts';
 import { reloadOnHangup, stopBySignals } from '../hangup.ts';
 import { optimizeSooner } from '../optimizer.ts';
-import { checkRemoteValues, type RemoteValues, remoteOptions } from '../remote-options.ts';
+import { checkRemoteValues, remoteOptions } from '../remote-options.ts';
 import { secretFiles } from '../secret-files.ts';
 import { readSettings, settingOptions } from '../settings.ts';
 import { stderrLogger } from '../stderr-logger.ts';
 import { exitAfterGrace } from '../stop-deadline.ts';
-import { readTls, type TlsValues, tlsOptions } from '../tls-options.ts';
+import { readTls, tlsOptions } from '../tls-options.ts';
 import { readFlag, UsageError } from '../usage-error.ts';
-import type { RemoteCommandOptions } from './remote-command.ts';
 
 const options = {
   listen: {
@@ -60,54 +61,44 @@ const options = {
 
 export const serveOptionsHelp = (): string => describeOptions({ ...options, ...settingOptions });
 
+type ServeValues = Values<typeof options> & Readonly<Record<string, unknown>>;
+
 /** Serves until SIGTERM or SIGINT, or on stdio until the input ends; as a remote environment with `--remote`. */
 export async function serveCommand(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseOptions(argv, { ...options, ...settingOptions });
-  if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
+  const parsed = parseOptions(argv, { ...options, ...settingOptions });
+  requireNoPositionals(parsed.positionals);
+  const values = parsed.values as ServeValues;
   runUnderInit();
-  checkRemoteValues(values as RemoteValues);
-  const settings = await readSettings(values, process.env, values.config as string | undefined);
-  const address = readFlag(() => parseListenUrl((values.listen as string | undefined) ?? DEFAULT_LISTEN_URL));
-  const { auth, shown, reread: rereadAuth } = chooseAuth(values as AuthValues & { 'print-token-url'?: boolean });
-  if (address.type === 'stdio' && values['print-token-url']) {
-    throw new UsageError('--print-token-url cannot be used together with --listen stdio');
-  }
-  if (address.type === 'stdio' && auth.type !== 'none') {
-    throw new UsageError('WebSocket auth requires a WebSocket listener, not stdio');
-  }
-  const native = nativeStatus();
-  if (!native.ready) throw new Error(native.reason);
-  hardenProcess(parseChildNofile(values['child-nofile'] as string | undefined));
-  const sandboxPidNamespace = parsePidNamespace(values['linux-sandbox-pid-namespace'] as string | undefined);
-  secretPaths.add(...secretFiles(values, process.env));
+  checkRemoteValues(values);
+  const loadSettings = () => readSettings(values, process.env, values.config);
+  const settings = await loadSettings();
+  const address = readFlag(() => parseListenUrl(values.listen ?? DEFAULT_LISTEN_URL));
+  const { auth, shown, reread: rereadAuth } = chooseAuth(values);
+  if (address.type === 'stdio') requireNoAuth(values, auth);
+  prepareProcess(values);
+  const sandboxPidNamespace = parsePidNamespace(values['linux-sandbox-pid-namespace']);
   const log = stderrLogger(process.env);
-  const rereadTls = () => readTls(values as TlsValues, address, log);
+  const rereadTls = () => readTls(values, address, log);
   const tls = rereadTls();
   const host = new Host({ environment: process.env });
-  const state = statePlace(process.env);
-  if (state.reason) log.warn('state.kept_elsewhere', { ...state });
-  if (process.geteuid?.() === 0) log.info('server.runs_as_root', { advice: 'run it as an ordinary user' });
+  logSurroundings(log);
   const stop = new AbortController();
   using faults = handleFaults(log, stop);
   stopBySignals(stop);
   let { shutdownGracePeriodMs } = settings;
   const graceMs = (): number => shutdownGracePeriodMs ?? defaultConfig.shutdownGracePeriodMs;
   exitAfterGrace(stop.signal, { graceMs, exitCode: () => (faults.isFatal ? 1 : 0), log });
-  const reread = () => readSettings(values, process.env, values.config as string | undefined);
+  const reloadWith = (change: (next: Settings) => void): void =>
+    reloadOnHangup(async () => {
+      const next = await loadSettings();
+      change(next);
+      ({ shutdownGracePeriodMs } = next);
+    }, log);
   if (values.remote !== undefined) {
     const { serveRemotely } = await import('./remote-command.ts');
-    const changes: RemoteCommandOptions['changes'] = (change) =>
-      reloadOnHangup(async () => {
-        const next = await reread();
-        change(next);
-        ({ shutdownGracePeriodMs } = next);
-      }, log);
-    const served = { host, values: values as RemoteValues, settings, sandboxPidNamespace, log, changes };
-    await serveRemotely(served, stop.signal);
-    return faults.isFatal ? 1 : 0;
-  }
-  await serve(
-    {
+    await serveRemotely({ host, values, settings, sandboxPidNamespace, log, changes: reloadWith }, stop.signal);
+  } else {
+    const serving: ServeOptions = {
       host,
       address,
       auth,
@@ -118,16 +109,33 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
       log,
       announce: (url) => process.stdout.write(`${shown(url)}\n`),
       loaded: optimizeSooner,
-      changes: (change) =>
-        reloadOnHangup(async () => {
-          const config = await reread();
-          change({ config, auth: rereadAuth(), tls: rereadTls() });
-          ({ shutdownGracePeriodMs } = config);
-        }, log),
-    },
-    stop.signal,
-  );
+      changes: (change) => reloadWith((config) => change({ config, auth: rereadAuth(), tls: rereadTls() })),
+    };
+    await serve(serving, stop.signal);
+  }
   return faults.isFatal ? 1 : 0;
+}
+
+type Settings = Awaited<ReturnType<typeof readSettings>>;
+
+/** Clients on stdio are the parent process, which presents no token. */
+function requireNoAuth(values: ServeValues, auth: WebSocketAuth): void {
+  if (values['print-token-url']) throw new UsageError('--print-token-url cannot be used together with --listen stdio');
+  if (auth.type !== 'none') throw new UsageError('WebSocket auth requires a WebSocket listener, not stdio');
+}
+
+/** Protects this process and its secrets before it serves. */
+function prepareProcess(values: ServeValues): void {
+  const native = nativeStatus();
+  if (!native.ready) throw new Error(native.reason);
+  hardenProcess(parseChildNofile(values['child-nofile']));
+  secretPaths.add(...secretFiles(values, process.env));
+}
+
+function logSurroundings(log: Logger): void {
+  const state = statePlace(process.env);
+  if (state.reason) log.warn('state.kept_elsewhere', { ...state });
+  if (process.geteuid?.() === 0) log.info('server.runs_as_root', { advice: 'run it as an ordinary user' });
 }
 
 interface ChosenAuth {
@@ -139,7 +147,7 @@ interface ChosenAuth {
 }
 
 /** A generated token is forgotten once its URL is printed; only the digest stays in memory. */
-function chooseAuth(values: AuthValues & { 'print-token-url'?: boolean }): ChosenAuth {
+function chooseAuth(values: AuthValues & { readonly 'print-token-url'?: boolean }): ChosenAuth {
   if (!values['print-token-url']) {
     const reread = (): WebSocketAuth => readAuth(values);
     return { auth: reread(), reread, shown: (url) => url };
@@ -164,9 +172,8 @@ function chooseAuth(values: AuthValues & { 'print-token-url'?: boolean }): Chose
 }
 
 function parseChildNofile(text: string | undefined): number | undefined {
-  if (text === undefined || (/^\d+$/.test(text) && Number(text) >= 16 && Number(text) < 2 ** 31)) {
-    return text === undefined ? undefined : Number(text);
-  }
+  if (text === undefined) return undefined;
+  if (/^\d+$/.test(text) && Number(text) >= 16 && Number(text) < 2 ** 31) return Number(text);
   throw new UsageError(`invalid value '${text}' for --child-nofile: expected a whole number from 16`);
 }
 

@@ -7,14 +7,14 @@ import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.t
 import { secretPaths } from '../../host/own/index.ts';
 import { inheritable } from '../../host/process/index.ts';
 import { SandboxHost } from '../../host/sandbox/index.ts';
-import { describeOptions, parseOptions } from '../arguments.ts';
+import { describeOptions, parseOptions, requireNoPositionals } from '../arguments.ts';
 import { handleFaults } from '../faults.ts';
-import { parseSandboxMode } from '../sandbox-mode.ts';
+import { print } from '../print.ts';
+import { parseSandboxMode } from '../sandbox-flag.ts';
 import { secretFiles } from '../secret-files.ts';
 import { chooseShellPrograms } from '../shell-tool-programs.ts';
 import { stderrLogger } from '../stderr-logger.ts';
 import { stopToolServerBySignals } from '../stop-deadline.ts';
-import { UsageError } from '../usage-error.ts';
 
 const options = {
   intercept: {
@@ -79,7 +79,7 @@ export async function shellToolCommand(argv: readonly string[]): Promise<number>
   const { values, positionals } = parseOptions(argv, options);
   if (values.help) return print(help());
   if (values.version) return print(`exec-mcp-server ${version}\n`);
-  if (positionals.length > 0) throw new UsageError(`unexpected argument '${positionals[0]}'`);
+  requireNoPositionals(positionals);
   runUnderInit();
   const sandbox = parseSandboxMode(values.sandbox ?? 'read-only');
   secretPaths.add(...secretFiles(values, process.env));
@@ -114,9 +114,4 @@ export async function shellToolCommand(argv: readonly string[]): Promise<number>
   );
   await serveShellTool({ shell, sandbox, log, input: process.stdin, output: process.stdout }, stop.signal);
   return faults.isFatal ? 1 : 0;
-}
-
-function print(text: string): number {
-  process.stdout.write(text);
-  return 0;
 }

@@ -38,9 +38,9 @@ export class PlacementQueue {
       const printed = await this.#programs.output(placementCommand(batch.map(({ placement }) => placement)));
       const answers = printed.split('\0');
       for (const [at, { done }] of batch.entries()) {
-        const [said = '', status] = [answers[2 * at], answers[2 * at + 1]];
+        const [message = '', status] = [answers[2 * at], answers[2 * at + 1]];
         if (status === '0') done.resolve();
-        else done.reject(new Error(said.trim() || 'the server did not report whether it was written'));
+        else done.reject(new Error(message.trim() || 'the server did not report whether it was written'));
       }
     } catch (error) {
       for (const { done } of batch) done.reject(error as Error);

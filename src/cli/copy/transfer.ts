@@ -74,10 +74,10 @@ export class Transfer {
   /** Rejects when a connection is lost, or with the reason of the signal. */
   async run(source: Place, destination: Place): Promise<TransferOutcome> {
     await this.#recordingFailure(source, async () => {
-      const entry = await at(source, () => source.side.entryAt(source.path));
+      const entry = await withPlace(source, () => source.side.entryAt(source.path));
       if (!entry) throw new PlaceError(source, 'no such file or directory');
       if (source.asDirectory && entry.kind !== 'directory') throw new PlaceError(source, 'not a directory');
-      const present = await at(destination, () => destination.side.entryAt(destination.path));
+      const present = await withPlace(destination, () => destination.side.entryAt(destination.path));
       if (destination.asDirectory && present?.kind !== 'directory' && entry.kind !== 'directory') {
         const why = present ? 'not a directory' : 'no such directory; make it, or leave out the / at the end';
         throw new PlaceError(destination, why);
@@ -96,19 +96,19 @@ export class Transfer {
       return await this.#inTree(parent(destination), (tree) => this.#place(tree));
     }
     const listing = await this.#listing(source); // before anything is written: the destination may be inside the source
-    const made = await at(destination, () => destination.side.createRoot(destination.path));
+    const made = await withPlace(destination, () => destination.side.createRoot(destination.path));
     this.#recordDirectory({ source, destination, name: '', entry }, made);
     await this.#inTree(destination, async (tree) => {
       await this.#prepare(tree, listing, source, destination);
       await this.#place(tree);
-      await at(destination, () => tree.clear()); // before the directory around it may become read-only
+      await withPlace(destination, () => tree.clear()); // before the directory around it may become read-only
       for (const directory of this.#created.reverse()) await this.#setMode(tree, directory);
     });
   }
 
   /** Fills a tree and removes unfinished files. If the server is lost they cannot be removed; then the error says where they are. */
   async #inTree(directory: Place, fill: (tree: DestinationTree) => Promise<void>): Promise<void> {
-    const tree = await at(directory, () => directory.side.openTree(directory.path));
+    const tree = await withPlace(directory, () => directory.side.openTree(directory.path));
     try {
       await fill(tree);
     } finally {
@@ -156,7 +156,7 @@ export class Transfer {
     else if (entry.kind === 'file') this.#addFile({ ...copy, entry });
     else if (entry.kind === 'link') this.#links.push({ ...copy, entry });
     if (entry.kind !== 'directory') return false;
-    const made = await at(copy.destination, () => tree.createDirectory(copy.name));
+    const made = await withPlace(copy.destination, () => tree.createDirectory(copy.name));
     this.#recordDirectory({ ...copy, entry }, made);
     return true;
   }
@@ -179,19 +179,19 @@ export class Transfer {
 
   async #placeFile(tree: DestinationTree, { source, destination, name, entry }: FileCopy): Promise<void> {
     const content = this.#counted(this.#unlessAborted(source, source.side.read(source.path, entry.size)));
-    await at(destination, () => tree.placeFile(name, entry.mode, content, entry.size));
+    await withPlace(destination, () => tree.placeFile(name, entry.mode, content, entry.size));
     this.#done.files++;
     this.#advance({ doneFiles: this.#done.files });
   }
 
   async #placeLink(tree: DestinationTree, { destination, name, entry }: LinkCopy): Promise<void> {
     this.#signal.throwIfAborted();
-    await at(destination, () => tree.placeLink(name, entry.target));
+    await withPlace(destination, () => tree.placeLink(name, entry.target));
     this.#done.links++;
   }
 
   async #setMode(tree: DestinationTree, { source, destination, name, entry }: DirectoryCopy): Promise<void> {
-    await this.#recordingFailure(source, () => at(destination, () => tree.setMode(name, entry.mode)));
+    await this.#recordingFailure(source, () => withPlace(destination, () => tree.setMode(name, entry.mode)));
   }
 
   async *#counted(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -207,7 +207,7 @@ export class Transfer {
     const iterator = items[Symbol.asyncIterator]();
     try {
       for (;;) {
-        const { done, value } = await at(place, () => abortable(iterator.next(), this.#signal));
+        const { done, value } = await withPlace(place, () => abortable(iterator.next(), this.#signal));
         if (done) return;
         yield value;
       }
@@ -258,8 +258,8 @@ class PlaceError extends Error {
 const placeErrorOf = (place: Place, error: unknown): PlaceError =>
   error instanceof PlaceError ? error : new PlaceError(place, error as Error);
 
-/** Gives errors of `work` their place. */
-async function at<T>(place: Place, work: () => Promise<T>): Promise<T> {
+/** Adds the place to an error of `work`. */
+async function withPlace<T>(place: Place, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

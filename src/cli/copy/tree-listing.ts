@@ -4,12 +4,12 @@ import type { RemotePrograms } from './remote-programs.ts';
 /** Lists everything below a directory of a server by the server's `find`, `stat` and `readlink`. Links are not followed. */
 export async function* listTree(programs: RemotePrograms, directory: string): AsyncGenerator<ListedEntry> {
   await using process = await programs.start(['sh', '-c', SCRIPT, 'sh', directory]);
-  let complaints = '';
+  let errorText = '';
   let unread: Buffer = Buffer.alloc(0);
   const fields: Buffer[] = [];
   for await (const { stream, bytes } of process.output) {
     if (stream === 'stderr') {
-      complaints = `${complaints}${Buffer.from(bytes).toString()}`.slice(0, LONGEST_COMPLAINT);
+      errorText = `${errorText}${Buffer.from(bytes).toString()}`.slice(0, LONGEST_ERROR_TEXT);
       continue;
     }
     unread = Buffer.concat([unread, bytes]);
@@ -21,9 +21,9 @@ export async function* listTree(programs: RemotePrograms, directory: string): As
     if (unread.length > LONGEST_FIELD) throw new Error('the server lists a name that is too long');
   }
   const { exitCode } = await process.wait();
-  const said = complaints.split('\n').filter((line) => line !== '');
-  for (const complaint of said) yield parseComplaint(complaint);
-  if (exitCode !== 0 && said.length === 0) throw new Error(`the server's listing ended with ${exitCode}`);
+  const errorLines = errorText.split('\n').filter((line) => line !== '');
+  for (const line of errorLines) yield parseErrorLine(line);
+  if (exitCode !== 0 && errorLines.length === 0) throw new Error(`the server's listing ended with ${exitCode}`);
 }
 
 /** Prints three fields for each entry, each ended by a NUL: its path; its mode and size; the target of a link. */
@@ -52,11 +52,11 @@ exec find . -mindepth 1 -exec sh -c '
 const FIELDS = 3;
 /** Longer than any path or link of Linux. */
 const LONGEST_FIELD = 16 * 1024;
-const LONGEST_COMPLAINT = 64 * 1024;
+const LONGEST_ERROR_TEXT = 64 * 1024;
 
 /** GNU's `find: './a': Permission denied` or BusyBox's `find: ./a: Permission denied`; others are about the whole listing. */
-function parseComplaint(complaint: string): ListedEntry {
-  const [, path = '.', problem = complaint] = /^[a-z]+: '?\.\/(.*?)'?: ([^:]+)$/.exec(complaint) ?? [];
+function parseErrorLine(line: string): ListedEntry {
+  const [, path = '.', problem = line] = /^[a-z]+: '?\.\/(.*?)'?: ([^:]+)$/.exec(line) ?? [];
   return { path, problem };
 }
 

@@ -2,7 +2,6 @@ import { type Logger, onAbort, systemClock } from '../../base/index.ts';
 import { Outgoing } from '../../host/http/index.ts';
 import { WebSocketLink } from '../../link/index.ts';
 import { limits } from '../../protocol/index.ts';
-
 import { type AwsCredentials, type AwsScope, signRequest } from './aws-signature.ts';
 import { type ActiveRegistration, ConnectionKeeper } from './connection-keeper.ts';
 import type { RemoteEnvironmentConfig } from './environment-config.ts';

@@ -5,7 +5,6 @@ import { openPlainHarnessStream, PlainEnvironmentStreams, type Reattach } from '
 import type { ActiveRegistration } from './connection-keeper.ts';
 import { type RemoteEnvironmentConfig, readEnvironmentConfig } from './environment-config.ts';
 import { UpgradeRefused } from './open-websocket.ts';
-
 import { openRendezvousSocket } from './rendezvous-socket.ts';
 import { StreamRegistration } from './stream-registration.ts';
 
