@@ -70,8 +70,10 @@ export async function inRelay(): Promise<string[]> {
     harness.stdin.write('\n');
     return answered;
   };
+  const round = () => atWork([caller, switchboard, executor], call);
   await call();
-  return await atWork([caller, switchboard, executor], call);
+  const [first, second] = [await round(), await round()];
+  return first.filter((file) => second.includes(file)); // a timer of the switch may fire during one of the two
 }
 
 function background(program: CoveredProgram, env: NodeJS.ProcessEnv): BackgroundProgram {
