@@ -2,10 +2,13 @@ import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
+/** Included files; a configuration with more counts as a hazard. */
+const MOST_FILES = 64;
+
 export interface UserConfigOptions {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly isWritable: (path: string) => boolean;
-  /** The text of a file; undefined when there is none. */
+  /** The text of a file; undefined for a missing file. */
   readonly read: (file: string) => string | undefined;
 }
 
@@ -29,9 +32,6 @@ function userConfigs({ GIT_CONFIG_GLOBAL, XDG_CONFIG_HOME }: UserConfigOptions['
   return [join(homedir(), '.gitconfig'), join(folder, 'git/config'), ...(GIT_CONFIG_GLOBAL ? [GIT_CONFIG_GLOBAL] : [])];
 }
 
-/** Included files; a configuration with more counts as a hazard. */
-const MOST_FILES = 64;
-
 /** Every word that could be a path, except in keys whose values git neither runs nor includes. */
 function pathsIn(text: string, folder: string): { included: readonly string[]; named: readonly string[] } {
   const native = (word: string): string => resolve(folder, word.replace(/^~(?=\/)/, homedir()));
@@ -44,11 +44,11 @@ function pathsIn(text: string, folder: string): { included: readonly string[]; n
 /** Keys of the sections safe, maintenance, gui, core, commit, blame and mailmap. */
 const HARMLESS = /^\s*(?:directory|repo|recentrepo|excludesfile|template|ignorerevsfile|file)\s*=/i;
 
-/** The path without links; the path itself where nothing is there. */
+/** The path without links; a missing path as it is. */
 function realPath(path: string): string {
   try {
     return realpathSync.native(path);
   } catch {
-    return path; // nothing is there
+    return path; // missing, or out of reach
   }
 }
