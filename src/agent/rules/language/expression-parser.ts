@@ -4,10 +4,6 @@ import type { BinaryOperator, Clause, Expression } from './syntax.ts';
 import type { Token } from './token.ts';
 import { TokenCursor } from './token-cursor.ts';
 
-/** Nesting of expressions: more than rules need, and far less than the call stack holds. */
-const DEEPEST = 200;
-const depths = new WeakMap<TokenCursor, number>();
-
 const COMPARISONS = ['==', '!=', '<', '>', '<=', '>=', 'in', 'not'];
 
 /** Operators by precedence, from the weakest to the strongest. */
@@ -48,12 +44,7 @@ function startsExpression(token: Token): boolean {
 }
 
 export function parseExpression(cursor: TokenCursor): Expression {
-  const depth = (depths.get(cursor) ?? 0) + 1;
-  if (depth > DEEPEST) throw cursor.error('Parse error: expression is nested too deeply', cursor.current);
-  depths.set(cursor, depth);
-  const expression = cursor.isKeyword('lambda') ? parseLambda(cursor) : parseConditional(cursor);
-  depths.set(cursor, depth - 1);
-  return expression;
+  return cursor.nest(() => (cursor.isKeyword('lambda') ? parseLambda(cursor) : parseConditional(cursor)));
 }
 
 function parseLambda(cursor: TokenCursor): Expression {

@@ -19,13 +19,13 @@ export function parseParameters(cursor: TokenCursor, closing: ')' | ':'): Parame
 /** Parses the type after the colon of a parameter or variable, or after an arrow. */
 export function parseType(cursor: TokenCursor): Expression {
   const type = parseExpression(cursor);
-  const what =
+  const forbidden =
     type.kind === 'literal'
       ? { string: 'string literal', bigint: 'int', number: 'float' }[
           typeof type.value as 'string' | 'bigint' | 'number'
         ]
       : type.kind === 'binary' && type.operator !== '|' && 'bin op except `|`';
-  if (what) throw cursor.error(`${what} expression is not allowed in type expression`, type);
+  if (forbidden) throw cursor.error(`${forbidden} expression is not allowed in type expression`, type);
   return type;
 }
 

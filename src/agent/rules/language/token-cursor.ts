@@ -2,12 +2,16 @@ import { LanguageError } from './rules-error.ts';
 import type { Source, Span } from './source.ts';
 import { describeToken, type Token } from './token.ts';
 
+/** Nesting of expressions: more than rules need, and far less than the call stack holds. */
+const DEEPEST = 200;
+
 /** Walks over the tokens of one source; errors name the expected token. */
 export class TokenCursor {
   readonly source: Source;
   readonly #tokens: readonly Token[];
   #index = 0;
   #lastEnd: number;
+  #depth = 0;
   readonly #deferred: { readonly error: LanguageError; readonly rank: number }[] = [];
 
   constructor(source: Source, tokens: readonly Token[]) {
@@ -91,6 +95,15 @@ export class TokenCursor {
     if (token.kind === 'invalid') return this.error(`Parse error: ${token.reason}`, token);
     const span = token.kind === 'fstring' ? { start: token.start, end: token.openingEnd } : token;
     return this.error(`Parse error: unexpected ${describeToken(token)}, expected ${expected}`, span);
+  }
+
+  /** Parses an expression one level deeper than the one around it. */
+  nest<T>(parse: () => T): T {
+    this.#depth += 1;
+    if (this.#depth > DEEPEST) throw this.error('Parse error: expression is nested too deeply', this.current);
+    const parsed = parse();
+    this.#depth -= 1;
+    return parsed;
   }
 
   /** Records a mistake that is reported only if the whole text can be parsed; of several, the one of the lowest rank. */

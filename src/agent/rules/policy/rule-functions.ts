@@ -122,6 +122,6 @@ function parsePath(path: Value, program: string): string {
   return normal;
 }
 
-function wrongType(what: string, value: Value): Failure {
-  return new Failure(`invalid ${what} (got ${typeName(value)})`);
+function wrongType(fault: string, value: Value): Failure {
+  return new Failure(`invalid ${fault} (got ${typeName(value)})`);
 }

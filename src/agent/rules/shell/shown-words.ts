@@ -23,7 +23,7 @@ export function shownWords(words: readonly Shown[]): string {
   return words.map(shownWord).join(' ');
 }
 
-/** The same in several lines, for scripts: every further line begins with `$'`, so it cannot be taken for a line of the question. */
+/** `shownWords` in several lines, for scripts: every further line begins with `$'`, so it cannot be taken for a line of the question. */
 export function shownLines(words: readonly Shown[]): string {
   return words.map((word) => shown(word, /(?<=\n)(?=[\s\S])/)).join(' ');
 }

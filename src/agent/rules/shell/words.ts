@@ -56,7 +56,7 @@ function quoteWord(word: string): string {
   return quoted;
 }
 
-/** The longest piece; of equal ones plain text is preferred to single quotes, those to double quotes. Only single quotes hold a leading `^`. */
+/** The longest piece; of equal ones plain text is preferred, then single quotes. Only single quotes hold a leading `^`. */
 function longest(text: string): { length: number; quoted: string } {
   const plain = /^[-+./:@\]_0-9A-Za-z]*/.exec(text)![0];
   const single = /^\^?[^'\\^]*/.exec(text)![0];
