@@ -1,6 +1,7 @@
 import { faultFields, type Logger } from '../base/index.ts';
 import { environmentInfo } from '../host/environment/index.ts';
 import type { Host } from '../host/index.ts';
+import { ServiceCookies } from '../host/network/index.ts';
 import { HelperLaunchers, SandboxHost } from '../host/sandbox/index.ts';
 import { type EnvironmentInfo, encode, methods } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
@@ -28,6 +29,7 @@ export class ConnectionPoint implements AsyncDisposable {
   #info: OwnInfo;
   readonly #launchers: HelperLaunchers;
   readonly #warmup: SandboxWarmup;
+  readonly #serviceCookies = new ServiceCookies();
 
   constructor(options: ConnectionPointOptions) {
     const { host } = options;
@@ -71,6 +73,7 @@ export class ConnectionPoint implements AsyncDisposable {
       log: this.#log,
       launchers: this.#launchers,
       warmup: this.#warmup,
+      serviceCookies: this.#serviceCookies,
       resumable,
     });
   }

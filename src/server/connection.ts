@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { faultFields, type Logger } from '../base/index.ts';
 import { FileService } from '../host/files/index.ts';
 import type { Host } from '../host/index.ts';
-import { HttpClient, isUnsendable } from '../host/network/index.ts';
+import { HttpClient, isUnsendable, type ServiceCookies } from '../host/network/index.ts';
 import { decodeBase64Part, release } from '../host/os/index.ts';
 import type { HelperLaunchers, SandboxHost } from '../host/sandbox/index.ts';
 import {
@@ -64,6 +64,7 @@ export interface ConnectionOptions {
   readonly log: Logger;
   readonly launchers: HelperLaunchers;
   readonly warmup: SandboxWarmup;
+  readonly serviceCookies: ServiceCookies;
   /** Whether a client that lost this connection could come back on another. */
   readonly resumable: boolean;
 }
@@ -128,6 +129,7 @@ export class ServerConnection implements Service {
       onDelta: (delta) => peer.notify('http/request/bodyDelta', encode(notifications['http/request/bodyDelta'], delta)),
       outgoing: host.outgoing,
       isUnsendable,
+      cookies: options.serviceCookies,
       room: () => peer.room,
     });
     void link.closed

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { deferred } from '../../base/index.ts';
 import { Outgoing } from '../http/index.ts';
 import { type BodyDelta, HttpClient } from './http-client.ts';
+import { ServiceCookies } from './service-cookies.ts';
 
 it('a streamed body is passed on piece by piece, each when there is room for it', async () => {
   const size = 4 * 1024 * 1024;
@@ -15,6 +16,7 @@ it('a streamed body is passed on piece by piece, each when there is room for it'
   await using client = new HttpClient({
     outgoing: Outgoing.direct,
     isUnsendable: () => false,
+    cookies: new ServiceCookies(),
     onDelta: async ({ deltaBase64, done }: BodyDelta) => {
       seen.most = Math.max(seen.most, ++seen.atOnce);
       await new Promise((resolve) => setImmediate(resolve));

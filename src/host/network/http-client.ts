@@ -6,12 +6,14 @@ import { ExecError, limits, type Params, type Result } from '../../protocol/inde
 import type { Outgoing } from '../http/index.ts';
 import { type HttpMessage, httpMessage, type UnsendableVariable } from './http-message.ts';
 import { MOST_REDIRECTS, redirected } from './redirect.ts';
-import { ServiceCookies } from './service-cookies.ts';
+import type { ServiceCookies } from './service-cookies.ts';
 
 export interface HttpClientOptions {
   /** Header values and proxy settings come from its environment. */
   readonly outgoing: Outgoing;
   readonly isUnsendable: UnsendableVariable;
+  /** Shared by all clients of a server, because these cookies do not identify a user. */
+  readonly cookies: ServiceCookies;
   /** Passes on a piece of a streamed body; the promise, if any, resolves when there is room for more. */
   readonly onDelta: (delta: BodyDelta) => void | Promise<void>;
   /** Pending while answers wait for the client to read; buffered bodies are not read meanwhile. */
@@ -30,9 +32,6 @@ type RequestParams = Params<'http/request'>;
 type RequestResult = Result<'http/request'>;
 type Answer = Dispatcher.ResponseData;
 type Scheme = 'http:' | 'https:';
-
-/** Shared by all clients, because these cookies do not identify a user. */
-const cookies = new ServiceCookies();
 
 /** Makes HTTP requests for one client. Disposal aborts them. */
 export class HttpClient implements AsyncDisposable {
@@ -96,9 +95,10 @@ export class HttpClient implements AsyncDisposable {
 
   /** Sends the message, follows redirects if asked to, and returns the last answer with its body unread. */
   async #exchange({ redirectPolicy }: RequestParams, first: HttpMessage, signal: AbortSignal): Promise<Answer> {
+    const { cookies } = this.#options;
     let message = first;
     for (let redirects = 0; ; redirects++) {
-      const answer = await send(this.#dispatcher(message.url), withCookies(message), signal);
+      const answer = await send(this.#dispatcher(message.url), withCookies(message, cookies), signal);
       cookies.take(message.url, valuesOf(answer, 'set-cookie'));
       const next = redirectPolicy === 'stop' ? undefined : follow(message, answer);
       if (!next) return answer;
@@ -175,7 +175,7 @@ function supported(proxy: string): string {
 }
 
 /** Adds the service cookies, unless the request has a `Cookie` header. */
-function withCookies(message: HttpMessage): HttpMessage {
+function withCookies(message: HttpMessage, cookies: ServiceCookies): HttpMessage {
   const { url, headers } = message;
   if (headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'cookie')) return message;
   const kept = cookies.header(url);
