@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,9 +97,11 @@ static void finish(napi_env env, napi_value callback, void *context, void *data)
     struct task *task = data;
     napi_value holders = env != NULL && task->error == 0 ? holders_of(env, &task->search) : NULL;
     napi_value message, error;
+    char text[128];
+    snprintf(text, sizeof text, "/proc cannot be read: %s", strerror(task->error));
     if (holders != NULL)
         napi_resolve_deferred(env, task->deferred, holders);
-    else if (env != NULL && napi_create_string_utf8(env, "/proc cannot be read", NAPI_AUTO_LENGTH, &message) == napi_ok &&
+    else if (env != NULL && napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &message) == napi_ok &&
              napi_create_error(env, NULL, message, &error) == napi_ok)
         napi_reject_deferred(env, task->deferred, error);
     free_task(task);
