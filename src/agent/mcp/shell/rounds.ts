@@ -4,7 +4,7 @@ import { type Deferred, deferred, onAbort } from '../../../base/index.ts';
 import { ExecError } from '../../../protocol/index.ts';
 import type { AskEscalation, EscalationReply, ShellOutcome } from '../../escalation/index.ts';
 import { limits } from '../limits.ts';
-import { escalationReply, questionForm } from './question.ts';
+import { escalationReply, questionForm } from './question-form.ts';
 
 /** Starts a call that asks its questions by `ask` and ends when the signal aborts. */
 export type StartCall = (ask: AskEscalation, signal: AbortSignal) => Promise<ShellOutcome>;

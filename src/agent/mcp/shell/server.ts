@@ -11,7 +11,7 @@ import type { AskEscalation, ExecShell, ShellOutcome } from '../../escalation/in
 import type { SandboxMode } from '../../unified-exec/index.ts';
 import { clientCapabilities, supportsForms } from '../client-capabilities.ts';
 import { limits } from '../limits.ts';
-import { escalationReply, questionForm } from './question.ts';
+import { escalationReply, questionForm } from './question-form.ts';
 import { CallRounds } from './rounds.ts';
 import {
   defaultSandbox,
