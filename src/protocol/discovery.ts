@@ -3,6 +3,7 @@ import { type Sandbox, sandbox } from './sandbox.ts';
 import { method, optional, pathUri } from './schema.ts';
 
 const family = 'capability discovery';
+const scope = 'files';
 const file = z.object({ path: pathUri, contents: z.string() });
 
 const anything = z.record(z.string(), z.unknown());
@@ -14,6 +15,7 @@ const withCwd = z.refine<Sandbox>(({ cwd }) => cwd != null, 'missing field `cwd`
 export const discoveryMethods = {
   'capabilityRoots/discoverV1': method({
     family,
+    scope,
     repeatable: true,
     params: z.object({ roots: z.array(z.object({ id: z.string(), path: pathUri, sandbox: optional(sandbox) })) }),
     result: z.object({
@@ -32,6 +34,7 @@ export const discoveryMethods = {
   }),
   'capabilities/discoverV2': method({
     family,
+    scope,
     repeatable: true,
     params: z.object({ cwd: pathUri, sandbox: optional(sandbox.check(withCwd)) }),
     result: z.object({ plugins: z.array(anything), skills: z.array(anything), warnings: z.array(z.string()) }),

@@ -27,18 +27,21 @@ const layers = z.object({
 export const environmentMethods = {
   'environment/info': method({
     family: 'environment info',
+    scope: 'any',
     repeatable: true,
     params: noParams,
     result: environmentInfo,
   }),
   'environment/status': method({
     family: 'environment status',
+    scope: 'any',
     repeatable: true,
     params: noParams,
     result: z.object({ status: z.string() }),
   }),
   'environmentConfig/read': method({
     family: 'environment config',
+    scope: 'files',
     repeatable: true,
     params: z.object({
       cwd: pathUri,

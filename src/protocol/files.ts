@@ -6,6 +6,7 @@ import { type Sandbox, sandbox } from './sandbox.ts';
 import { base64, bytes, method, optional, pathUri, unsigned } from './schema.ts';
 
 const family = 'filesystem';
+const scope = 'files';
 const done = z.object({});
 const target = { path: pathUri, sandbox: optional(sandbox) };
 const followSymlinks = optional(z.boolean());
@@ -21,38 +22,45 @@ const handleId = z.string();
 export const fileMethods = {
   'fs/readFile': method({
     family,
+    scope,
     repeatable: true,
     params: z.object({ ...target, followSymlinks }),
     result: z.object({ dataBase64: bytes }),
   }),
   'fs/writeFile': method({
     family,
+    scope,
     params: z.object({ ...target, dataBase64: content, followSymlinks }),
     result: done,
   }),
   'fs/open': method({
     family,
+    scope,
     params: z.object({ handleId, ...target, mode: optional(z.enum(['read', 'replace'])) }),
     result: z.object({ handleId }),
   }),
   'fs/readBlock': method({
     family,
+    scope,
     params: z.object({ handleId, offset: unsigned, len: unsigned }),
     result: z.object({ chunk: bytes, eof: z.boolean() }),
   }),
   'fs/writeBlock': method({
     family,
+    scope,
     params: z.object({ handleId, offset: unsigned, chunk: bytes }),
     result: done,
   }),
-  'fs/close': method({ family, params: z.object({ handleId }), result: done }),
+  'fs/close': method({ family, scope, params: z.object({ handleId }), result: done }),
   'fs/createDirectory': method({
     family,
+    scope,
     params: z.object({ ...target, recursive: optional(z.boolean()), followSymlinks }),
     result: done,
   }),
   'fs/getMetadata': method({
     family,
+    scope,
     repeatable: true,
     params: z.object({
       ...target,
@@ -73,12 +81,14 @@ export const fileMethods = {
   }),
   'fs/canonicalize': method({
     family,
+    scope,
     repeatable: true,
     params: z.object(target),
     result: z.object({ path: pathUri }),
   }),
   'fs/readDirectory': method({
     family,
+    scope,
     repeatable: true,
     params: z.object(target),
     result: z.object({
@@ -87,6 +97,7 @@ export const fileMethods = {
   }),
   'fs/walk': method({
     family,
+    scope,
     repeatable: true,
     params: z.object({
       ...target,
@@ -106,11 +117,13 @@ export const fileMethods = {
   }),
   'fs/remove': method({
     family,
+    scope,
     params: z.object({ ...target, recursive: optional(z.boolean()), force: optional(z.boolean()), followSymlinks }),
     result: done,
   }),
   'fs/copy': method({
     family,
+    scope,
     params: z.object({
       sourcePath: pathUri,
       destinationPath: pathUri,
@@ -121,6 +134,7 @@ export const fileMethods = {
   }),
   'fs/rename': method({
     family,
+    scope,
     capability: 'fsRename',
     params: z.object({
       sourcePath: pathUri,
@@ -133,6 +147,7 @@ export const fileMethods = {
   }),
   'fs/watchMissing': method({
     family,
+    scope,
     params: z.object({ watchId: unsigned, missing: z.array(pathUri), present: optional(pathUri) }),
     result: z.object({ watching: z.boolean() }),
   }),

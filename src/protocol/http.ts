@@ -5,6 +5,7 @@ import { bytes, method, optional, unsigned } from './schema.ts';
 export const httpMethods = {
   'http/request': method({
     family: 'http',
+    scope: 'run',
     params: z.object({
       method: z.string(),
       url: z.string(),

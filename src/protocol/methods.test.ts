@@ -139,6 +139,36 @@ describe('the methods', () => {
     });
     expect(methods['environment/info'].family).toBe('environment info');
   });
+
+  it('name the scope that a token must grant', () => {
+    const names = (wanted: string) =>
+      Object.entries(methods).flatMap(([name, { scope }]) => (scope === wanted && !name.startsWith('fs/') ? name : []));
+
+    expect(names('any').sort()).toEqual(['environment/info', 'environment/status', 'initialize']);
+    expect(names('view').sort()).toEqual([
+      'process/list',
+      'process/read',
+      'process/snapshot',
+      'process/stat',
+      'process/wait',
+    ]);
+    expect(names('run').sort()).toEqual([
+      'http/request',
+      'process/closeStdin',
+      'process/resize',
+      'process/signal',
+      'process/start',
+      'process/terminate',
+      'process/write',
+    ]);
+    expect(names('files').sort()).toEqual([
+      'capabilities/discoverV2',
+      'capabilityRoots/discoverV1',
+      'environmentConfig/read',
+    ]);
+    const ofFiles = Object.entries(methods).filter(([name]) => name.startsWith('fs/'));
+    expect(new Set(ofFiles.map(([, { scope }]) => scope))).toEqual(new Set(['files']));
+  });
 });
 
 describe('recorded messages', () => {

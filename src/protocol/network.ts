@@ -34,6 +34,7 @@ export type NetworkProtocol = z.output<typeof protocol>;
 /** Asks the client whether a process may reach a host. */
 export const policyRequest = method({
   family: 'network',
+  scope: 'any',
   params: z.object({
     processId: z.string(),
     request: z.object({ protocol, host: z.string(), port: unsigned }),

@@ -115,11 +115,13 @@ const processPhase = z.enum(['starting', 'running', 'draining', 'closed']);
 export const processMethods = {
   'process/start': method({
     family,
+    scope: 'run',
     params: z.discriminatedUnion('mode', [direct, prepared]).check(ttyOrIo),
     result: z.object({ processId, sandboxType: z.optional(z.string()) }),
   }),
   'process/read': method({
     family,
+    scope: 'view',
     repeatable: true,
     params: z.object({
       processId,
@@ -144,6 +146,7 @@ export const processMethods = {
   }),
   'process/write': method({
     family,
+    scope: 'run',
     params: z.object({
       processId,
       chunk: bytes,
@@ -153,6 +156,7 @@ export const processMethods = {
   }),
   'process/closeStdin': method({
     family,
+    scope: 'run',
     capability: 'processCloseStdin',
     repeatable: true,
     params: z.object({ processId }),
@@ -160,6 +164,7 @@ export const processMethods = {
   }),
   'process/signal': method({
     family,
+    scope: 'run',
     repeatable: true,
     params: z.object({
       processId,
@@ -169,6 +174,7 @@ export const processMethods = {
   }),
   'process/terminate': method({
     family,
+    scope: 'run',
     repeatable: true,
     params: z.object({
       processId,
@@ -183,6 +189,7 @@ export const processMethods = {
   }),
   'process/resize': method({
     family,
+    scope: 'run',
     capability: 'processResize',
     repeatable: true,
     params: z.object({ processId, rows: terminalSide, cols: terminalSide }),
@@ -190,6 +197,7 @@ export const processMethods = {
   }),
   'process/wait': method({
     family,
+    scope: 'view',
     capability: 'processWait',
     repeatable: true,
     params: z.object({ processId, timeoutMs: optional(unsigned), until: optional(z.enum(['exited', 'closed'])) }),
@@ -204,6 +212,7 @@ export const processMethods = {
   }),
   'process/snapshot': method({
     family,
+    scope: 'view',
     capability: 'processSnapshot',
     repeatable: true,
     params: z.object({ processId }),
@@ -219,6 +228,7 @@ export const processMethods = {
   }),
   'process/stat': method({
     family,
+    scope: 'view',
     capability: 'processStat',
     repeatable: true,
     params: z.object({ processId }),
@@ -236,6 +246,7 @@ export const processMethods = {
   }),
   'process/list': method({
     family,
+    scope: 'view',
     capability: 'processList',
     repeatable: true,
     params: optional(z.object({})),

@@ -3,10 +3,19 @@ import { decodeBase64, encodeBase64, quoted } from '../base/index.ts';
 import { type ErrorKind, ExecError } from './errors.ts';
 import { PathUri } from './path-uri.ts';
 
+/**
+ * A right that a token grants: `run` starts and steers processes, `view` looks at them, `files` calls the file system, `forward`
+ * opens connections to ports, `approve` answers questions, `admin` reaches the work of others.
+ */
+export const scopes = ['run', 'view', 'files', 'forward', 'approve', 'admin'] as const;
+export type Scope = (typeof scopes)[number];
+
 /** A request: the schemas of its parameters and its result. */
 export interface Method<P extends z.ZodMiniType = z.ZodMiniType, R extends z.ZodMiniType = z.ZodMiniType> {
   /** Names this kind of request in the error for one that comes before `initialized`. */
   readonly family: string;
+  /** What a token must grant for it; `any` is satisfied by every token. */
+  readonly scope: Scope | 'any';
   /** The capability that servers with this method announce; a method without one is the reference's. */
   readonly capability?: string;
   /** Whether a client may repeat the request when the connection was lost before the answer. */

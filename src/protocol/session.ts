@@ -4,6 +4,7 @@ import { method, optional } from './schema.ts';
 
 export const initialize = method({
   family: 'initialize',
+  scope: 'any',
   params: z.object({
     clientName: z.string(),
     resumeSessionId: optional(z.string()),
