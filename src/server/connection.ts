@@ -100,8 +100,10 @@ const handlers: Handlers = {
 /** One client: takes it through the handshake and passes its requests to the handlers. */
 export class ServerConnection implements Service {
   readonly #options: ConnectionOptions;
-  readonly #files: FileService;
-  readonly #http: HttpClient;
+  /** Made for the first request that needs them: most clients make no HTTP requests, and many only run processes. */
+  #files: FileService | undefined;
+  #http: HttpClient | undefined;
+  readonly #peer: Peer;
   readonly #link: Link;
   readonly #attachment: Attachment;
   #handshake: Handshake = { phase: 'new' };
@@ -112,35 +114,21 @@ export class ServerConnection implements Service {
     this.#link = link;
     this.#attachment = {
       link,
-      call: (method, params) => peer.call(method, params),
+      call: (method, params) => this.#peer.call(method, params),
       supersede: () => {
         this.#handshake = { phase: 'superseded' };
         link.destroy();
       },
     };
-    const { host } = options;
-    this.#files = new FileService({
-      onMissingChanged: (watchId) => void peer.notify('fs/missingChanged', { watchId }),
-      sandboxes: options.sandboxes,
-      launchers: options.launchers,
-      sendsAnswers: true,
-    });
-    this.#http = new HttpClient({
-      onDelta: (delta) => peer.notify('http/request/bodyDelta', encode(notifications['http/request/bodyDelta'], delta)),
-      outgoing: host.outgoing,
-      isUnsendable,
-      cookies: options.serviceCookies,
-      room: () => peer.room,
-    });
     void link.closed
       .then(() => this.#release())
-      .then(() => Promise.all([this.#files[Symbol.asyncDispose](), this.#http[Symbol.asyncDispose]()]))
+      .then(() => Promise.all([this.#files?.[Symbol.asyncDispose](), this.#http?.[Symbol.asyncDispose]()]))
       .catch((error) => this.fault(error));
-    const peer = new Peer(link, this, {
+    this.#peer = new Peer(link, this, {
       concurrentRequests: options.config.concurrentRequests,
       decodePayload: decodeAndRelease,
     });
-    setMaxListeners(0, peer.ended); // every parked request listens
+    setMaxListeners(0, this.#peer.ended); // every parked request listens
   }
 
   lane(method: string, params: unknown): Lane {
@@ -177,19 +165,47 @@ export class ServerConnection implements Service {
     const handler = handlers[method] as ((params: unknown, context: RequestContext) => unknown) | undefined;
     if (!handler) throw notImplemented(method);
     this.#options.warmup.begin();
+    const result = handler(params, this.#context(session, signal));
+    return result instanceof Promise
+      ? result.then((settled) => wireResult(method, settled))
+      : wireResult(method, result);
+  }
+
+  #context(session: ServerSession, signal: AbortSignal): RequestContext {
     const { host, info, log } = this.#options;
-    const result = handler(params, {
+    const files = (): FileService => (this.#files ??= this.#openFiles());
+    const http = (): HttpClient => (this.#http ??= this.#openHttp());
+    return {
       session,
       signal,
       host,
       info: info.value,
       log,
-      files: this.#files,
-      http: this.#http,
+      get files() {
+        return files();
+      },
+      get http() {
+        return http();
+      },
+    };
+  }
+
+  #openFiles(): FileService {
+    const { sandboxes, launchers } = this.#options;
+    const onMissingChanged = (watchId: number): void => void this.#peer.notify('fs/missingChanged', { watchId });
+    return new FileService({ onMissingChanged, sandboxes, launchers, sendsAnswers: true });
+  }
+
+  #openHttp(): HttpClient {
+    const { host, serviceCookies } = this.#options;
+    const peer = this.#peer;
+    return new HttpClient({
+      onDelta: (delta) => peer.notify('http/request/bodyDelta', encode(notifications['http/request/bodyDelta'], delta)),
+      outgoing: host.outgoing,
+      isUnsendable,
+      cookies: serviceCookies,
+      room: () => peer.room,
     });
-    return result instanceof Promise
-      ? result.then((settled) => wireResult(method, settled))
-      : wireResult(method, result);
   }
 
   notification(method: string): void | Promise<void> {

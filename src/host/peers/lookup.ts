@@ -86,8 +86,9 @@ const MAPPED = /^::ffff:(?=[\d.]+$)/i;
 
 /** The bytes of an address; four for an IPv4 address that a socket for both families reports as IPv6. */
 export function addressBytes(text: string): Uint8Array | undefined {
+  if (isIPv4(text)) return ipv4Bytes(text);
   const address = text.replace(MAPPED, '').replace(/%.*$/, '');
-  if (isIPv4(address)) return Uint8Array.from(address.split('.'), Number);
+  if (isIPv4(address)) return ipv4Bytes(address);
   const [head = '', tail] = address.split('::');
   const groups = (part: string): number[] =>
     part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
@@ -99,6 +100,8 @@ export function addressBytes(text: string): Uint8Array | undefined {
   const mapped = all.slice(0, 5).every((group) => group === 0) && all[5] === 0xffff;
   return mapped ? bytes.subarray(12) : bytes;
 }
+
+const ipv4Bytes = (address: string): Uint8Array => Uint8Array.from(address.split('.'), Number);
 
 function holder(holders: number): PeerHolder {
   if (holders & heldBy.sandbox) return 'sandbox';
