@@ -1,26 +1,19 @@
-import { constants } from 'node:os';
-import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Changes, decodeBase64, decodeLatin1 } from '../../base/index.ts';
+import { Changes } from '../../base/index.ts';
 import { type Denial, ExecError, limits, type Params, type Result, type SignalName } from '../../protocol/index.ts';
-import {
-  type Child,
-  type EncodedChunk,
-  type ExitStatus,
-  killFamily,
-  type OutputStream,
-  PROCESS_MASK,
-} from '../os/index.ts';
-import { type Confined, KILLED_BY_FILTER, looksDenied } from '../sandbox/index.ts';
+import type { Child, EncodedChunk, ExitStatus, OutputStream } from '../os/index.ts';
+import type { Confined } from '../sandbox/index.ts';
 import type { ProcessAudience } from './audience.ts';
 import { ChunkKeepers } from './chunk-keepers.ts';
 import { ProcessInput } from './input.ts';
 import { InputBudget } from './input-budget.ts';
 import { OutputFrames, readResultParts } from './output-frames.ts';
 import { OutputSnapshots } from './output-snapshots.ts';
-import { type NumberedChunk, RetainedOutput } from './retained-output.ts';
+import { RetainedOutput } from './retained-output.ts';
+import { SandboxVerdict } from './sandbox-verdict.ts';
 import { signalNumbers } from './signal-numbers.ts';
 import { deniedIn, exitCodeOf, type LifecycleEvent, type LifecycleState, next } from './state.ts';
+import { Termination } from './termination.ts';
 
 export interface ManagedProcessOptions {
   readonly processId: string;
@@ -60,6 +53,8 @@ export class ManagedProcess implements AsyncDisposable {
   readonly #snapshots: OutputSnapshots;
   readonly #input: ProcessInput;
   readonly #frames: OutputFrames;
+  readonly #verdict: SandboxVerdict;
+  readonly #termination: Termination;
   readonly #keepers = new ChunkKeepers();
   readonly #changes = new Changes();
   #state: LifecycleState = { phase: 'starting' };
@@ -84,6 +79,11 @@ export class ManagedProcess implements AsyncDisposable {
     this.#output = new RetainedOutput({ bytes: retainedOutputBytes, chunks: limits.retainedChunks }, drop);
     this.#snapshots = new OutputSnapshots(retainedOutputBytes, drop);
     this.#frames = new OutputFrames(processId);
+    this.#verdict = new SandboxVerdict(confined, this.#output, argv);
+    this.#termination = new Termination(child, mark, async (timeoutMs, signal) => {
+      await this.wait({ timeoutMs }, signal);
+      return this.#state.phase === 'closed';
+    });
     this.#input = new ProcessInput(child, tty, options.inputBudget ?? new InputBudget());
     this.#inBackground(this.#apply({ type: 'spawned', streams: (tty ? 1 : 2) + this.#sandboxStreams }));
     this.#inBackground(
@@ -150,16 +150,12 @@ export class ManagedProcess implements AsyncDisposable {
   async #onExit(status: ExitStatus): Promise<void> {
     const exitCode = this.#exitCode(status);
     // When a launcher is killed while it builds the sandbox, its child lives on.
-    if (this.#confined && 'signal' in status) this.#inBackground(killFamily(this.mark, PROCESS_MASK));
-    if (this.#record || !this.#canBeDenied(exitCode) || this.#hasEndedStreams()) return this.#announceExit(exitCode);
+    if (this.#confined && 'signal' in status) this.#inBackground(this.#termination.ofFamily());
+    if (!this.#verdict.needsLastOutput(exitCode) || this.#hasEndedStreams()) return this.#announceExit(exitCode);
     this.#heldExit = {
       exitCode,
       timer: setTimeout(() => this.#inBackground(this.#announceExit(exitCode)), LAST_OUTPUT_MS),
     };
-  }
-
-  #canBeDenied(exitCode: number): boolean {
-    return exitCode !== 0 && this.#confined !== undefined && !this.#confined.refused;
   }
 
   #hasEndedStreams(): boolean {
@@ -170,29 +166,14 @@ export class ManagedProcess implements AsyncDisposable {
     clearTimeout(this.#heldExit?.timer);
     this.#heldExit = undefined;
     if (this.#confined?.record?.isIncomplete) this.#onDenialsLost?.();
-    return this.#apply({ type: 'exited', exitCode, sandboxDenied: this.#wasDenied(exitCode) });
-  }
-
-  /** By the refusals of the sandbox if they are recorded, or else by the output. */
-  #wasDenied(exitCode: number): boolean {
-    if (!this.#canBeDenied(exitCode)) return false;
-    const record = this.#record;
-    if (!record) return looksDenied(exitCode, this.#output.after(0).map(decodedPiece));
-    if (exitCode === KILLED_BY_FILTER) record.addKilled(basename(this.argv[0] ?? ''));
-    return record.denials.length > 0;
-  }
-
-  /** The refusals of the sandbox, if all of them are recorded. */
-  get #record(): Confined['record'] {
-    const record = this.#confined?.record;
-    return record?.isIncomplete ? undefined : record;
+    return this.#apply({ type: 'exited', exitCode, sandboxDenied: this.#verdict.wasDenied(exitCode) });
   }
 
   /** The refusals of the sandbox, for a client that asks for them; absent if they are unknown. */
   #denials(): { denials?: Denial[] } {
     if (!this.#audience.wantsDenials) return {};
-    const known = this.#confined && !this.#confined.refused ? this.#record?.denials : [];
-    return known ? { denials: [...known] } : {};
+    const { denials } = this.#verdict;
+    return denials ? { denials } : {};
   }
 
   async #onOutput(stream: OutputStream, chunk: EncodedChunk): Promise<void> {
@@ -316,33 +297,16 @@ export class ManagedProcess implements AsyncDisposable {
    * for a caller that names a mode: the reference does nothing then.
    */
   terminate(mode: Params<'process/terminate'>['mode']): boolean {
-    if (this.#state.phase === 'draining' && mode) this.#inBackground(killFamily(this.mark, PROCESS_MASK)); // and read what it printed
+    if (this.#state.phase === 'draining' && mode) this.#inBackground(this.#termination.ofFamily()); // and read what it printed
     if (this.#state.phase !== 'running') return false;
-    this.#inBackground(mode?.type === 'graceful' ? this.#endGracefully(mode.timeoutMs) : this.#endByForce());
+    const graceful = mode?.type === 'graceful';
+    this.#inBackground(graceful ? this.#termination.gracefully(mode.timeoutMs) : this.#termination.byForce());
     return true;
   }
 
   /** Sends SIGTERM, and SIGKILL when the signal aborts; resolves when the process has closed, or soon after SIGKILL. */
-  async end(signal: AbortSignal): Promise<void> {
-    this.signal('terminate');
-    await this.wait({}, signal);
-    if (this.#state.phase === 'closed') return;
-    this.#inBackground(this.#endByForce());
-    await this.wait({ timeoutMs: FORCED_END_MS }, new AbortController().signal);
-  }
-
-  async #endGracefully(timeoutMs: number): Promise<void> {
-    this.#child.signal(constants.signals.SIGTERM);
-    await this.wait({ timeoutMs, until: 'closed' }, new AbortController().signal);
-    await this.#endByForce();
-  }
-
-  async #endByForce(): Promise<void> {
-    this.#child.signal(constants.signals.SIGKILL);
-    await killFamily(this.mark, PROCESS_MASK);
-    await this.#child.exited;
-    // A process outside the family that still holds a pipe end must not keep this one from closing.
-    this.#child.closeOutputs();
+  end(signal: AbortSignal): Promise<void> {
+    return this.#termination.until(signal, this.#onFault);
   }
 
   async wait(
@@ -386,12 +350,5 @@ export class ManagedProcess implements AsyncDisposable {
 /** The retained output, the snapshot, and the message to the client. */
 const KEEPERS_OF_NEW_CHUNK = 3;
 
-/** The time limit for the last output of a killed process. */
-const FORCED_END_MS = 500;
-
 /** How long an exit is held back for output that explains it. */
 const LAST_OUTPUT_MS = 20;
-
-function decodedPiece({ stream, chunk }: NumberedChunk): { stream: OutputStream; bytes: Uint8Array } {
-  return { stream, bytes: decodeBase64(decodeLatin1(chunk.buffer, chunk.start, chunk.end)) };
-}
