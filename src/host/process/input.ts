@@ -1,7 +1,6 @@
-import { ExecError, limits, type Result } from '../../protocol/index.ts';
-import { type Child, release } from '../os/index.ts';
-import type { InputBudget } from './input-budget.ts';
-import { WriteIds } from './write-ids.ts';
+import { ExecError, type Result } from '../../protocol/index.ts';
+import type { Child } from '../os/index.ts';
+import { type InputBudget, RepeatableWrites } from '../stream/index.ts';
 
 type WriteStatus = Result<'process/write'>;
 
@@ -9,12 +8,11 @@ type WriteStatus = Result<'process/write'>;
 export class ProcessInput {
   readonly #child: Child;
   readonly #tty: boolean;
-  readonly #budget: InputBudget;
-  readonly #writeIds = new WriteIds(limits.rememberedWriteIds);
+  readonly #writes: RepeatableWrites;
   #open: boolean;
 
   constructor(child: Child, tty: boolean, budget: InputBudget) {
-    this.#budget = budget;
+    this.#writes = new RepeatableWrites(budget);
     this.#child = child;
     this.#tty = tty;
     this.#open = child.stdin !== undefined;
@@ -22,39 +20,14 @@ export class ProcessInput {
 
   async write(writeId: string | undefined, bytes: Uint8Array, running: boolean): Promise<WriteStatus> {
     const { stdin } = this.#child;
-    if (writeId !== undefined && this.#writeIds.has(writeId)) return this.#repeat(writeId, bytes);
-    if (!stdin || !this.#open) return { status: 'stdinClosed' };
-    if (bytes.length === 0) return this.#accept(writeId);
-    if (!running) throw new ExecError('internal', 'failed to write to process stdin');
-    const written = this.#budget.write(stdin, bytes).catch((cause) => {
-      if (writeId !== undefined) this.#writeIds.delete(writeId);
-      if (cause instanceof ExecError) throw cause;
-      throw new ExecError('internal', 'failed to write to process stdin', { cause });
-    });
-    if (writeId === undefined) await written;
-    else await this.#remember(writeId, written);
-    return { status: 'accepted' };
-  }
-
-  /** Gets the answer of the first write with this id, whose bytes are the same. */
-  async #repeat(writeId: string, bytes: Uint8Array): Promise<WriteStatus> {
-    release(bytes);
-    const first = this.#writeIds.waiting(writeId);
-    if (first) await this.#budget.repeat(first);
-    return { status: 'accepted' };
-  }
-
-  async #remember(writeId: string, written: Promise<void>): Promise<void> {
-    this.#writeIds.add(writeId, written);
-    try {
-      await written;
-    } finally {
-      this.#writeIds.settle(writeId);
+    if (this.#writes.has(writeId)) {
+      await this.#writes.repeat(writeId, bytes);
+      return { status: 'accepted' };
     }
-  }
-
-  #accept(writeId: string | undefined): WriteStatus {
-    if (writeId !== undefined) this.#writeIds.add(writeId);
+    if (!stdin || !this.#open) return { status: 'stdinClosed' };
+    if (bytes.length === 0) this.#writes.note(writeId);
+    else if (!running) throw new ExecError('internal', 'failed to write to process stdin');
+    else await this.#writes.write(stdin, writeId, bytes, failure);
     return { status: 'accepted' };
   }
 
@@ -66,4 +39,8 @@ export class ProcessInput {
     this.#child.stdin?.end();
     return { status: 'accepted' };
   }
+}
+
+function failure(cause: unknown): ExecError {
+  return cause instanceof ExecError ? cause : new ExecError('internal', 'failed to write to process stdin', { cause });
 }

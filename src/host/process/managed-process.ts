@@ -1,15 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Changes } from '../../base/index.ts';
-import { type Denial, ExecError, limits, type Params, type Result, type SignalName } from '../../protocol/index.ts';
+import { type Denial, ExecError, type Params, type Result, type SignalName } from '../../protocol/index.ts';
 import type { Child, EncodedChunk, ExitStatus, OutputStream } from '../os/index.ts';
 import type { Confined } from '../sandbox/index.ts';
+import { InputBudget, NumberedOutput, OutputFrames, readResultParts } from '../stream/index.ts';
 import type { ProcessAudience } from './audience.ts';
-import { ChunkKeepers } from './chunk-keepers.ts';
 import { ProcessInput } from './input.ts';
-import { InputBudget } from './input-budget.ts';
-import { OutputFrames, readResultParts } from './output-frames.ts';
 import { OutputSnapshots } from './output-snapshots.ts';
-import { RetainedOutput } from './retained-output.ts';
 import { SandboxVerdict } from './sandbox-verdict.ts';
 import { signalNumbers } from './signal-numbers.ts';
 import { deniedIn, exitCodeOf, type LifecycleEvent, type LifecycleState, next } from './state.ts';
@@ -49,19 +46,15 @@ export class ManagedProcess implements AsyncDisposable {
   readonly #onClosed: () => void;
   readonly #onFault: (error: unknown) => void;
   readonly #onDenialsLost: (() => void) | undefined;
-  readonly #output: RetainedOutput;
+  readonly #output: NumberedOutput;
   readonly #snapshots: OutputSnapshots;
   readonly #input: ProcessInput;
-  readonly #frames: OutputFrames;
   readonly #verdict: SandboxVerdict;
   readonly #termination: Termination;
-  readonly #keepers = new ChunkKeepers();
   readonly #changes = new Changes();
   #state: LifecycleState = { phase: 'starting' };
-  #nextSeq = 1;
   /** An exit that is not announced yet, because output that is not read yet may show that the sandbox was the reason. */
   #heldExit: { readonly exitCode: number; readonly timer: NodeJS.Timeout } | undefined;
-  #isDisposed = false;
 
   constructor(options: ManagedProcessOptions) {
     const { processId, argv, tty, mark, child, confined, audience, retainedOutputBytes, onClosed } = options;
@@ -75,10 +68,14 @@ export class ManagedProcess implements AsyncDisposable {
     this.#onClosed = onClosed;
     this.#onFault = options.onFault;
     this.#onDenialsLost = options.onDenialsLost;
-    const drop = (chunk: EncodedChunk) => this.#keepers.drop(chunk);
-    this.#output = new RetainedOutput({ bytes: retainedOutputBytes, chunks: limits.retainedChunks }, drop);
-    this.#snapshots = new OutputSnapshots(retainedOutputBytes, drop);
-    this.#frames = new OutputFrames(processId);
+    this.#output = new NumberedOutput({
+      audience,
+      frames: new OutputFrames('process/output', { processId }),
+      retainedBytes: retainedOutputBytes,
+      changes: this.#changes,
+      settledBy: 'delivery',
+    });
+    this.#snapshots = new OutputSnapshots(retainedOutputBytes, (chunk) => this.#output.drop(chunk));
     this.#verdict = new SandboxVerdict(confined, this.#output, argv);
     this.#termination = new Termination(child, mark, async (timeoutMs, signal) => {
       await this.wait({ timeoutMs }, signal);
@@ -108,11 +105,11 @@ export class ManagedProcess implements AsyncDisposable {
   }
 
   get nextSeq(): number {
-    return this.#nextSeq;
+    return this.#output.nextSeq;
   }
 
   get retainedBytes(): number {
-    return this.#output.bytes;
+    return this.#output.retainedBytes;
   }
 
   /** Handles the events of the child one after the other. */
@@ -176,20 +173,8 @@ export class ManagedProcess implements AsyncDisposable {
     return denials ? { denials } : {};
   }
 
-  async #onOutput(stream: OutputStream, chunk: EncodedChunk): Promise<void> {
-    while (!this.#output.hasRoom(chunk.byteLength) && !this.#isDisposed) {
-      this.#audience.probe();
-      await this.#changes.next();
-    }
-    const seq = this.#nextSeq++;
-    this.#keepers.keep(chunk, KEEPERS_OF_NEW_CHUNK);
-    this.#output.add({ seq, stream, chunk });
-    this.#snapshots.add(stream, chunk);
-    this.#changes.notify();
-    await this.#audience.send(this.#frames.notification(seq, stream, chunk), () => {
-      if (this.#output.deliver(seq)) this.#changes.notify();
-      this.#keepers.drop(chunk);
-    });
+  #onOutput(stream: OutputStream, chunk: EncodedChunk): Promise<void> {
+    return this.#output.publish(stream, chunk, () => this.#snapshots.add(stream, chunk));
   }
 
   /** Announcements are numbered together with the change of state, so that no reader sees one without the other. */
@@ -213,7 +198,7 @@ export class ManagedProcess implements AsyncDisposable {
   }
 
   #announcement(method: string, facts: Readonly<Record<string, unknown>>): string {
-    const params = { processId: this.processId, seq: this.#nextSeq++, ...facts };
+    const params = { processId: this.processId, seq: this.#output.takeNumber(), ...facts };
     return `{"method":"${method}","params":${JSON.stringify(params)}}`;
   }
 
@@ -225,7 +210,7 @@ export class ManagedProcess implements AsyncDisposable {
 
   /** Notes that the client has received every event up to this number. */
   settle(seq: number): void {
-    if (this.#output.settle(seq)) this.#changes.notify();
+    this.#output.settle(seq);
   }
 
   /** Resolves when there is output to read, or none will come, or the time is over. */
@@ -243,35 +228,27 @@ export class ManagedProcess implements AsyncDisposable {
   /** The parts of a `process/read` result as JSON text; `delivered` must be called when the client has received them. */
   read(params: Params<'process/read'>): { parts: Uint8Array[]; delivered: () => void } {
     const afterSeq = params.afterSeq ?? 0;
-    const maxBytes = params.maxBytes ?? undefined;
-    const chunks = this.#output.after(afterSeq, maxBytes);
-    const lastSeq = chunks.at(-1)?.seq ?? afterSeq;
-    const nextSeq = maxBytes !== undefined && chunks.length > 0 ? lastSeq + 1 : this.#nextSeq;
-    for (const { chunk } of chunks) this.#keepers.keep(chunk);
-    const delivered = () => {
-      this.settle(lastSeq);
-      for (const { chunk } of chunks) this.#keepers.drop(chunk);
-    };
-    return { parts: readResultParts(chunks, this.#readFacts(afterSeq, nextSeq)), delivered };
+    const { chunks, nextSeq, truncated, oldestSeq, delivered } = this.#output.read(
+      afterSeq,
+      params.maxBytes ?? undefined,
+    );
+    return { parts: readResultParts(chunks, { nextSeq, ...this.#facts(), truncated, oldestSeq }), delivered };
   }
 
   #nothingToAwait(afterSeq: number): boolean {
     const { phase } = this.#state;
-    return phase === 'closed' || (phase === 'draining' && afterSeq < this.#nextSeq - 1);
+    return phase === 'closed' || (phase === 'draining' && afterSeq < this.nextSeq - 1);
   }
 
-  #readFacts(afterSeq: number, nextSeq: number): Omit<Result<'process/read'>, 'chunks'> {
+  #facts(): Pick<Result<'process/read'>, 'exited' | 'exitCode' | 'closed' | 'failure' | 'sandboxDenied' | 'denials'> {
     const exitCode = exitCodeOf(this.#state);
     return {
-      nextSeq,
       exited: exitCode !== null,
       exitCode,
       closed: this.#state.phase === 'closed',
       failure: null,
       sandboxDenied: deniedIn(this.#state),
       ...this.#denials(),
-      truncated: this.#output.evictedSeq > afterSeq,
-      oldestSeq: this.#output.oldestSeq ?? this.#nextSeq,
     };
   }
 
@@ -340,15 +317,11 @@ export class ManagedProcess implements AsyncDisposable {
 
   /** Kills the process group and drops the output; resolves when the direct child has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isDisposed = true;
-    this.#changes.notify();
+    this.#output.endWaiting();
     await this.#child[Symbol.asyncDispose]();
     this.#confined?.claim[Symbol.dispose]();
   }
 }
-
-/** The retained output, the snapshot, and the message to the client. */
-const KEEPERS_OF_NEW_CHUNK = 3;
 
 /** How long an exit is held back for output that explains it. */
 const LAST_OUTPUT_MS = 20;

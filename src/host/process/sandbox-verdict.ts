@@ -3,15 +3,15 @@ import { decodeBase64, decodeLatin1 } from '../../base/index.ts';
 import type { Denial } from '../../protocol/index.ts';
 import type { OutputStream } from '../os/index.ts';
 import { type Confined, KILLED_BY_FILTER, looksDenied } from '../sandbox/index.ts';
-import type { NumberedChunk, RetainedOutput } from './retained-output.ts';
+import type { NumberedChunk, NumberedOutput } from '../stream/index.ts';
 
 /** What the sandbox of a process refused, and whether that made the process fail. */
 export class SandboxVerdict {
   readonly #confined: Confined | undefined;
-  readonly #output: RetainedOutput;
+  readonly #output: NumberedOutput;
   readonly #program: string;
 
-  constructor(confined: Confined | undefined, output: RetainedOutput, argv: readonly string[]) {
+  constructor(confined: Confined | undefined, output: NumberedOutput, argv: readonly string[]) {
     this.#confined = confined;
     this.#output = output;
     this.#program = basename(argv[0] ?? '');
@@ -26,7 +26,7 @@ export class SandboxVerdict {
   wasDenied(exitCode: number): boolean {
     if (!this.#isPossible(exitCode)) return false;
     const record = this.#record;
-    if (!record) return looksDenied(exitCode, this.#output.after(0).map(decodedPiece));
+    if (!record) return looksDenied(exitCode, this.#output.all().map(decodedPiece));
     if (exitCode === KILLED_BY_FILTER) record.addKilled(this.#program);
     return record.denials.length > 0;
   }

@@ -9,8 +9,8 @@ import {
 } from '../../protocol/index.ts';
 import { type Child, type Command, DEFAULT_PATH, osErrorText, SpawnError, spawn } from '../os/index.ts';
 import type { CommandLaunchers, Confined, SandboxHost } from '../sandbox/index.ts';
+import { InputBudget } from '../stream/index.ts';
 import type { ProcessAudience } from './audience.ts';
-import { InputBudget } from './input-budget.ts';
 import { ManagedProcess } from './managed-process.ts';
 import { explainSearch } from './program-search.ts';
 import { ShellSnapshots } from './shell-snapshot.ts';

@@ -1,8 +1,9 @@
 import type { EncodedChunk, OutputStream } from '../os/index.ts';
 
-export interface NumberedChunk {
+/** Output with its number. `S` says which of several streams it came from. */
+export interface NumberedChunk<S = OutputStream> {
   readonly seq: number;
-  readonly stream: OutputStream;
+  readonly stream: S;
   readonly chunk: EncodedChunk;
 }
 
@@ -12,13 +13,13 @@ export interface RetainedOutputLimits {
 }
 
 /**
- * The newest output of a process, within limits. Old chunks make room for new ones, but only once the client has
- * them: a chunk above `settledSeq` stays, and the process waits for room instead.
+ * The newest output of a process or connection, within limits. Old chunks make room for new ones, but only once the client
+ * has them: a chunk above `settledSeq` stays, and the sender waits for room instead.
  */
-export class RetainedOutput {
+export class RetainedOutput<S = OutputStream> {
   readonly #limits: RetainedOutputLimits;
   readonly #onEvicted: (chunk: EncodedChunk) => void;
-  #chunks: NumberedChunk[] = [];
+  #chunks: NumberedChunk<S>[] = [];
   #first = 0; // position of the oldest chunk; the positions before it are cut off now and then
   #bytes = 0;
   #unsettledBytes = 0;
@@ -51,7 +52,7 @@ export class RetainedOutput {
     return this.#unsettledBytes + byteLength <= this.#limits.bytes && unsettledChunks < this.#limits.chunks;
   }
 
-  add(retained: NumberedChunk): void {
+  add(retained: NumberedChunk<S>): void {
     this.#chunks.push(retained);
     this.#bytes += retained.chunk.byteLength;
     this.#unsettledBytes += retained.chunk.byteLength;
@@ -80,10 +81,10 @@ export class RetainedOutput {
   }
 
   /** Chunks after a number: at least one if there is any, then as many as fit in `maxBytes`. */
-  after(seq: number, maxBytes = Number.POSITIVE_INFINITY): NumberedChunk[] {
+  after(seq: number, maxBytes = Number.POSITIVE_INFINITY): NumberedChunk<S>[] {
     const start = this.#positionAfter(seq);
     if (maxBytes === Number.POSITIVE_INFINITY) return this.#chunks.slice(start);
-    const selected: NumberedChunk[] = [];
+    const selected: NumberedChunk<S>[] = [];
     let total = 0;
     for (let at = start; at < this.#chunks.length; at++) {
       const candidate = this.#chunks[at]!;
@@ -132,8 +133,8 @@ export class RetainedOutput {
 }
 
 /** Replaces an evicted chunk in the array, so that its memory is freed before its position is cut off. */
-const evicted: NumberedChunk = {
+const evicted: NumberedChunk<never> = {
   seq: 0,
-  stream: 'stdout',
+  stream: undefined as never,
   chunk: { buffer: Buffer.alloc(0), start: 0, end: 0, byteLength: 0 },
 };

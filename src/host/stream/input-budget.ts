@@ -2,8 +2,8 @@ import { ExecError, limits } from '../../protocol/index.ts';
 import type { ChildInput } from '../os/index.ts';
 
 /**
- * Bounds the bytes that wait in memory until the children of one session read them. A write that fits into the queue of its child
- * is answered at once. Other writes are answered when the child has read enough, and so are all writes while the queues of all
+ * Bounds the bytes that wait in memory until the children of one session, or the other ends of its connections, read them. A write
+ * that fits into the queue of its child is answered at once. Other writes are answered when the child has read enough, and so are all writes while the queues of all
  * children together are too long; a write that would make too many bytes wait for that is refused. A child with an empty queue
  * always gets a short write, so that children that do not read cannot stop the others.
  */

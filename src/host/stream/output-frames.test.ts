@@ -10,6 +10,8 @@ function outputChunk(bytes: Uint8Array, headroom = 192, tailroom = 8): EncodedCh
   return { buffer, start: headroom, end: headroom + text.length, byteLength: bytes.length };
 }
 
+const framesOf = (processId: string) => new OutputFrames('process/output', { processId });
+
 const processId = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 20 }),
   fc.string({ minLength: 80, maxLength: 400 }),
@@ -28,7 +30,7 @@ describe('messages written without JSON.stringify', () => {
       fc.property(processId, seq, stream, bytes, room, (id, number, name, data, [headroom, tailroom]) => {
         const chunk = outputChunk(data, headroom, tailroom);
 
-        const message = new OutputFrames(id).notification(number, name, chunk);
+        const message = framesOf(id).notification({ seq: number, stream: name, chunk });
 
         const params = { processId: id, seq: number, stream: name, chunk: base64(data) };
         expect(Buffer.from(message).toString()).toBe(JSON.stringify({ method: 'process/output', params }));
@@ -41,7 +43,7 @@ describe('messages written without JSON.stringify', () => {
   it('process/output is written around the chunk where the room suffices', () => {
     const chunk = outputChunk(Buffer.from('text'));
 
-    const message = new OutputFrames('p').notification(1, 'stdout', chunk);
+    const message = framesOf('p').notification({ seq: 1, stream: 'stdout', chunk });
 
     expect(message.buffer).toBe(chunk.buffer.buffer);
   });
@@ -53,7 +55,7 @@ describe('messages written without JSON.stringify', () => {
         const facts = { nextSeq, exited: true, exitCode: 3, closed: false, failure: null, sandboxDenied: false };
         const kept = chunks.map(([number, name, data, sent]) => {
           const chunk = outputChunk(data);
-          if (sent) new OutputFrames('p').notification(number, name, chunk);
+          if (sent) framesOf('p').notification({ seq: number, stream: name, chunk: chunk });
           return { seq: number, stream: name, chunk };
         });
 

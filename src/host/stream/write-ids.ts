@@ -1,7 +1,7 @@
-/** The newest write ids of a process, by which a repeated write is recognised. */
+/** The newest write ids of one input, by which a repeated write is recognised. */
 export class WriteIds {
   readonly #limit: number;
-  /** Each with its write, as long as that waits for the child. Made with the first id, which most processes never get. */
+  /** Each with its write, as long as that waits for the reader. Made with the first id, which most processes never get. */
   #seen: Map<string, Promise<void> | undefined> | undefined;
 
   constructor(limit: number) {
@@ -12,7 +12,7 @@ export class WriteIds {
     return this.#seen?.has(id) ?? false;
   }
 
-  /** The write with this id, if it still waits for the child. */
+  /** The write with this id, if it still waits for the reader. */
   waiting(id: string): Promise<void> | undefined {
     return this.#seen?.get(id);
   }
