@@ -30,11 +30,14 @@ const targets = [
   { name: 'stage', parts: ['shared/bytes'], share: 0.05 },
   {
     name: 'answer',
-    parts: ['wrapper/frames', 'wrapper/request', 'shared/base64', 'shared/limits', 'wrapper/complain', ...json],
+    parts: [
+      ...['wrapper/frames', 'wrapper/request', 'wrapper/complain'],
+      ...['shared/base64', 'shared/limits', 'shared/send-descriptors', ...json],
+    ],
     share: 0.1,
   },
   { name: 'request', parts: ['wrapper/request', 'shared/base64', 'shared/limits', ...json], share: 0.1 },
-  { name: 'frames', parts: ['wrapper/frames', 'shared/bytes'], share: 0.05 },
+  { name: 'frames', parts: ['wrapper/frames', 'shared/bytes', 'shared/send-descriptors'], share: 0.05 },
   { name: 'command', parts: ['broker/command', 'shared/limits', 'broker/strings', 'shared/bytes'], share: 0.1 },
   { name: 'broker', parts: [...broker, 'shared/limits', 'broker/strings', ...json], share: 0.1 },
 ];

@@ -64,6 +64,7 @@ const addon = [
   'family/sweep',
 ];
 const denials = [
+  'shared/send-descriptors',
   'stage/denials',
   'stage/denial-filter',
   'stage/denial-forecast',
@@ -71,7 +72,10 @@ const denials = [
   'stage/denial-supervisor',
 ];
 const json = ['shared/bytes', 'shared/json-read', 'shared/json-write'];
-const standIn = ['wrapper/forward', 'wrapper/frames', 'wrapper/complain', 'shared/print-stderr', ...json];
+const standIn = [
+  ...['wrapper/forward', 'wrapper/frames', 'wrapper/complain'],
+  ...['shared/print-stderr', 'shared/send-descriptors', ...json],
+];
 const broker = [
   'broker/answers',
   'broker/children',

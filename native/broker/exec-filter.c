@@ -10,11 +10,11 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "../shared/send-descriptors.h"
 
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
@@ -75,27 +75,10 @@ static int install(unsigned long flags)
     return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
 }
 
-static int send_descriptor(int channel, int fd)
-{
-    union {
-        struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof fd)];
-    } control;
-    memset(&control, 0, sizeof control);
-    struct iovec content = {.iov_base = "", .iov_len = 1};
-    struct msghdr message = {
-        .msg_iov = &content, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    control.header.cmsg_level = SOL_SOCKET;
-    control.header.cmsg_type = SCM_RIGHTS;
-    control.header.cmsg_len = CMSG_LEN(sizeof fd);
-    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
-    return sendmsg(channel, &message, MSG_NOSIGNAL) == 1 ? 0 : -1;
-}
-
 int exec_filter_install(int channel)
 {
     int listener = install(SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
     if (listener < 0 && errno == EINVAL)
         listener = install(0); /* before Linux 5.19 every signal interrupts the wait */
-    return listener < 0 ? -1 : send_descriptor(channel, listener);
+    return listener >= 0 && send_descriptors(channel, "", 1, &listener, 1) == 1 ? 0 : -1;
 }

@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../shared/send-descriptors.h"
+
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
@@ -38,33 +40,20 @@ int install_listening(const struct sock_fprog *program)
     return listener;
 }
 
-union descriptors {
-    struct cmsghdr header;
-    char space[CMSG_SPACE(DESCRIPTORS * sizeof(int))];
-};
-
-static int send_both(int channel, const int descriptors[DESCRIPTORS], struct watch_options options)
-{
-    union descriptors control;
-    memset(&control, 0, sizeof control);
-    struct iovec content = {.iov_base = &options, .iov_len = sizeof options};
-    struct msghdr message = {
-        .msg_iov = &content, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    control.header.cmsg_level = SOL_SOCKET;
-    control.header.cmsg_type = SCM_RIGHTS;
-    control.header.cmsg_len = CMSG_LEN(DESCRIPTORS * sizeof(int));
-    memcpy(CMSG_DATA(&control.header), descriptors, DESCRIPTORS * sizeof(int));
-    return sendmsg(channel, &message, MSG_NOSIGNAL) == (ssize_t)sizeof options ? 0 : -1;
-}
-
 int watch_self(const struct sock_fprog *program, int channel, int reports, struct watch_options options)
 {
     int listener = install_listening(program);
     if (listener < 0)
         return -1;
     int descriptors[DESCRIPTORS] = {[LISTENER] = listener, [REPORTS] = reports};
-    return send_both(channel, descriptors, options);
+    ssize_t sent = send_descriptors(channel, &options, sizeof options, descriptors, DESCRIPTORS);
+    return sent == (ssize_t)sizeof options ? 0 : -1;
 }
+
+union descriptors {
+    struct cmsghdr header;
+    char space[CMSG_SPACE(DESCRIPTORS * sizeof(int))];
+};
 
 bool denials_receive(struct denials *denials, int channel)
 {

@@ -8,10 +8,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "../shared/number.h"
+#include "../shared/send-descriptors.h"
 
 static int listener(const char *port)
 {
@@ -38,24 +38,5 @@ int listen_for_server(int channel, char **ports, size_t count)
     for (size_t i = 0; i < count; i++)
         if ((sockets[i] = listener(ports[i])) < 0)
             return -1;
-    union {
-        struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof sockets)];
-    } control;
-    memset(&control, 0, sizeof control);
-    struct iovec content = {.iov_base = ".", .iov_len = 1};
-    struct msghdr message = {.msg_iov = &content,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = CMSG_SPACE(count * sizeof(int))};
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(count * sizeof(int));
-    memcpy(CMSG_DATA(header), sockets, count * sizeof(int));
-    ssize_t sent;
-    do
-        sent = sendmsg(channel, &message, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    return sent < 0 ? -1 : 0;
+    return send_descriptors(channel, ".", 1, sockets, count) < 0 ? -1 : 0;
 }

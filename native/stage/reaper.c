@@ -27,7 +27,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -36,8 +35,9 @@
 #include <unistd.h>
 
 #include "../shared/calls.h"
-#include "denials.h"
 #include "../shared/files.h"
+#include "../shared/send-descriptors.h"
+#include "denials.h"
 
 #define LOST_SERVER 1
 
@@ -64,17 +64,8 @@ static void send_namespaces(int control)
     if (held[0] < 0)
         return;
     held[1] = open_retrying("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-    size_t size = held[1] < 0 ? sizeof *held : sizeof held;
     uint64_t inode = fstat(held[0], &status) == 0 ? status.st_ino : 0;
-    struct iovec content = {.iov_base = &inode, .iov_len = sizeof inode};
-    union {
-        struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof held)];
-    } ancillary = {.header = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(size)}};
-    memcpy(CMSG_DATA(&ancillary.header), held, size);
-    struct msghdr message = {
-        .msg_iov = &content, .msg_iovlen = 1, .msg_control = &ancillary, .msg_controllen = CMSG_SPACE(size)};
-    sendmsg(control, &message, MSG_NOSIGNAL); /* the loop notices the end of the server */
+    send_descriptors(control, &inode, sizeof inode, held, held[1] < 0 ? 1 : 2); /* the loop notices the end of the server */
     close_open(&held[0]);
     close_open(&held[1]);
 }

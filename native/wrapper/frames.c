@@ -1,18 +1,16 @@
-/* Frames on a stream. Only sendmsg, recvmsg and read are used: a sandbox may refuse send and getsockopt. */
+/* Frames on a stream. Only sendmsg and read are used: a sandbox may refuse send and getsockopt. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "../shared/files.h"
+#include "../shared/send-descriptors.h"
 #include "wrapper.h"
 
 #define LARGEST_FRAME (64u << 20)
-#define MOST_DESCRIPTORS FORWARDED_DESCRIPTORS
 
 static void await(int fd, short events)
 {
@@ -20,39 +18,11 @@ static void await(int fd, short events)
     poll(&ready, 1, -1);
 }
 
-/* One sendmsg; descriptors go with the first byte. */
-static ssize_t send_part(int fd, const void *content, size_t length, const int *descriptors, size_t count)
-{
-    union {
-        struct cmsghdr header;
-        char space[CMSG_SPACE(MOST_DESCRIPTORS * sizeof(int))];
-    } control;
-    struct iovec part = {.iov_base = (void *)content, .iov_len = length};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    if (count > 0) {
-        memset(&control, 0, sizeof control);
-        message.msg_control = &control;
-        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
-        control.header.cmsg_level = SOL_SOCKET;
-        control.header.cmsg_type = SCM_RIGHTS;
-        control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
-        memcpy(CMSG_DATA(&control.header), descriptors, count * sizeof(int));
-    }
-    ssize_t sent;
-    for (;;) {
-        sent = sendmsg(fd, &message, MSG_NOSIGNAL);
-        if (sent >= 0 || (errno != EINTR && errno != EAGAIN))
-            return sent;
-        if (errno == EAGAIN)
-            await(fd, POLLOUT);
-    }
-}
-
 int send_with_descriptors(int fd, const void *content, size_t length, const int *descriptors, size_t count)
 {
     const char *at = content;
     while (length > 0) {
-        ssize_t sent = send_part(fd, at, length, descriptors, count);
+        ssize_t sent = send_descriptors(fd, at, length, descriptors, count);
         if (sent < 0)
             return -1;
         at += sent;
