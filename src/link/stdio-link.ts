@@ -6,6 +6,7 @@ import type { Link, Receiver } from '../rpc/index.ts';
 /** A link over a pair of byte streams, with one message per line. */
 export class StdioLink implements Link {
   readonly source = 'JSON-RPC message from exec-server stdio';
+  readonly peer = 'stdio';
   readonly noticesLoss = true;
   readonly #closed = deferred();
   readonly closed = this.#closed.promise;

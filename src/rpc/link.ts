@@ -14,6 +14,8 @@ export interface CloseReason {
 export interface Link {
   /** Describes a message from this link in error texts. */
   readonly source: string;
+  /** The other end, for logs: its address, or the kind of the link. */
+  readonly peer?: string | undefined;
   /** Settles when the connection is over. */
   readonly closed: Promise<void>;
   /** Whether the link ends by itself when the peer vanishes without closing it. */

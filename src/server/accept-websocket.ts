@@ -7,6 +7,8 @@ import { limits } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
 
 export interface AcceptOptions {
+  /** The name of the client in logs. */
+  readonly peer: string;
   /** Whether messages may go past `ws` and Node's streams. */
   readonly fastPath: boolean;
   readonly onFault: (error: unknown) => void;
@@ -28,11 +30,10 @@ export function acceptWebSocket(
   request: IncomingMessage,
   socket: Socket,
   head: Buffer,
-  { fastPath, onFault }: AcceptOptions,
+  { peer, fastPath, onFault }: AcceptOptions,
   take: (link: Link) => void,
 ): void {
   sockets.handleUpgrade(request, socket, head, (ws) => {
-    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
     const { pingIntervalMs } = limits;
     take(
       new WebSocketLink(ws, {

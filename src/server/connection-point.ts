@@ -5,8 +5,10 @@ import { ServiceCookies } from '../host/network/index.ts';
 import { HelperLaunchers, SandboxHost } from '../host/sandbox/index.ts';
 import { type EnvironmentInfo, encode, methods } from '../protocol/index.ts';
 import type { Link } from '../rpc/index.ts';
+import { type AuditLog, noAudit } from './audit/audit-log.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
 import { type OwnInfo, ServerConnection } from './connection.ts';
+import { ServerCounters } from './ops/server-counters.ts';
 import { SandboxWarmup } from './sandbox-warmup.ts';
 import { Sessions } from './sessions.ts';
 
@@ -16,6 +18,10 @@ export interface ConnectionPointOptions {
   /** Whether each sandboxed command gets a pid namespace of its own (the default) or shares that of this process. */
   readonly sandboxPidNamespace?: 'isolate' | 'inherit' | undefined;
   readonly log: Logger;
+  /** Where it is recorded what clients do; without one it is not. */
+  readonly audit?: AuditLog | undefined;
+  /** What is counted, for a program that publishes it. */
+  readonly counters?: ServerCounters | undefined;
 }
 
 /** Makes links of any kind connections of one server, which share its sessions and settings. */
@@ -23,6 +29,8 @@ export class ConnectionPoint implements AsyncDisposable {
   readonly #host: Host;
   #config: ExecServerConfig;
   readonly #log: Logger;
+  readonly #audit: AuditLog;
+  readonly #counters: ServerCounters;
   readonly #sandboxes: SandboxHost;
   readonly #sessions: Sessions;
   readonly #machine: EnvironmentInfo;
@@ -38,6 +46,8 @@ export class ConnectionPoint implements AsyncDisposable {
     this.#config = { ...defaultConfig, ...options.config };
     this.#info = ownInfo(this.#machine, this.#config);
     this.#log = options.log;
+    this.#audit = options.audit ?? noAudit;
+    this.#counters = options.counters ?? new ServerCounters();
     this.#sandboxes = new SandboxHost({
       environment: host.environment,
       commandPids: options.sandboxPidNamespace === 'inherit' ? 'host' : 'own',
@@ -45,7 +55,14 @@ export class ConnectionPoint implements AsyncDisposable {
     });
     this.#launchers = new HelperLaunchers(this.#sandboxes, () => this.#sessions.helperMark());
     this.#warmup = new SandboxWarmup(this.#sandboxes, this.#launchers, options.log);
-    this.#sessions = new Sessions({ host, sandboxes: this.#sandboxes, config: () => this.#config, log: options.log });
+    this.#sessions = new Sessions({
+      host,
+      sandboxes: this.#sandboxes,
+      config: () => this.#config,
+      log: options.log,
+      audit: this.#audit,
+      counters: this.#counters,
+    });
   }
 
   get config(): ExecServerConfig {
@@ -64,6 +81,7 @@ export class ConnectionPoint implements AsyncDisposable {
   }
 
   connect(link: Link, { resumable }: { resumable: boolean }): void {
+    this.#counters.connections++;
     new ServerConnection(link, {
       host: this.#host,
       sandboxes: this.#sandboxes,
@@ -71,6 +89,8 @@ export class ConnectionPoint implements AsyncDisposable {
       sessions: this.#sessions,
       info: this.#info,
       log: this.#log,
+      audit: this.#audit,
+      counters: this.#counters,
       launchers: this.#launchers,
       warmup: this.#warmup,
       serviceCookies: this.#serviceCookies,

@@ -25,12 +25,14 @@ import {
   type Service,
   type Violation,
 } from '../rpc/index.ts';
+import type { AuditLog } from './audit/audit-log.ts';
 import type { ExecServerConfig } from './config.ts';
 import { discoveryHandlers } from './discovery-handlers.ts';
 import { environmentHandlers } from './environment-handlers.ts';
 import { fileHandlers } from './file-handlers.ts';
 import type { Handlers, RequestContext } from './handlers.ts';
 import { httpHandlers } from './http-handlers.ts';
+import type { ServerCounters } from './ops/server-counters.ts';
 import { processHandlers } from './process-handlers.ts';
 import type { SandboxWarmup } from './sandbox-warmup.ts';
 import type { Attachment, ClientWishes, ServerSession } from './session.ts';
@@ -62,6 +64,8 @@ export interface ConnectionOptions {
   readonly sessions: Sessions;
   readonly info: OwnInfo;
   readonly log: Logger;
+  readonly audit: AuditLog;
+  readonly counters: ServerCounters;
   readonly launchers: HelperLaunchers;
   readonly warmup: SandboxWarmup;
   readonly serviceCookies: ServiceCookies;
@@ -172,7 +176,7 @@ export class ServerConnection implements Service {
   }
 
   #context(session: ServerSession, signal: AbortSignal): RequestContext {
-    const { host, info, log } = this.#options;
+    const { host, info, log, audit, counters } = this.#options;
     const files = (): FileService => (this.#files ??= this.#openFiles());
     const http = (): HttpClient => (this.#http ??= this.#openHttp());
     return {
@@ -181,6 +185,10 @@ export class ServerConnection implements Service {
       host,
       info: info.value,
       log,
+      get audit() {
+        return audit.with(session.user);
+      },
+      counters,
       get files() {
         return files();
       },
@@ -251,9 +259,10 @@ export class ServerConnection implements Service {
 
   /** Completes `initialize` with the session; gives its answer in wire form. */
   #attached(session: ServerSession, clientName: string, resumed: boolean): unknown {
-    const { info, log } = this.#options;
+    const { info, log, audit } = this.#options;
     this.#handshake = { phase: 'initialized', session };
     log.debug('session.attached', { sessionId: session.id, clientName, resumed });
+    audit.with(session.user).record({ event: 'session.attached', clientName, resumed });
     return { sessionId: session.id, environmentInfo: info.encoded };
   }
 

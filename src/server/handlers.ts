@@ -4,6 +4,8 @@ import type { Host } from '../host/index.ts';
 import type { HttpClient } from '../host/network/index.ts';
 import type { EnvironmentInfo, MethodName, Params, Result } from '../protocol/index.ts';
 import type { DeferredResult, EncodedResult } from '../rpc/index.ts';
+import type { AuditLog } from './audit/audit-log.ts';
+import type { ServerCounters } from './ops/server-counters.ts';
 import type { ServerSession } from './session.ts';
 
 /** What a handler gets besides its parameters. */
@@ -17,6 +19,9 @@ export interface RequestContext {
   /** Aborts when the connection is gone. */
   readonly signal: AbortSignal;
   readonly log: Logger;
+  /** Records what the client does, with its session and who it is. */
+  readonly audit: AuditLog;
+  readonly counters: ServerCounters;
 }
 
 type Reply<M extends MethodName> = Result<M> | EncodedResult | DeferredResult;

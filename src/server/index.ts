@@ -1,6 +1,7 @@
 export { type Logger, silentLogger } from '../base/index.ts';
 export { Host, type HostOptions } from '../host/index.ts';
 export { type ExecServerRuntimePaths, useRuntimePaths } from '../host/os/index.ts';
+export type { AuditEvent, AuditFacts, AuditLog } from './audit/audit-log.ts';
 export { defaultConfig, type ExecServerConfig } from './config.ts';
 export type { ConnectionPoint } from './connection-point.ts';
 export {

@@ -19,7 +19,7 @@ type NetworkProxy = NonNullable<Params<'process/start'>['networkProxy']>;
 
 /** Starts the managed network of a process that is about to be started. */
 export async function launchNetwork(
-  { session, host }: Pick<RequestContext, 'session' | 'host'>,
+  { session, host, audit, counters }: Pick<RequestContext, 'session' | 'host' | 'audit' | 'counters'>,
   processId: string,
   settings: NetworkProxy,
 ): Promise<ManagedNetwork> {
@@ -29,10 +29,15 @@ export async function launchNetwork(
     settings,
     ask: async (wanted, signal) => {
       using budget = new Deadline((policyDecisionTimeoutMs ?? 0) + BUDGET_SLACK_MS, signal);
-      return await ask(session, processId, wanted, budget.signal);
+      const decision = await ask(session, processId, wanted, budget.signal);
+      audit.record({ event: 'approval.answered', processId, ...answered(wanted, decision) });
+      return decision;
     },
     upstream: { outgoing: host.outgoing, privateAddresses: session.proxyPrivateIpsViaUpstream },
-    report: (wanted, decision) => report(session, processId, wanted, decision),
+    report: (wanted, decision) => {
+      if (decision.decision === 'deny') counters.denials.network++;
+      report(session, processId, wanted, decision);
+    },
   });
 }
 
@@ -63,6 +68,11 @@ async function ask(
   } catch {
     return noAnswer; // which denies the connection
   }
+}
+
+function answered({ protocol, host, port }: WantedConnection, decision: ClientDecision) {
+  const reason = decision.type === 'allow' ? undefined : decision.reason;
+  return { decision: decision.type === 'allow' ? 'allow' : 'deny', protocol, host, port, reason } as const;
 }
 
 const noAnswer: ClientDecision = { type: 'deny', reason: 'not_allowed' };

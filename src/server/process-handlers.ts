@@ -68,10 +68,9 @@ function start(params: StartParams, { session }: RequestContext, prepared: Prepa
   }
 }
 
-function answerStart(params: StartParams, { session, log }: RequestContext): Result<'process/start'> {
+function answerStart(params: StartParams, { session }: RequestContext): Result<'process/start'> {
   const { processId } = params;
-  const { pid, startedAtMs } = requireProcess(session, processId);
-  log.debug('process.started', { processId, pid });
+  const { startedAtMs } = requireProcess(session, processId);
   session.notifyIfWanted('process/started', { processId, startedAtMs });
   return { processId, sandboxType: params.sandbox ? 'linuxSeccomp' : 'none' };
 }

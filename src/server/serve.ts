@@ -2,9 +2,11 @@ import { aborted, type Logger, Scope } from '../base/index.ts';
 import type { Host } from '../host/index.ts';
 import { nativeStatus } from '../host/os/index.ts';
 import { secretPaths } from '../host/own/index.ts';
+import { type AuditLog, noAudit } from './audit/audit-log.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
 import type { ConnectionPoint, ConnectionPointOptions } from './connection-point.ts';
 import { isLoopback, type ListenAddress } from './listen-url.ts';
+import { ServerCounters } from './ops/server-counters.ts';
 import type { TlsIdentity } from './tls-identity.ts';
 import { registerSecret, type WebSocketAuth } from './websocket-auth.ts';
 import { WebSocketListener } from './websocket-listener.ts';
@@ -20,6 +22,9 @@ export interface ServeOptions {
   /** Lets anyone who can reach the address run commands. */
   readonly allowUnauthenticated?: boolean;
   readonly log: Logger;
+  /** Where it is recorded what clients do; without one it is not. */
+  readonly audit?: AuditLog | undefined;
+  readonly counters?: ServerCounters | undefined;
   /** Called with the URL once clients can connect. */
   readonly announce: (url: string) => void;
   /** Called when the code that serves clients has been loaded. */
@@ -55,13 +60,14 @@ async function serveWebSocket(
   signal: AbortSignal,
 ): Promise<void> {
   let { auth, config } = options;
+  const { audit = noAudit, counters = new ServerCounters() } = options;
   requireAuth(options, address, auth);
   requireTls(address, options.tls);
   if (address.type === 'unix') secretPaths.add(address.path);
   registerSecret(auth);
   await using scope = new Scope();
   let point: Promise<ConnectionPoint> | undefined;
-  const ready = (): Promise<ConnectionPoint> => (point ??= openConnectionPoint(options));
+  const ready = (): Promise<ConnectionPoint> => (point ??= openConnectionPoint({ ...options, counters }));
   scope.defer(async () => (await point)?.[Symbol.asyncDispose]());
   const listener = scope.own(
     await WebSocketListener.listen({
@@ -70,6 +76,8 @@ async function serveWebSocket(
       unixPeer: () => config?.unixPeerUid ?? undefined,
       auth: () => auth,
       log: options.log,
+      audit,
+      counters,
       maxConnections: config?.maxConnections ?? defaultConfig.maxConnections,
       fastPath: () => !(config?.noFastPath ?? defaultConfig.noFastPath),
       receiver: async () => {

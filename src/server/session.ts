@@ -6,7 +6,10 @@ import { type ProcessAudience, ProcessTable } from '../host/process/index.ts';
 import type { CommandLaunchers, SandboxHost } from '../host/sandbox/index.ts';
 import { limits } from '../protocol/index.ts';
 import { ConnectionLost, type Link } from '../rpc/index.ts';
+import type { AuditFacts, AuditLog } from './audit/audit-log.ts';
 import type { ExecServerConfig } from './config.ts';
+import type { ServerCounters } from './ops/server-counters.ts';
+import { ProcessRecords } from './process-records.ts';
 
 /** How a session reaches its client. */
 export interface Attachment {
@@ -28,6 +31,8 @@ export interface SessionOptions {
   readonly sandboxes: SandboxHost;
   readonly config: () => ExecServerConfig;
   readonly log: Logger;
+  readonly audit: AuditLog;
+  readonly counters: ServerCounters;
   readonly launchers: CommandLaunchers;
   /** The numbers of the server and of the session in the marks of its processes. */
   readonly server: number;
@@ -47,7 +52,7 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
   #unanswered = 0;
   #unsent = 0;
 
-  constructor({ host, sandboxes, config, log, launchers, server, number }: SessionOptions) {
+  constructor({ host, sandboxes, config, log, audit, counters, launchers, server, number }: SessionOptions) {
     this.number = number;
     this.#config = config;
     this.#familyMark = familyMark(server, number, 0);
@@ -58,6 +63,7 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
       closedProcessMs: limits.closedProcessMs,
       sandboxes,
       launchers,
+      observer: new ProcessRecords({ log, audit, counters, user: () => this.user }),
       log,
       nextMark: processMarks(server, number, () => this.processes.marks()),
     });
@@ -70,6 +76,11 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
   /** The connection that is attached now, if any. */
   get client(): Attachment | undefined {
     return this.#client;
+  }
+
+  /** The session and its present client, for records. */
+  get user(): AuditFacts {
+    return { sessionId: this.id, peer: this.#client?.link.peer };
   }
 
   attach(client: Attachment, wishes: ClientWishes): void {

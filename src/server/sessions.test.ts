@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { testHost, testSandboxes } from '../../test/support/host.ts';
 import { deferred, silentLogger } from '../base/index.ts';
 import type { Link } from '../rpc/index.ts';
+import { noAudit } from './audit/audit-log.ts';
 import { defaultConfig } from './config.ts';
+import { ServerCounters } from './ops/server-counters.ts';
 import type { Attachment } from './session.ts';
 import { Sessions } from './sessions.ts';
 
@@ -31,6 +33,8 @@ describe('sessions of a server that stops', () => {
       sandboxes: testSandboxes(),
       config: () => defaultConfig,
       log: silentLogger,
+      audit: noAudit,
+      counters: new ServerCounters(),
     });
     const [gone, back] = [client(), client()];
     const session = sessions.create(gone, wishes);

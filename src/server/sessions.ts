@@ -4,7 +4,9 @@ import type { Host } from '../host/index.ts';
 import { claimServerNumber, ownSessions, processMarks, sessionNumbers, startGuardian } from '../host/os/index.ts';
 import { CommandLaunchers, type SandboxHost } from '../host/sandbox/index.ts';
 import { ExecError, limits, SERVER_STOPPING } from '../protocol/index.ts';
+import type { AuditLog } from './audit/audit-log.ts';
 import type { ExecServerConfig } from './config.ts';
+import type { ServerCounters } from './ops/server-counters.ts';
 import { type Attachment, type ClientWishes, ServerSession } from './session.ts';
 import { stopTimes } from './stop-times.ts';
 
@@ -13,6 +15,8 @@ export interface SessionsOptions {
   readonly sandboxes: SandboxHost;
   readonly config: () => ExecServerConfig;
   readonly log: Logger;
+  readonly audit: AuditLog;
+  readonly counters: ServerCounters;
 }
 
 /** All sessions of a server, attached or waiting to be resumed. */
@@ -21,6 +25,8 @@ export class Sessions implements AsyncDisposable {
   readonly #sandboxes: SandboxHost;
   readonly #config: () => ExecServerConfig;
   readonly #log: Logger;
+  readonly #audit: AuditLog;
+  readonly #counters: ServerCounters;
   readonly #server = claimServerNumber();
   readonly #numbers = sessionNumbers(this.#server, () => [...this.#living].map(({ number }) => number));
   /** Sessions whose marks are in use: open ones, and those that are being ended. */
@@ -32,11 +38,13 @@ export class Sessions implements AsyncDisposable {
   readonly #ending = new Set<Promise<void>>();
   #finished: Promise<void> | undefined;
 
-  constructor({ host, sandboxes, config, log }: SessionsOptions) {
+  constructor({ host, sandboxes, config, log, audit, counters }: SessionsOptions) {
     this.#host = host;
     this.#sandboxes = sandboxes;
     this.#config = config;
     this.#log = log;
+    this.#audit = audit;
+    this.#counters = counters;
     this.#guardian = startGuardian(this.#server, (error) => log.error('guardian.failed', faultFields(error)));
   }
 
@@ -50,6 +58,8 @@ export class Sessions implements AsyncDisposable {
       sandboxes: this.#sandboxes,
       config: this.#config,
       log: this.#log,
+      audit: this.#audit,
+      counters: this.#counters,
       launchers: this.#launchers,
       server: this.#server,
       number: this.#numbers.take(),

@@ -6,7 +6,9 @@ import { faultFields, type Logger } from '../base/index.ts';
 import { HttpPort, refuseUpgrade } from '../host/http/index.ts';
 import { type PeerProof, refusePeer, refuseUnixPeer } from '../host/peers/index.ts';
 import type { Link } from '../rpc/index.ts';
+import type { AuditLog } from './audit/audit-log.ts';
 import type { ListenAddress } from './listen-url.ts';
+import type { ServerCounters } from './ops/server-counters.ts';
 import { createTlsServer, type TlsIdentity } from './tls-identity.ts';
 import { authRefusal, type WebSocketAuth } from './websocket-auth.ts';
 
@@ -24,11 +26,18 @@ export interface WebSocketListenerOptions {
   /** Resolves with the receiver of the links once the server is ready. */
   readonly receiver: () => Promise<(link: Link) => void>;
   readonly log: Logger;
+  readonly audit: AuditLog;
+  readonly counters: ServerCounters;
 }
 
 interface HttpAnswer {
   readonly status: number;
   readonly body: string;
+}
+
+/** The answer to a client that is turned away, and what it was judged by. */
+interface Refusal extends HttpAnswer {
+  readonly by: keyof ServerCounters['refusedLogins'];
 }
 
 /** Accepts WebSocket connections on `/` and answers readiness probes on `/readyz`. */
@@ -95,15 +104,21 @@ export class WebSocketListener implements AsyncDisposable {
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const auth = this.#options.auth();
-    const answer =
-      answerTo(request, true) ??
+    const answer = answerTo(request, true);
+    if (answer) return refuseUpgrade(socket, { ...answer, type: 'text/plain' });
+    const peer = peerName(socket as Socket);
+    const refusal =
       this.#refusedWhenFull() ??
       (await unauthorized(request, auth)) ??
       (await this.#refusedPeer(socket as Socket, auth));
-    if (answer) return refuseUpgrade(socket, { ...answer, type: 'text/plain' });
+    if (refusal) {
+      this.#recordRefusal(peer, refusal);
+      return refuseUpgrade(socket, { ...refusal, type: 'text/plain' });
+    }
+    this.#options.audit.with({ peer }).record({ event: 'login.accepted' });
     // Not needed to open the port. Nothing may be read before the receiver is there.
     const [{ acceptWebSocket }, take] = await Promise.all([import('./accept-websocket.ts'), this.#options.receiver()]);
-    const options = { fastPath: this.#options.fastPath(), onFault: (error: unknown) => this.#failed(error) };
+    const options = { peer, fastPath: this.#options.fastPath(), onFault: (error: unknown) => this.#failed(error) };
     acceptWebSocket(request, socket as Socket, head, options, (link) => {
       this.#links.add(link);
       void link.closed.then(() => this.#links.delete(link));
@@ -119,9 +134,20 @@ export class WebSocketListener implements AsyncDisposable {
     return refuseUnixPeer(socket, descriptorOf(socket), users, proof);
   }
 
-  #refusedWhenFull(): HttpAnswer | undefined {
+  #recordRefusal(peer: string, { by, body: reason }: Refusal): void {
+    const { log, audit, counters } = this.#options;
+    counters.refusedLogins[by]++;
+    log.info('login.refused', { peer, reason });
+    audit.with({ peer }).record({ event: 'login.refused', reason });
+  }
+
+  #refusedWhenFull(): Refusal | undefined {
     if (this.#links.size + this.#opening <= this.maxConnections) return undefined;
-    return { status: 503, body: `${this.maxConnections} connections are open, as many as --max-connections allows` };
+    return {
+      by: 'full',
+      status: 503,
+      body: `${this.maxConnections} connections are open, as many as --max-connections allows`,
+    };
   }
 
   #failed(error: unknown): void {
@@ -129,12 +155,10 @@ export class WebSocketListener implements AsyncDisposable {
   }
 
   /** To be called after authentication, so that strangers cannot cause a search of `/proc` for their process. */
-  async #refusedPeer(socket: Socket, auth: WebSocketAuth): Promise<HttpAnswer | undefined> {
+  async #refusedPeer(socket: Socket, auth: WebSocketAuth): Promise<Refusal | undefined> {
     const proof = auth.type === 'none' ? 'none' : 'token';
     const body = await this.#peerRefusal(socket, proof);
-    if (body === undefined) return undefined;
-    this.#options.log.info('connection.refused', { reason: body });
-    return { status: 403, body };
+    return body === undefined ? undefined : { by: 'peer', status: 403, body };
   }
 }
 
@@ -149,9 +173,14 @@ const HTTP_OPTIONS = {
 /** How long connected clients may take to answer a close frame. */
 const CLOSE_MS = 500;
 
-async function unauthorized(request: IncomingMessage, auth: WebSocketAuth): Promise<HttpAnswer | undefined> {
+async function unauthorized(request: IncomingMessage, auth: WebSocketAuth): Promise<Refusal | undefined> {
   const body = await authRefusal(auth, request.headers.authorization);
-  return body === undefined ? undefined : { status: 401, body };
+  return body === undefined ? undefined : { by: 'token', status: 401, body };
+}
+
+/** The address of a client, for logs; clients of a Unix socket have none. */
+function peerName({ remoteAddress, remotePort }: Socket): string {
+  return remoteAddress === undefined ? 'unix socket' : `${remoteAddress}:${remotePort}`;
 }
 
 /** The plain HTTP answer to a request, or undefined for an upgrade request that may continue. */

@@ -1,6 +1,7 @@
 import { ExecError, type Result } from '../../protocol/index.ts';
 import type { Child } from '../os/index.ts';
 import { type InputBudget, RepeatableWrites } from '../stream/index.ts';
+import type { ProcessObserver } from './observer.ts';
 
 type WriteStatus = Result<'process/write'>;
 
@@ -9,9 +10,11 @@ export class ProcessInput {
   readonly #child: Child;
   readonly #tty: boolean;
   readonly #writes: RepeatableWrites;
+  readonly #bytes: ProcessObserver['bytes'];
   #open: boolean;
 
-  constructor(child: Child, tty: boolean, budget: InputBudget) {
+  constructor(child: Child, tty: boolean, budget: InputBudget, bytes: ProcessObserver['bytes']) {
+    this.#bytes = bytes;
     this.#writes = new RepeatableWrites(budget);
     this.#child = child;
     this.#tty = tty;
@@ -27,7 +30,10 @@ export class ProcessInput {
     if (!stdin || !this.#open) return { status: 'stdinClosed' };
     if (bytes.length === 0) this.#writes.note(writeId);
     else if (!running) throw new ExecError('internal', 'failed to write to process stdin');
-    else await this.#writes.write(stdin, writeId, bytes, failure);
+    else {
+      this.#bytes.stdin += bytes.length;
+      await this.#writes.write(stdin, writeId, bytes, failure);
+    }
     return { status: 'accepted' };
   }
 

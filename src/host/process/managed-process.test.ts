@@ -53,6 +53,8 @@ describe('a managed process', () => {
       confined,
       audience,
       retainedOutputBytes: 1024,
+      bytes: { output: 0, stdin: 0 },
+      onExited: () => {},
       onClosed: () => closed++,
       onFault: (error) => {
         throw error;
@@ -87,6 +89,8 @@ describe('a managed process', () => {
       confined: { ...confined, claim },
       audience: { send: () => {}, probe: () => {}, wantsDenials: false, answers: async () => true },
       retainedOutputBytes: 1024,
+      bytes: { output: 0, stdin: 0 },
+      onExited: () => {},
       onClosed: closed.resolve,
       onFault: fault.resolve,
     });

@@ -6,10 +6,11 @@ import type { Confined } from '../sandbox/index.ts';
 import { InputBudget, NumberedOutput, OutputFrames, readResultParts } from '../stream/index.ts';
 import type { ProcessAudience } from './audience.ts';
 import { ProcessInput } from './input.ts';
+import type { ProcessObserver } from './observer.ts';
 import { OutputSnapshots } from './output-snapshots.ts';
 import { SandboxVerdict } from './sandbox-verdict.ts';
 import { signalNumbers } from './signal-numbers.ts';
-import { deniedIn, exitCodeOf, type LifecycleEvent, type LifecycleState, next } from './state.ts';
+import { deniedIn, type Exit, exitCodeOf, type LifecycleEvent, type LifecycleState, next } from './state.ts';
 import { Termination } from './termination.ts';
 
 export interface ManagedProcessOptions {
@@ -24,6 +25,9 @@ export interface ManagedProcessOptions {
   readonly retainedOutputBytes: number;
   /** Shared by the processes of a session. */
   readonly inputBudget?: InputBudget;
+  /** Counts what goes through the process. */
+  readonly bytes: ProcessObserver['bytes'];
+  readonly onExited: (exit: Exit) => void;
   readonly onClosed: () => void;
   /** Called when an event of the process could not be handled, which is a bug; the process is ended. */
   readonly onFault: (error: unknown) => void;
@@ -43,6 +47,8 @@ export class ManagedProcess implements AsyncDisposable {
   readonly #child: Child;
   readonly #confined: Confined | undefined;
   readonly #audience: ProcessAudience;
+  readonly #bytes: ProcessObserver['bytes'];
+  readonly #onExited: (exit: Exit) => void;
   readonly #onClosed: () => void;
   readonly #onFault: (error: unknown) => void;
   readonly #onDenialsLost: (() => void) | undefined;
@@ -65,6 +71,8 @@ export class ManagedProcess implements AsyncDisposable {
     this.#child = child;
     this.#confined = confined;
     this.#audience = audience;
+    this.#bytes = options.bytes;
+    this.#onExited = options.onExited;
     this.#onClosed = onClosed;
     this.#onFault = options.onFault;
     this.#onDenialsLost = options.onDenialsLost;
@@ -81,7 +89,7 @@ export class ManagedProcess implements AsyncDisposable {
       await this.wait({ timeoutMs }, signal);
       return this.#state.phase === 'closed';
     });
-    this.#input = new ProcessInput(child, tty, options.inputBudget ?? new InputBudget());
+    this.#input = new ProcessInput(child, tty, options.inputBudget ?? new InputBudget(), options.bytes);
     this.#inBackground(this.#apply({ type: 'spawned', streams: (tty ? 1 : 2) + this.#sandboxStreams }));
     this.#inBackground(
       this.#handleEvents().catch((error) => {
@@ -174,6 +182,7 @@ export class ManagedProcess implements AsyncDisposable {
   }
 
   #onOutput(stream: OutputStream, chunk: EncodedChunk): Promise<void> {
+    this.#bytes.output += chunk.byteLength;
     return this.#output.publish(stream, chunk, () => this.#snapshots.add(stream, chunk));
   }
 
@@ -183,6 +192,7 @@ export class ManagedProcess implements AsyncDisposable {
     const closes = this.#state.phase === 'closed'; // before the awaits below, during which a later event may close it
     const announcements: string[] = [];
     if (event.type === 'exited') {
+      this.#onExited(event);
       announcements.push(
         this.#announcement('process/exited', {
           exitCode: event.exitCode,

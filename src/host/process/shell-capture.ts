@@ -3,6 +3,7 @@ import { decodeBase64, decodeLatin1, decodeUtf8 } from '../../base/index.ts';
 import type { Params } from '../../protocol/index.ts';
 import { type Child, type Command, spawn } from '../os/index.ts';
 import type { SandboxHost } from '../sandbox/index.ts';
+import { type ProcessObserver, type WantedProcess, wantedProcess } from './observer.ts';
 import { BEGIN, CAPTURE_VARIABLE, END, NEXT, type ShellDialect } from './shell-state.ts';
 import { confineStart, findDenied } from './start-request.ts';
 
@@ -24,6 +25,7 @@ export interface CaptureOptions {
   readonly params: Params<'process/start'>;
   readonly dialect: ShellDialect;
   readonly mark: () => bigint;
+  readonly observer: ProcessObserver;
   readonly sandboxes: SandboxHost;
 }
 
@@ -46,7 +48,7 @@ export async function captureShell(options: CaptureOptions): Promise<ShellState>
 /** Runs the shell in the sandbox of the command, because start-up files are commands too. */
 async function captureBy(
   script: string,
-  { sandboxes, command, params, dialect, mark }: CaptureOptions,
+  { sandboxes, observer, command, params, dialect, mark }: CaptureOptions,
 ): Promise<Captured> {
   const argv = [command.argv[0]!, '-lc', script];
   const plain = { ...command, argv, io: { type: 'pipe', stdin: 'closed' } } as const;
@@ -54,7 +56,8 @@ async function captureBy(
   const deniedMatches = sandbox ? await findDenied(plain, sandbox) : undefined;
   const confined = sandbox && confineStart(sandboxes, plain, sandbox, params, { deniedMatches, watch: false });
   using _claim = confined?.claim;
-  const child = spawn({ ...(confined?.command ?? plain), mark: mark() });
+  const wanted = { ...wantedProcess(params, plain), purpose: 'shellSnapshot' } as const;
+  const child = observedSpawn(observer, wanted, () => spawn({ ...(confined?.command ?? plain), mark: mark() }));
   confined?.started();
   const timeout = setTimeout(() => kill(child), CAPTURE_MS);
   try {
@@ -68,6 +71,24 @@ async function captureBy(
     throw error;
   } finally {
     clearTimeout(timeout);
+  }
+}
+
+/** Spawns a process that is observed until it exits. */
+function observedSpawn(observer: ProcessObserver, wanted: WantedProcess, spawned: () => Child): Child {
+  const observed = observer.starting(wanted);
+  const beganAt = performance.now();
+  try {
+    const child = spawned();
+    observed.started(child.pid, performance.now() - beganAt);
+    void child.exited.then((status) => {
+      const exitCode = 'code' in status ? status.code : 128 + status.signal;
+      observed.exited({ exitCode, sandboxDenied: false });
+    });
+    return child;
+  } catch (error) {
+    observed.failed(error);
+    throw error;
   }
 }
 

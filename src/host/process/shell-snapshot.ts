@@ -3,6 +3,7 @@ import type { Params } from '../../protocol/index.ts';
 import type { Command } from '../os/index.ts';
 import type { SandboxHost } from '../sandbox/index.ts';
 import { childEnvironment, excludesAny, inheritable } from './child-environment.ts';
+import type { ProcessObserver } from './observer.ts';
 import { captureShell, type ShellState } from './shell-capture.ts';
 import type { ShellDialect } from './shell-state.ts';
 import { rewritableIn } from './snapshot-request.ts';
@@ -13,6 +14,7 @@ type Environment = Readonly<Record<string, string>>;
 export interface ShellSnapshotsOptions {
   readonly sandboxes: SandboxHost;
   readonly mark: () => bigint;
+  readonly observer: ProcessObserver;
   readonly log: Logger;
 }
 
@@ -67,12 +69,12 @@ export class ShellSnapshots {
   }
 
   #capture(params: StartParams, command: Command, dialect: ShellDialect, attempts: number): Snapshot {
-    const { sandboxes, mark, log } = this.#options;
+    const { sandboxes, observer, mark, log } = this.#options;
     const failed = (event: string, error: unknown) => {
       snapshot.failed = true;
       log.warn(event, { shell: params.shellSnapshot?.shell.name, attempts, error: String(error) });
     };
-    const captured = captureShell({ sandboxes, command, params, dialect, mark }).then(
+    const captured = captureShell({ sandboxes, observer, command, params, dialect, mark }).then(
       (state) => {
         if (!state.whole) failed('shell_snapshot.login_only', state.cause);
         return state;

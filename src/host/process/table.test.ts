@@ -42,6 +42,10 @@ async function tableWithClosed(closedProcessMs: number, detachedMs?: number, ans
       allowPreparedExec: true,
     }),
     closedProcessMs,
+    observer: {
+      bytes: { output: 0, stdin: 0 },
+      starting: () => ({ started: () => {}, failed: () => {}, exited: () => {} }),
+    },
     sandboxes: new SandboxHost({ environment: {} }),
     launchers: new CommandLaunchers(),
     log: silentLogger,

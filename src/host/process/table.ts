@@ -12,6 +12,7 @@ import type { CommandLaunchers, Confined, SandboxHost } from '../sandbox/index.t
 import { InputBudget } from '../stream/index.ts';
 import type { ProcessAudience } from './audience.ts';
 import { ManagedProcess } from './managed-process.ts';
+import { type ObservedStart, type ProcessObserver, type WantedProcess, wantedProcess } from './observer.ts';
 import { explainSearch } from './program-search.ts';
 import { ShellSnapshots } from './shell-snapshot.ts';
 import { confineStart, findDenied, type ProcessNetwork, resolveStart, type StartGates } from './start-request.ts';
@@ -29,6 +30,7 @@ export interface ProcessTableOptions {
   readonly closedProcessMs: number;
   readonly sandboxes: SandboxHost;
   readonly launchers: CommandLaunchers;
+  readonly observer: ProcessObserver;
   readonly log: Logger;
   /** The family mark of the next process. */
   readonly nextMark: () => bigint;
@@ -86,7 +88,8 @@ export class ProcessTable implements AsyncDisposable {
 
   constructor(options: ProcessTableOptions) {
     this.#options = options;
-    this.#shells = new ShellSnapshots({ sandboxes: options.sandboxes, log: options.log, mark: () => this.#nextMark() });
+    const { sandboxes, observer, log } = options;
+    this.#shells = new ShellSnapshots({ sandboxes, observer, log, mark: () => this.#nextMark() });
   }
 
   /** The command for a start with a shell snapshot. */
@@ -118,16 +121,19 @@ export class ProcessTable implements AsyncDisposable {
       ? confineStart(options.sandboxes, command, params.sandbox, params, { deniedMatches, watch, network })
       : undefined;
     const mark = this.#nextMark();
+    const [child, observed] = this.#spawn(wantedProcess(params, request), command, confined, mark);
     const process = new ManagedProcess({
       processId,
       argv: request.argv,
       tty: request.io.type === 'pty',
       mark,
-      child: confined ? this.#spawnConfined(confined, mark) : orExplain(command, () => spawn({ ...command, mark })),
+      child,
       confined,
       audience: options.audience,
       retainedOutputBytes: retainedOutputBytesPerProcess,
       inputBudget: this.#inputBudget,
+      bytes: options.observer.bytes,
+      onExited: (exit) => observed.exited(exit),
       onClosed: () => {
         void network?.[Symbol.asyncDispose]();
         this.#onClosed(process);
@@ -225,13 +231,26 @@ export class ProcessTable implements AsyncDisposable {
     return this.#options.nextMark();
   }
 
-  #spawnConfined(confined: Confined, mark: bigint): Child {
+  #spawn(
+    wanted: WantedProcess,
+    command: Command,
+    confined: Confined | undefined,
+    mark: bigint,
+  ): readonly [Child, ObservedStart] {
+    const { observer, launchers } = this.#options;
+    const beganAt = performance.now();
+    let observed: ObservedStart | undefined;
     try {
-      const child = orExplain(confined.command, () => this.#options.launchers.spawn(confined, mark));
-      confined.started();
-      return child;
+      observed = observer.starting(wanted);
+      const child = confined
+        ? orExplain(confined.command, () => launchers.spawn(confined, mark))
+        : orExplain(command, () => spawn({ ...command, mark }));
+      confined?.started();
+      observed.started(child.pid, performance.now() - beganAt);
+      return [child, observed];
     } catch (error) {
-      confined.claim[Symbol.dispose]();
+      confined?.claim[Symbol.dispose]();
+      observed?.failed(error);
       throw error;
     }
   }

@@ -6,7 +6,7 @@ import type { NativeBytes } from './fast-path.ts';
 import { MessageSocket } from './message-socket.ts';
 
 export interface WebSocketLinkOptions {
-  /** The address of the peer, for error texts. */
+  /** The address of the peer, for error texts and logs. */
   readonly peer: string;
   /** On a server, the socket that carries the frames. */
   readonly rawSocket?: Socket;
@@ -21,6 +21,7 @@ export interface WebSocketLinkOptions {
 /** JSON-RPC messages as WebSocket messages; deliveries are confirmed by the pongs every peer must send. */
 export class WebSocketLink implements Link {
   readonly source: string;
+  readonly peer: string;
   readonly noticesLoss: boolean;
   readonly closed: Promise<void>;
   readonly #messages: MessageSocket;
@@ -28,6 +29,7 @@ export class WebSocketLink implements Link {
   /** @internal The types of `ws` are not installed with this package. */
   constructor(ws: WebSocket, { peer, ...options }: WebSocketLinkOptions) {
     this.source = `websocket JSON-RPC message from exec-server websocket ${peer}`;
+    this.peer = peer;
     this.noticesLoss = options.pingIntervalMs !== undefined;
     this.#messages = new MessageSocket(ws, { ...options, type: 'text', outboxBytes: limits.outboxBytes });
     this.closed = this.#messages.closed;

@@ -27,6 +27,7 @@ export interface RelayStreamOptions {
 /** A stream of messages in records, whose states are in `stream-state.ts`. */
 export class RelayStream implements Link {
   readonly source: string;
+  readonly peer: string;
   readonly noticesLoss = true;
   readonly #closed = deferred();
   readonly closed = this.#closed.promise;
@@ -45,6 +46,7 @@ export class RelayStream implements Link {
     const { streamId, records, transport, clock, delivery } = options;
     const onFailure = ({ message }: Error): void => this.fail(message);
     this.source = `relay JSON-RPC message from exec-server relay stream ${streamId}`;
+    this.peer = `relay stream ${streamId}`;
     this.#options = options;
     this.#state = { phase: 'open', delivery };
     this.#outgoing = new OutgoingRecords({

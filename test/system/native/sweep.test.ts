@@ -13,7 +13,9 @@ import {
   rememberSandbox,
 } from '../../../src/host/os/index.ts';
 import { CommandLaunchers } from '../../../src/host/sandbox/index.ts';
+import { noAudit } from '../../../src/server/audit/audit-log.ts';
 import { defaultConfig } from '../../../src/server/config.ts';
+import { ServerCounters } from '../../../src/server/ops/server-counters.ts';
 import { ServerSession } from '../../../src/server/session.ts';
 import { testHost, testSandboxes } from '../../support/host.ts';
 import { appeared, childrenOf, gone, isAlive, processesWith, uniqueSeconds } from '../../support/proc.ts';
@@ -99,6 +101,8 @@ it('a session that has started nothing kills no process', async () => {
     sandboxes: testSandboxes(),
     config: () => defaultConfig,
     log: silentLogger,
+    audit: noAudit,
+    counters: new ServerCounters(),
     launchers,
     server,
     number: 3,

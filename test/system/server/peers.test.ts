@@ -77,7 +77,7 @@ describe.each(accounts)('the server of $name', (account) => {
     );
 
     await fixture.run(`exec 3<>/dev/tcp/127.0.0.1/${portOf(fixture.server.url)}; cat frames >&3`, inSandbox);
-    await fixture.server.logged('connection.refused');
+    await fixture.server.logged('login.refused');
 
     expect(existsSync(escaped)).toBe(false);
   });

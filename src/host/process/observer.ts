@@ -1,0 +1,38 @@
+import type { Params } from '../../protocol/index.ts';
+import type { Command } from '../os/index.ts';
+import type { Exit } from './state.ts';
+
+/** A process that is about to be started. */
+export interface WantedProcess {
+  readonly processId: string;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly tty: boolean;
+  /** The kind of its permission profile; `none` without a sandbox. */
+  readonly sandbox: string;
+  /** A shell that is started to copy the state that start-up files leave. */
+  readonly purpose?: 'shellSnapshot';
+}
+
+/** Is told about every process of a session. */
+export interface ProcessObserver {
+  /** Counts what has gone through the processes. */
+  readonly bytes: { output: number; stdin: number };
+  /** Called right before a process is started. What it throws refuses the start. */
+  starting(process: WantedProcess): ObservedStart;
+}
+
+/** Either `failed` is called, or `started` and then `exited`. */
+export interface ObservedStart {
+  started(pid: number, spawnMs: number): void;
+  failed(error: unknown): void;
+  exited(exit: Exit): void;
+}
+
+/** What a request wants to have started by this command. */
+export function wantedProcess(
+  { processId, sandbox }: Params<'process/start'>,
+  { argv, cwd, io }: Command,
+): WantedProcess {
+  return { processId, argv, cwd: String(cwd), tty: io.type === 'pty', sandbox: sandbox?.permissions.type ?? 'none' };
+}

@@ -1,0 +1,77 @@
+/** What happened, as it stands in the audit log beside the facts of its session. */
+export type AuditEvent =
+  | { readonly event: 'login.accepted' }
+  | { readonly event: 'login.refused'; readonly reason: string }
+  | { readonly event: 'tokens.reloaded' }
+  | { readonly event: 'tokens.not_reloaded'; readonly reason: string }
+  | { readonly event: 'session.attached'; readonly clientName: string; readonly resumed: boolean }
+  | ({ readonly event: 'process.starting' } & StartingProcess)
+  | { readonly event: 'process.not_started'; readonly processId: string; readonly reason: string }
+  | ({ readonly event: 'process.exited' } & ExitedProcess)
+  | ({ readonly event: 'port.opening' } & WantedPort)
+  | ({ readonly event: 'port.refused'; readonly reason: string } & WantedPort)
+  | ({
+      readonly event: 'approval.answered';
+      readonly processId: string;
+      readonly decision: 'allow' | 'deny';
+    } & Question);
+
+export interface StartingProcess {
+  readonly processId: string;
+  /** All words. Those that are a credential of this server are replaced. */
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly tty: boolean;
+  /** The kind of the permission profile; `none` for a process without a sandbox. */
+  readonly sandbox: string;
+  /** A shell that the server starts for itself, to copy the state that start-up files leave. */
+  readonly purpose?: 'shellSnapshot';
+}
+
+export interface ExitedProcess {
+  readonly processId: string;
+  readonly pid: number;
+  readonly exitCode: number;
+  readonly sandboxDenied: boolean;
+  readonly durationMs: number;
+}
+
+/** A connection that a client wants to have opened for it: to a host and port, or to the path of a Unix socket. */
+export interface WantedPort {
+  readonly streamId: string;
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly path?: string | undefined;
+  /** The process whose network is used. */
+  readonly processId?: string | undefined;
+}
+
+/** A connection of a process that the policy of its managed network leaves to the client. */
+export interface Question {
+  readonly protocol: string;
+  readonly host: string;
+  readonly port: number;
+  readonly reason?: string | undefined;
+}
+
+/** Who caused an event. */
+export interface AuditFacts {
+  readonly sessionId?: string | undefined;
+  /** The other end of the connection. */
+  readonly peer?: string | undefined;
+  readonly tokenName?: string | undefined;
+}
+
+/** A lasting record of what clients do, for an operator. */
+export interface AuditLog {
+  /**
+   * Records an event before it returns. For `process.starting` and `port.opening` it throws an `ExecError` when the event cannot be
+   * recorded and the operator wants nothing to happen then: call it before the act. It never throws for any other event.
+   */
+  record(event: AuditEvent): void;
+  /** The same log, with these facts in every record. */
+  with(facts: AuditFacts): AuditLog;
+}
+
+/** The audit log of a server that keeps none. */
+export const noAudit: AuditLog = { record() {}, with: () => noAudit };
