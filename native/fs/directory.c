@@ -52,7 +52,7 @@ unsigned directory_type(int fd, const struct directory_entry *entry, bool follow
     return fstatat(fd, entry->name, &status, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0 ? 0 : status.st_mode & S_IFMT;
 }
 
-static int put_entries(int fd, struct fs_answer *answer, size_t *count)
+static int put_entries(int fd, struct fs_answer *answer, bool links, size_t *count)
 {
     struct directory_reader reader;
     const struct directory_entry *entry;
@@ -61,15 +61,18 @@ static int put_entries(int fd, struct fs_answer *answer, size_t *count)
         return -ENOMEM;
     while ((entry = directory_next(&reader, &failure)) != NULL) {
         unsigned type = directory_type(fd, entry, true);
-        if (type == 0)
+        if (type == 0 && !links)
             continue; /* a broken link */
         if ((*count)++ >= ENTRY_LIMIT)
             continue; /* counted for the message */
         fs_puts(answer, *count == 1 ? "{\"fileName\":\"" : ",{\"fileName\":\"");
         fs_put_json(answer, entry->name);
-        fs_puts(answer, S_ISDIR(type)   ? "\",\"isDirectory\":true,\"isFile\":false}"
-                        : S_ISREG(type) ? "\",\"isDirectory\":false,\"isFile\":true}"
-                                        : "\",\"isDirectory\":false,\"isFile\":false}");
+        fs_puts(answer, S_ISDIR(type)   ? "\",\"isDirectory\":true,\"isFile\":false"
+                        : S_ISREG(type) ? "\",\"isDirectory\":false,\"isFile\":true"
+                                        : "\",\"isDirectory\":false,\"isFile\":false");
+        if (links)
+            fs_puts(answer, S_ISLNK(directory_type(fd, entry, false)) ? ",\"isSymlink\":true" : ",\"isSymlink\":false");
+        fs_puts(answer, "}");
     }
     directory_finish(&reader);
     return failure;
@@ -82,7 +85,7 @@ void fs_read_directory(const struct fs_request *request, struct fs_answer *answe
     if (fd < 0)
         return fs_fail_errno(answer, -fd);
     fs_puts(answer, "{\"entries\":[");
-    int failure = put_entries(fd, answer, &count);
+    int failure = put_entries(fd, answer, request->flags & FS_LINKS, &count);
     fs_puts(answer, "]}");
     close(fd);
     if (failure < 0)

@@ -50,7 +50,8 @@
     OPERATION(FS_HIDE, "hide", fs_hide, 0) \
     /* The helper's alone, without an answer: the payload is paths and pins in turn (mounted.h). */ \
     OPERATION(FS_MOUNTED, "mounted", fs_elsewhere, 0) \
-    OPERATION(FS_RENAME, "rename", fs_rename, 2)
+    OPERATION(FS_RENAME, "rename", fs_rename, 2) \
+    OPERATION(FS_SET_PERMISSIONS, "setPermissions", fs_set_permissions, 1)
 
 enum fs_operation {
 #define NUMBER(number, name, function, paths) number,
@@ -68,6 +69,7 @@ enum fs_flag {
     FS_FOLLOW_DIRECTORIES = 64,
     FS_PRUNE_HIDDEN = 128,
     FS_IDENTITY = 256,       /* get metadata: tell device and inode */
+    FS_LINKS = 512,          /* get metadata: of a link itself; read directory: tell links, and those to nothing */
 };
 
 enum fs_status {

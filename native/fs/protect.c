@@ -186,11 +186,17 @@ bool fs_parent_is_missing(int at, const char *path)
 
 static int open_entry(int directory, const char *name, int flags, mode_t mode)
 {
+    struct stat status;
     int fd;
     do
         fd = openat(directory, name, flags | O_NOFOLLOW | O_CLOEXEC, mode);
     while (fd < 0 && errno == EINTR);
-    return fd < 0 ? -errno : fd;
+    if (fd < 0)
+        return -errno;
+    if (!(flags & O_PATH) || fstat(fd, &status) < 0 || !S_ISLNK(status.st_mode))
+        return fd;
+    close(fd); /* with O_PATH the link itself was opened */
+    return -ELOOP;
 }
 
 static int open_following(int at, const char *path, int flags, mode_t mode)

@@ -1,4 +1,4 @@
-/* fs/getMetadata, fs/canonicalize, and questions about paths. */
+/* fs/canonicalize, and questions about paths. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -6,49 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "../shared/calls.h"
 #include "directory.h"
 #include "engine.h"
-
-static int status_of(const struct fs_request *request, int flags, struct statx *status)
-{
-    int fd = fs_open_path(request, request->path, O_PATH | flags, 0);
-    if (fd < 0)
-        return fd;
-    int how = AT_EMPTY_PATH | (request->flags & FS_AT_ONCE ? AT_STATX_DONT_SYNC : 0);
-    long outcome = syscall(SYS_statx, fd, "", how, STATX_BASIC_STATS | STATX_BTIME, status);
-    int failure = errno;
-    close(fd);
-    return outcome < 0 ? -failure : 0;
-}
-
-static long long milliseconds(struct statx_timestamp time)
-{
-    return time.tv_sec < 0 ? 0 : time.tv_sec * 1000LL + time.tv_nsec / 1000000;
-}
-
-void fs_get_metadata(const struct fs_request *request, struct fs_answer *answer)
-{
-    struct statx status;
-    int outcome = status_of(request, O_NOFOLLOW, &status);
-    bool is_link = outcome == 0 && S_ISLNK(status.stx_mode);
-    if (is_link && request->flags & FS_NO_FOLLOW)
-        return fs_fail_text(answer, FS_INVALID, "path contains a symbolic link");
-    if (is_link)
-        outcome = status_of(request, 0, &status);
-    if (outcome < 0)
-        return fs_fail_errno(answer, -outcome);
-    fs_putf(answer,
-            "{\"isDirectory\":%s,\"isFile\":%s,\"isSymlink\":%s,\"size\":%llu,\"createdAtMs\":%lld,\"modifiedAtMs\":%lld",
-            S_ISDIR(status.stx_mode) ? "true" : "false", S_ISREG(status.stx_mode) ? "true" : "false",
-            is_link ? "true" : "false", (unsigned long long)status.stx_size,
-            status.stx_mask & STATX_BTIME ? milliseconds(status.stx_btime) : 0, milliseconds(status.stx_mtime));
-    if (request->flags & FS_IDENTITY)
-        fs_putf(answer, ",\"identity\":\"%llu:%llu\"",
-                (unsigned long long)makedev(status.stx_dev_major, status.stx_dev_minor), (unsigned long long)status.stx_ino);
-    fs_puts(answer, "}");
-}
 
 void fs_canonicalize(const struct fs_request *request, struct fs_answer *answer)
 {

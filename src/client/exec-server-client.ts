@@ -8,6 +8,7 @@ import {
   type Method,
   type MethodName,
   methods,
+  neededCapabilities,
   type Params,
   type Result,
 } from '../protocol/index.ts';
@@ -109,9 +110,9 @@ export class ExecServerClient implements AsyncDisposable {
   }
 
   async #request<M extends MethodName>(method: M, params: Params<M>, options: CallOptions): Promise<Result<M>> {
-    const { params: schema, capability }: Method = methods[method];
-    if (capability !== undefined && !this.supports(capability))
-      throw new UnsupportedError(`answer ${method}`, capability);
+    const { params: schema }: Method = methods[method];
+    const missing = neededCapabilities(method, params).find((capability) => !this.supports(capability));
+    if (missing !== undefined) throw new UnsupportedError(`answer ${method}`, missing);
     const encoded = encode(schema, params);
     const wire = this.#session.nativePaths ? withNativePaths(params, encoded) : encoded;
     refuseOversize(method, wire);

@@ -18,6 +18,11 @@ const content = base64(
 
 const handleId = z.string();
 
+/** Not set-user-ID and set-group-ID: a program that has them is made by a command. */
+const permissionBits = unsigned.check(
+  z.refine((mode) => mode <= 0o1777, 'must be from 0 to 1023 (0o1777): permissions and the sticky bit'),
+);
+
 /** Requests about files. */
 export const fileMethods = {
   'fs/readFile': method({
@@ -62,11 +67,14 @@ export const fileMethods = {
     family,
     scope,
     repeatable: true,
+    extensions: [{ capability: 'fsLinks', member: 'link', value: true }],
     params: z.object({
       ...target,
       followSymlinks,
       /** Extension (capability `cwdIdentity`): whether to answer with the identity of the file. */
       identity: optional(z.boolean()),
+      /** Extension (capability `fsLinks`): of a link itself, and whose the entry is. */
+      link: optional(z.boolean()),
     }),
     result: z.object({
       isDirectory: z.boolean(),
@@ -77,6 +85,11 @@ export const fileMethods = {
       modifiedAtMs: z.number(),
       /** Extension: device and inode of the file that the path leads to, if `identity` was asked for. */
       identity: z.optional(z.string()),
+      /** Extension, if `link` was asked for: permission bits with set-user-ID, set-group-ID and sticky; owner; what a link refers to. */
+      mode: z.optional(unsigned),
+      uid: z.optional(unsigned),
+      gid: z.optional(unsigned),
+      linkTarget: z.optional(pathUri),
     }),
   }),
   'fs/canonicalize': method({
@@ -90,9 +103,22 @@ export const fileMethods = {
     family,
     scope,
     repeatable: true,
-    params: z.object(target),
+    extensions: [{ capability: 'fsLinks', member: 'links', value: true }],
+    params: z.object({
+      ...target,
+      /** Extension (capability `fsLinks`): whether to tell links, and to list those that lead nowhere. */
+      links: optional(z.boolean()),
+    }),
     result: z.object({
-      entries: z.array(z.object({ fileName: z.string(), isDirectory: z.boolean(), isFile: z.boolean() })),
+      entries: z.array(
+        z.object({
+          fileName: z.string(),
+          isDirectory: z.boolean(),
+          isFile: z.boolean(),
+          /** Extension, if `links` was asked for; the other members are about what the link leads to. */
+          isSymlink: z.optional(z.boolean()),
+        }),
+      ),
     }),
   }),
   'fs/walk': method({
@@ -145,6 +171,13 @@ export const fileMethods = {
     }),
     result: done,
   }),
+  'fs/setPermissions': method({
+    family,
+    scope,
+    capability: 'fsChmod',
+    params: z.object({ ...target, mode: permissionBits, followSymlinks }),
+    result: done,
+  }),
   'fs/watchMissing': method({
     family,
     scope,
@@ -175,6 +208,11 @@ export interface PathOptions extends FileOptions {
   readonly followSymlinks?: boolean | undefined;
 }
 
+export interface MetadataOptions extends PathOptions {
+  readonly identity?: boolean;
+  readonly link?: boolean;
+}
+
 export type FileMetadata = Result<'fs/getMetadata'>;
 export type DirectoryEntry = Result<'fs/readDirectory'>['entries'][number];
 export type WalkOptions = Params<'fs/walk'>['options'];
@@ -202,8 +240,11 @@ export class FileCalls {
     await this.requests.request('fs/createDirectory', { path, ...rest }, signal);
   }
 
-  /** With `identity`, servers with the capability `cwdIdentity` add the identity of the file. */
-  getMetadata(path: PathUri, options: PathOptions & { readonly identity?: boolean } = {}): Promise<FileMetadata> {
+  /**
+   * With `identity`, servers with the capability `cwdIdentity` add the identity of the file. With `link`, those with `fsLinks` tell of a
+   * link itself, and add `mode`, `uid`, `gid` and `linkTarget`.
+   */
+  getMetadata(path: PathUri, options: MetadataOptions = {}): Promise<FileMetadata> {
     const { signal, ...rest } = options;
     return this.requests.request('fs/getMetadata', { path, ...rest }, signal);
   }
@@ -212,8 +253,18 @@ export class FileCalls {
     return (await this.requests.request('fs/canonicalize', { path, sandbox }, signal)).path;
   }
 
-  async readDirectory(path: PathUri, { signal, sandbox }: FileOptions = {}): Promise<DirectoryEntry[]> {
-    return (await this.requests.request('fs/readDirectory', { path, sandbox }, signal)).entries;
+  /** With `links`, servers with the capability `fsLinks` add `isSymlink`, and links that lead nowhere. */
+  async readDirectory(
+    path: PathUri,
+    options: FileOptions & { readonly links?: boolean } = {},
+  ): Promise<DirectoryEntry[]> {
+    const { signal, ...rest } = options;
+    return (await this.requests.request('fs/readDirectory', { path, ...rest }, signal)).entries;
+  }
+
+  /** Changes the permission bits, for example to 0o755. */
+  async setPermissions(path: PathUri, mode: number, { signal, ...options }: PathOptions = {}): Promise<void> {
+    await this.requests.request('fs/setPermissions', { path, mode, ...options }, signal);
   }
 
   walk(path: PathUri, options: WalkOptions, { signal, sandbox }: FileOptions = {}): Promise<WalkOutcome> {

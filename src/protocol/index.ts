@@ -24,6 +24,7 @@ export {
   methods,
   type Notification,
   type NotificationName,
+  neededCapabilities,
   notifications,
   type Params,
   type Result,

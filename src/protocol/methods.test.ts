@@ -100,6 +100,7 @@ describe('the methods', () => {
       'fs/readFile',
       'fs/remove',
       'fs/rename',
+      'fs/setPermissions',
       'fs/walk',
       'fs/watchMissing',
       'fs/writeBlock',

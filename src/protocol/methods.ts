@@ -37,10 +37,21 @@ export type MethodName = keyof typeof methods;
 export type Params<M extends MethodName> = z.output<(typeof methods)[M]['params']>;
 export type Result<M extends MethodName> = z.output<(typeof methods)[M]['result']>;
 
-/** The capabilities of the methods beyond the reference's. */
+/** The capabilities of the methods beyond the reference's, and of their members. */
 export const methodCapabilities: readonly string[] = Object.values<Method>(methods).flatMap(
-  ({ capability }) => capability ?? [],
+  ({ capability, extensions = [] }) => [
+    ...(capability ? [capability] : []),
+    ...extensions.map((each) => each.capability),
+  ],
 );
+
+/** The capabilities that a server must announce to answer a call as it is meant. */
+export function neededCapabilities<M extends MethodName>(name: M, params: Params<M>): string[] {
+  const { capability, extensions = [] }: Method = methods[name];
+  const given = (params ?? {}) as Readonly<Record<string, unknown>>;
+  const used = extensions.filter(({ member, value }) => given[member] === value);
+  return [...(capability ? [capability] : []), ...used.map((extension) => extension.capability)];
+}
 
 export type NotificationName = keyof typeof notifications;
 export type Notification<N extends NotificationName> = z.output<(typeof notifications)[N]>;

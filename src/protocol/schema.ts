@@ -10,6 +10,13 @@ import { PathUri } from './path-uri.ts';
 export const scopes = ['run', 'view', 'files', 'forward', 'approve', 'admin'] as const;
 export type Scope = (typeof scopes)[number];
 
+/** A member, or a value of one, that a server knows if it announces the capability. */
+export interface Extension {
+  readonly capability: string;
+  readonly member: string;
+  readonly value: string | boolean;
+}
+
 /** A request: the schemas of its parameters and its result. */
 export interface Method<P extends z.ZodMiniType = z.ZodMiniType, R extends z.ZodMiniType = z.ZodMiniType> {
   /** Names this kind of request in the error for one that comes before `initialized`. */
@@ -18,6 +25,8 @@ export interface Method<P extends z.ZodMiniType = z.ZodMiniType, R extends z.Zod
   readonly scope: Scope | 'any';
   /** The capability that servers with this method announce; a method without one is the reference's. */
   readonly capability?: string;
+  /** What this server knows beyond the reference in a method that both have. */
+  readonly extensions?: readonly Extension[];
   /** Whether a client may repeat the request when the connection was lost before the answer. */
   readonly repeatable?: boolean;
   readonly params: P;

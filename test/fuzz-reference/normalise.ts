@@ -34,7 +34,7 @@ function normalisedInfo({
   prependPathDirs: _dirs,
   ...info
 }: Result): unknown {
-  const own = /^process|^sandboxDenials$|^cwdIdentity$|^fsRename$|^errorDetails$/;
+  const own = /^process|^sandboxDenials$|^cwdIdentity$|^fs(Rename|Links|Chmod|Append|Watch)$|^errorDetails$/;
   const shared = Object.entries(info.capabilities as object).filter(([name]) => !own.test(name));
   return { ...info, capabilities: Object.fromEntries(shared.sort(([a], [b]) => (a < b ? -1 : 1))) };
 }

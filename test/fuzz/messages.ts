@@ -49,6 +49,7 @@ export function validRequest(
     'fs/remove': { path, recursive: true, force: true },
     'fs/copy': { sourcePath: path, destinationPath: `${uri}/c${random(5)}`, recursive: false },
     'fs/rename': { sourcePath: path, destinationPath: `${uri}/f${random(5)}`, overwrite: random(2) === 0 },
+    'fs/setPermissions': { path, mode: 0o600 + random(0o200) },
     'fs/watchMissing': { watchId: random(5), missing: [`${uri}/missing`] },
     'http/request': { method: 'GET', url: 'http://127.0.0.1:9/', requestId: `r${random(5)}`, timeoutMs: 50 },
     'capabilityRoots/discoverV1': { roots: [{ id: 'a', path: uri }] },

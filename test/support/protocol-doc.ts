@@ -27,8 +27,14 @@ export function protocolDoc(): string {
     '## Shared types',
     ...[...shared].map(([schema, name]) => `### ${name}\n\n${fenced(expanded(schema as z.ZodMiniType, ''))}`),
     '## Requests',
-    ...Object.entries<Method>(methods).map(([name, { params, result, capability }]) =>
-      [`### ${name}`, ...ours(capability), block('params', params), block('result', result)].join('\n\n'),
+    ...Object.entries<Method>(methods).map(([name, { params, result, capability, extensions }]) =>
+      [
+        `### ${name}`,
+        ...ours(capability),
+        ...extended(extensions),
+        block('params', params),
+        block('result', result),
+      ].join('\n\n'),
     ),
     '## Requests of the server',
     ...Object.entries(clientMethods).map(
@@ -43,6 +49,12 @@ export function protocolDoc(): string {
 /** Said of what the reference does not know. */
 const ours = (capability: string | undefined): string[] =>
   capability === undefined ? [] : [`Ours: servers that know it announce the capability \`${capability}\`.`];
+
+const extended = (extensions: Method['extensions'] = []): string[] =>
+  extensions.map(
+    ({ capability, member, value }) =>
+      `Ours: servers with the capability \`${capability}\` know \`${member}: ${typeof value === 'string' ? `'${value}'` : value}\`.`,
+  );
 
 const fenced = (text: string): string => `\`\`\`ts\n${text}\n\`\`\``;
 

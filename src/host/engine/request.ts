@@ -19,6 +19,8 @@ export const fileFlags = {
   pruneHidden: 128,
   /** Give the device and inode of the file. */
   identity: 256,
+  /** Tell links, or of a link itself. */
+  links: 512,
 } as const;
 
 /** One request for the engine. */

@@ -42,15 +42,21 @@ export const wireRequests: Translations = {
     flags: flag('recursive', recursive ?? true) | noFollow(followSymlinks),
     sandbox,
   }),
-  'fs/getMetadata': ({ path, followSymlinks, identity, sandbox }) => ({
+  'fs/getMetadata': ({ path, followSymlinks, identity, link, sandbox }) => ({
     operation: 'getMetadata',
     mode: 'read',
     paths: [path],
-    flags: noFollow(followSymlinks) | flag('identity', identity ?? false),
+    flags: noFollow(followSymlinks) | flag('identity', identity ?? false) | flag('links', link ?? false),
     sandbox,
   }),
   'fs/canonicalize': ({ path, sandbox }) => ({ operation: 'canonicalize', mode: 'read', paths: [path], sandbox }),
-  'fs/readDirectory': ({ path, sandbox }) => ({ operation: 'readDirectory', mode: 'read', paths: [path], sandbox }),
+  'fs/readDirectory': ({ path, links, sandbox }) => ({
+    operation: 'readDirectory',
+    mode: 'read',
+    paths: [path],
+    flags: flag('links', links ?? false),
+    sandbox,
+  }),
   'fs/walk': ({ path, options, sandbox }) => ({
     operation: 'walk',
     mode: 'read',
@@ -80,6 +86,14 @@ export const wireRequests: Translations = {
     mode: 'write',
     paths: [sourcePath, destinationPath],
     flags: flag('replace', overwrite ?? false),
+    sandbox,
+  }),
+  'fs/setPermissions': ({ path, mode, followSymlinks, sandbox }) => ({
+    operation: 'setPermissions',
+    mode: 'write',
+    paths: [path],
+    flags: noFollow(followSymlinks),
+    numbers: [mode],
     sandbox,
   }),
 };

@@ -5,7 +5,15 @@ import { pathToFileURL } from 'node:url';
 import { startServer, type TestServer } from '../../support/server.ts';
 import { base64, connect, type WebSocketClient, type WireFailure } from '../../support/wire-client.ts';
 
-const changing = new Set(['fs/writeFile', 'fs/createDirectory', 'fs/remove', 'fs/copy', 'fs/rename', 'fs/open']);
+const changing = new Set([
+  'fs/writeFile',
+  'fs/createDirectory',
+  'fs/remove',
+  'fs/copy',
+  'fs/rename',
+  'fs/setPermissions',
+  'fs/open',
+]);
 
 /** A server, a connection to it, and a directory in which the test may do what it likes. */
 export class FilesFixture implements AsyncDisposable {
