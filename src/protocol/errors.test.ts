@@ -10,6 +10,7 @@ describe('an error on the wire', () => {
     ['notFound', -32004],
     ['sessionAttached', -32010],
     ['stdinFull', -32011],
+    ['forbidden', -32012],
   ] as const)('of kind %s has the code %i, both ways', (kind, code) => {
     expect(new ExecError(kind, 'why').toWire()).toEqual({ code, message: 'why' });
     expect(ExecError.fromWire({ code, message: 'why' })).toMatchObject({ kind, message: 'why' });

@@ -6,6 +6,7 @@ const codes = {
   notFound: -32004, // filesystem: no such file
   sessionAttached: -32010, // the session to resume still has a connection
   stdinFull: -32011, // too much waits for processes to read it; the write was not taken and can be repeated
+  forbidden: -32012, // the token does not grant the scope of the method, has ended, or has reached a limit
 } as const;
 
 export type ErrorKind = keyof typeof codes;

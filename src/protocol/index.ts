@@ -34,5 +34,6 @@ export { type NativePath, PathUri } from './path-uri.ts';
 export type { Denial, EnvPolicy, OutputStream, ProcessIo, RetainedChunk, SignalName } from './process.ts';
 export { type PermissionEntry, type PermissionProfile, permissionProfile, type Sandbox, sandbox } from './sandbox.ts';
 export { refuseUnknownSandboxMembers } from './sandbox-members.ts';
-export { decode, encode, type Method, type Scope, scopes } from './schema.ts';
+export { decode, encode, type Method } from './schema.ts';
+export { type Scope, scopes } from './scopes.ts';
 export { urlFault } from './url-fault.ts';

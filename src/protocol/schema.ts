@@ -2,13 +2,7 @@ import * as z from 'zod/mini';
 import { decodeBase64, encodeBase64, quoted } from '../base/index.ts';
 import { type ErrorKind, ExecError } from './errors.ts';
 import { PathUri } from './path-uri.ts';
-
-/**
- * A right that a token grants: `run` starts and steers processes, `view` looks at them, `files` calls the file system, `forward`
- * opens connections to ports, `approve` answers questions, `admin` reaches the work of others.
- */
-export const scopes = ['run', 'view', 'files', 'forward', 'approve', 'admin'] as const;
-export type Scope = (typeof scopes)[number];
+import type { Scope } from './scopes.ts';
 
 /** A member, or a value of one, that a server knows if it announces the capability. */
 export interface Extension {

@@ -1,3 +1,4 @@
+import { type Login, unnamedLogin } from '../access/index.ts';
 import { faultFields, type Logger } from '../base/index.ts';
 import { environmentInfo } from '../host/environment/index.ts';
 import type { Host } from '../host/index.ts';
@@ -22,6 +23,12 @@ export interface ConnectionPointOptions {
   readonly audit?: AuditLog | undefined;
   /** What is counted, for a program that publishes it. */
   readonly counters?: ServerCounters | undefined;
+}
+
+export interface ConnectOptions {
+  /** Whether a client that lost this connection could come back on another. */
+  readonly resumable: boolean;
+  readonly login?: Login;
 }
 
 /** Makes links of any kind connections of one server, which share its sessions and settings. */
@@ -80,9 +87,11 @@ export class ConnectionPoint implements AsyncDisposable {
     return this.#sessions.finish();
   }
 
-  connect(link: Link, { resumable }: { resumable: boolean }): void {
+  /** Serves a client. Without a login it may do what peers without a token may. */
+  connect(link: Link, { resumable, login = unnamedLogin() }: ConnectOptions): void {
     this.#counters.connections++;
     new ServerConnection(link, {
+      login,
       host: this.#host,
       sandboxes: this.#sandboxes,
       config: this.config,

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import type { Grant, Login } from '../access/index.ts';
 import { faultFields, type Logger } from '../base/index.ts';
 import { FileService } from '../host/files/index.ts';
 import type { Host } from '../host/index.ts';
@@ -34,6 +35,7 @@ import type { Handlers, RequestContext } from './handlers.ts';
 import { httpHandlers } from './http-handlers.ts';
 import type { ServerCounters } from './ops/server-counters.ts';
 import { processHandlers } from './process-handlers.ts';
+import { presentGrant, requireScope } from './required-scope.ts';
 import type { SandboxWarmup } from './sandbox-warmup.ts';
 import type { Attachment, ClientWishes, ServerSession } from './session.ts';
 import type { Sessions } from './sessions.ts';
@@ -58,6 +60,7 @@ export interface OwnInfo {
 }
 
 export interface ConnectionOptions {
+  readonly login: Login;
   readonly host: Host;
   readonly sandboxes: SandboxHost;
   readonly config: ExecServerConfig;
@@ -163,24 +166,27 @@ export class ServerConnection implements Service {
       return this.#handshake.done.then(() => this.#dispatch(method, wireParams, signal));
     }
     if (!isMethodName(method)) throw notImplemented(method);
+    const grant = presentGrant(this.#options.login);
+    requireScope(grant, method);
     const params = decodeParams(method, wireParams ?? null);
-    if (method === 'initialize') return this.#initialize(params as Params<'initialize'>, signal);
+    if (method === 'initialize') return this.#initialize(params as Params<'initialize'>, grant, signal);
     const session = this.#session(methods[method].family);
     const handler = handlers[method] as ((params: unknown, context: RequestContext) => unknown) | undefined;
     if (!handler) throw notImplemented(method);
     this.#options.warmup.begin();
-    const result = handler(params, this.#context(session, signal));
+    const result = handler(params, this.#context(session, grant, signal));
     return result instanceof Promise
       ? result.then((settled) => wireResult(method, settled))
       : wireResult(method, result);
   }
 
-  #context(session: ServerSession, signal: AbortSignal): RequestContext {
+  #context(session: ServerSession, grant: Grant, signal: AbortSignal): RequestContext {
     const { host, info, log, audit, counters } = this.#options;
     const files = (): FileService => (this.#files ??= this.#openFiles());
     const http = (): HttpClient => (this.#http ??= this.#openHttp());
     return {
       session,
+      grant,
       signal,
       host,
       info: info.value,
@@ -234,7 +240,11 @@ export class ServerConnection implements Service {
     this.#options.log.error('connection.failed', faultFields(error));
   }
 
-  #initialize({ clientName, resumeSessionId, ...asked }: Params<'initialize'>, signal: AbortSignal): unknown {
+  #initialize(
+    { clientName, resumeSessionId, ...asked }: Params<'initialize'>,
+    { tokenName }: Grant,
+    signal: AbortSignal,
+  ): unknown {
     if (this.#handshake.phase !== 'new') {
       throw new ExecError('invalidRequest', 'initialize may only be sent once per connection');
     }
@@ -242,8 +252,8 @@ export class ServerConnection implements Service {
     const wishes = wishesOf(asked);
     this.sendsErrorDetails = asked.capabilities?.errorDetails === true;
     const attached = (session: ServerSession) => this.#attached(session, clientName, resumeSessionId != null);
-    if (resumeSessionId == null) return attached(sessions.create(this.#attachment, wishes));
-    const session = sessions.resume(resumeSessionId, this.#attachment, wishes);
+    if (resumeSessionId == null) return attached(sessions.create(this.#attachment, wishes, tokenName));
+    const session = sessions.resume(resumeSessionId, this.#attachment, wishes, tokenName);
     if (!(session instanceof Promise)) return attached(session);
     const answer = session.then((resumed) => {
       const result = attached(resumed);
@@ -261,7 +271,7 @@ export class ServerConnection implements Service {
   #attached(session: ServerSession, clientName: string, resumed: boolean): unknown {
     const { info, log, audit } = this.#options;
     this.#handshake = { phase: 'initialized', session };
-    log.debug('session.attached', { sessionId: session.id, clientName, resumed });
+    log.debug('session.attached', { sessionId: session.id, tokenName: session.tokenName, clientName, resumed });
     audit.with(session.user).record({ event: 'session.attached', clientName, resumed });
     return { sessionId: session.id, environmentInfo: info.encoded };
   }

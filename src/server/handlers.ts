@@ -1,3 +1,4 @@
+import type { Grant } from '../access/index.ts';
 import type { Logger } from '../base/index.ts';
 import type { FileService } from '../host/files/index.ts';
 import type { Host } from '../host/index.ts';
@@ -11,6 +12,8 @@ import type { ServerSession } from './session.ts';
 /** What a handler gets besides its parameters. */
 export interface RequestContext {
   readonly session: ServerSession;
+  /** What the client may do at the time of the request. */
+  readonly grant: Grant;
   readonly host: Host;
   readonly info: EnvironmentInfo;
   /** The open files and the outgoing HTTP requests of the connection. */

@@ -82,7 +82,7 @@ async function serveWebSocket(
       fastPath: () => !(config?.noFastPath ?? defaultConfig.noFastPath),
       receiver: async () => {
         const server = await ready();
-        return (link) => server.connect(link, { resumable: true });
+        return (link, login) => server.connect(link, { resumable: true, login });
       },
     }),
   );

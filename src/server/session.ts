@@ -37,6 +37,8 @@ export interface SessionOptions {
   /** The numbers of the server and of the session in the marks of its processes. */
   readonly server: number;
   readonly number: number;
+  /** The name of the token that the client presented, if it has one. */
+  readonly tokenName?: string | undefined;
 }
 
 /** The processes of one client. A session outlives its connection and waits to be resumed while none is attached. */
@@ -45,6 +47,8 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
   readonly processes: ProcessTable;
   /** The number of this session in the marks of its processes. */
   readonly number: number;
+  /** The name of the token that the session belongs to: connections with a token of another name cannot resume it. */
+  readonly tokenName: string | undefined;
   readonly #config: () => ExecServerConfig;
   readonly #familyMark: bigint;
   #client: Attachment | undefined;
@@ -52,8 +56,10 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
   #unanswered = 0;
   #unsent = 0;
 
-  constructor({ host, sandboxes, config, log, audit, counters, launchers, server, number }: SessionOptions) {
+  constructor({ host, sandboxes, config, log, audit, counters, launchers, ...own }: SessionOptions) {
+    const { server, number, tokenName } = own;
     this.number = number;
+    this.tokenName = tokenName;
     this.#config = config;
     this.#familyMark = familyMark(server, number, 0);
     this.processes = new ProcessTable({
@@ -80,7 +86,7 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
 
   /** The session and its present client, for records. */
   get user(): AuditFacts {
-    return { sessionId: this.id, peer: this.#client?.link.peer };
+    return { sessionId: this.id, peer: this.#client?.link.peer, tokenName: this.tokenName };
   }
 
   attach(client: Attachment, wishes: ClientWishes): void {

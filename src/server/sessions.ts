@@ -51,7 +51,7 @@ export class Sessions implements AsyncDisposable {
   /** The mark of the next helper, by which the guardian knows it as one of this server. */
   readonly helperMark = processMarks(this.#server, ownSessions.helpers);
 
-  create(client: Attachment, wishes: ClientWishes): ServerSession {
+  create(client: Attachment, wishes: ClientWishes, tokenName?: string): ServerSession {
     if (this.#finished) throw new ExecError('invalidRequest', SERVER_STOPPING);
     const session = new ServerSession({
       host: this.#host,
@@ -63,6 +63,7 @@ export class Sessions implements AsyncDisposable {
       launchers: this.#launchers,
       server: this.#server,
       number: this.#numbers.take(),
+      tokenName,
     });
     this.#sessions.set(session.id, session);
     this.#living.add(session);
@@ -73,9 +74,15 @@ export class Sessions implements AsyncDisposable {
   /**
    * Attaches a session to another connection. If the session still has a connection, that one is asked for an answer first: a client
    * may notice the loss of its connection before the server does. A detached session is given at once.
+   * To a token of another name the session does not exist.
    */
-  resume(id: string, client: Attachment, wishes: ClientWishes): ServerSession | Promise<ServerSession> {
-    const session = this.#find(id);
+  resume(
+    id: string,
+    client: Attachment,
+    wishes: ClientWishes,
+    tokenName?: string,
+  ): ServerSession | Promise<ServerSession> {
+    const session = this.#find(id, tokenName);
     if (session.client) return this.#takeOver(session, session.client, client, wishes);
     return this.#attach(session, client, wishes);
   }
@@ -88,7 +95,7 @@ export class Sessions implements AsyncDisposable {
   ): Promise<ServerSession> {
     const { link } = holder;
     const isAlive = link.answers === undefined || (await link.answers(limits.takeOverProbeMs));
-    this.#find(session.id); // it may have ended meanwhile
+    this.#find(session.id, session.tokenName); // it may have ended meanwhile
     if (session.client && (isAlive || session.client !== holder)) {
       throw new ExecError('sessionAttached', `session ${session.id} is already attached to another connection`);
     }
@@ -99,9 +106,12 @@ export class Sessions implements AsyncDisposable {
     return this.#attach(session, client, wishes);
   }
 
-  #find(id: string): ServerSession {
+  #find(id: string, tokenName: string | undefined): ServerSession {
     const session = this.#sessions.get(id);
-    if (!session) throw new ExecError('invalidRequest', `unknown session id ${id}`);
+    if (session && session.tokenName !== tokenName) {
+      this.#log.info('session.not_given', { sessionId: id, ownedBy: session.tokenName, tokenName });
+    }
+    if (session?.tokenName !== tokenName || !session) throw new ExecError('invalidRequest', `unknown session id ${id}`);
     return session;
   }
 

@@ -1,16 +1,29 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { authRefusal, sha256, type WebSocketAuth } from './websocket-auth.ts';
+import { type Grant, unnamedGrant } from '../access/index.ts';
+import { authenticate, grantFor, sha256, type WebSocketAuth } from './websocket-auth.ts';
 
 const capability: WebSocketAuth = {
   type: 'capability-token',
   sha256: createHash('sha256').update('golden-capability-token').digest(),
 };
 
+/** Why a request with this header is refused; undefined if it is not. */
+async function refusalOf(auth: WebSocketAuth, authorization: string | undefined): Promise<string | undefined> {
+  const answer = await authenticate(auth, authorization);
+  return answer.type === 'refused' ? answer.reason : undefined;
+}
+
+/** What a request with this header may do. */
+async function grantOf(auth: WebSocketAuth, authorization: string | undefined): Promise<Grant | undefined> {
+  const credential = await authenticate(auth, authorization);
+  return credential.type === 'refused' ? undefined : grantFor(auth, credential);
+}
+
 describe('a server without authentication', () => {
   it('accepts every request', async () => {
-    expect([await authRefusal({ type: 'none' }, undefined), await authRefusal({ type: 'none' }, 'Basic x')]).toEqual([
+    expect([await refusalOf({ type: 'none' }, undefined), await refusalOf({ type: 'none' }, 'Basic x')]).toEqual([
       undefined,
       undefined,
     ]);
@@ -33,13 +46,24 @@ describe('a capability token', () => {
     ['Bearer golden-capability-token x', 'invalid websocket bearer token'],
     ['Bearer GOLDEN-CAPABILITY-TOKEN', 'invalid websocket bearer token'],
   ])('presented as %j gives %j', async (header, answer) => {
-    expect(await authRefusal(capability, header)).toBe(answer);
+    expect(await refusalOf(capability, header)).toBe(answer);
   });
 
   it('is found in time linear in the length of the header', async () => {
     const header = `Bearer a${' '.repeat(200_000)}b`;
 
-    expect(await authRefusal(capability, header)).toBe('invalid websocket bearer token');
+    expect(await refusalOf(capability, header)).toBe('invalid websocket bearer token');
+  });
+
+  it('is good for everything but the work of others, until another is in force', async () => {
+    const credential = await authenticate(capability, 'Bearer golden-capability-token');
+    if (credential.type === 'refused') throw new Error(credential.reason);
+
+    expect(grantFor(capability, credential)).toEqual(unnamedGrant);
+    expect([...unnamedGrant.scopes]).toEqual(['run', 'view', 'files', 'forward', 'approve']);
+    expect(grantFor({ type: 'capability-token', sha256: sha256('another') }, credential)).toBeUndefined();
+    expect(grantFor({ type: 'none' }, credential)).toBeUndefined();
+    expect(grantFor(capability, { type: 'none' })).toBeUndefined();
   });
 
   it('is kept as its digest', () => {
@@ -60,7 +84,7 @@ describe('a signed token', () => {
   const valid = () => ({ exp: now() + 60, iss: 'iss-1', aud: 'aud-1' });
   const sign = (claims: Record<string, unknown>, alg = 'HS256', key: Uint8Array = secret) =>
     new SignJWT(claims).setProtectedHeader({ alg }).sign(key);
-  const answerTo = async (token: string | Promise<string>, auth = signed) => authRefusal(auth, `Bearer ${await token}`);
+  const answerTo = async (token: string | Promise<string>, auth = signed) => refusalOf(auth, `Bearer ${await token}`);
 
   it.each<[string, () => Record<string, unknown>, string | undefined]>([
     ['that is in order', valid, undefined],
@@ -82,6 +106,30 @@ describe('a signed token', () => {
     ['both expired and of another issuer', () => ({ ...valid(), exp: 1, iss: 'other' }), 'expired websocket jwt'],
   ])('%s', async (_, claims, answer) => {
     expect(await answerTo(sign(claims()))).toBe(answer);
+  });
+
+  it.each<[string, Record<string, unknown>, string, readonly string[]]>([
+    ['without a claim of scopes', {}, 'jwt', [...unnamedGrant.scopes]],
+    ['with a list of scopes', { sub: 'ci', scopes: ['view', 'admin', 'unknown', 7] }, 'jwt:ci', ['view', 'admin']],
+    ['with scopes as text', { sub: 'ci', scope: 'openid run files' }, 'jwt:ci', ['run', 'files']],
+    ['with both', { scopes: ['view'], scope: 'run' }, 'jwt', ['view']],
+    ['with an empty list', { scopes: [] }, 'jwt', []],
+    ['with an empty text', { scope: '' }, 'jwt', []],
+    ['with scopes of another type', { scopes: 'run', scope: 'run' }, 'jwt', []],
+    ['with a subject of another type', { sub: 7 }, 'jwt', [...unnamedGrant.scopes]],
+  ])('%s grants what it says, until it expires', async (_, claims, tokenName, granted) => {
+    const { exp, ...rest } = valid();
+    const grant = await grantOf(signed, `Bearer ${await sign({ ...rest, exp, ...claims })}`);
+
+    expect(grant).toEqual({ tokenName, scopes: new Set(granted), limits: {}, expiresAtMs: (exp + 30) * 1000 });
+  });
+
+  it('is good for nothing once another secret is in force', async () => {
+    const credential = await authenticate(signed, `Bearer ${await sign(valid())}`);
+    if (credential.type === 'refused') throw new Error(credential.reason);
+
+    expect(grantFor({ ...signed, secret: randomBytes(32) }, credential)).toBeUndefined();
+    expect(grantFor({ ...signed, secret: Buffer.from(secret) }, credential)).toBeDefined();
   });
 
   it('with another key or algorithm is invalid', async () => {
@@ -109,7 +157,7 @@ describe('a signed token', () => {
   });
 
   it('comes in the same header as a capability token', async () => {
-    expect([await authRefusal(signed, undefined), await authRefusal(signed, 'Basic x')]).toEqual([
+    expect([await refusalOf(signed, undefined), await refusalOf(signed, 'Basic x')]).toEqual([
       'missing websocket bearer token',
       'invalid authorization header',
     ]);

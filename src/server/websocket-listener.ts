@@ -2,6 +2,7 @@ import { createServer, type Server as HttpServer, type IncomingMessage } from 'n
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { Login } from '../access/index.ts';
 import { faultFields, type Logger } from '../base/index.ts';
 import { HttpPort, refuseUpgrade } from '../host/http/index.ts';
 import { type PeerProof, refusePeer, refuseUnixPeer } from '../host/peers/index.ts';
@@ -10,7 +11,7 @@ import type { AuditLog } from './audit/audit-log.ts';
 import type { ListenAddress } from './listen-url.ts';
 import type { ServerCounters } from './ops/server-counters.ts';
 import { createTlsServer, type TlsIdentity } from './tls-identity.ts';
-import { authRefusal, type WebSocketAuth } from './websocket-auth.ts';
+import { authenticate, grantFor, type WebSocketAuth } from './websocket-auth.ts';
 
 export interface WebSocketListenerOptions {
   readonly address: Exclude<ListenAddress, { type: 'stdio' }>;
@@ -24,7 +25,7 @@ export interface WebSocketListenerOptions {
   /** Whether messages may go past `ws` and Node's streams; read for every connection. */
   readonly fastPath: () => boolean;
   /** Resolves with the receiver of the links once the server is ready. */
-  readonly receiver: () => Promise<(link: Link) => void>;
+  readonly receiver: () => Promise<(link: Link, login: Login) => void>;
   readonly log: Logger;
   readonly audit: AuditLog;
   readonly counters: ServerCounters;
@@ -38,6 +39,8 @@ interface HttpAnswer {
 /** The answer to a client that is turned away, and what it was judged by. */
 interface Refusal extends HttpAnswer {
   readonly by: keyof ServerCounters['refusedLogins'];
+  /** The token that was presented, if it is known and has a name. */
+  readonly tokenName?: string | undefined;
 }
 
 /** Accepts WebSocket connections on `/` and answers readiness probes on `/readyz`. */
@@ -103,26 +106,22 @@ export class WebSocketListener implements AsyncDisposable {
   }
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const auth = this.#options.auth();
     const answer = answerTo(request, true);
     if (answer) return refuseUpgrade(socket, { ...answer, type: 'text/plain' });
     const peer = peerName(socket as Socket);
-    const refusal =
-      this.#refusedWhenFull() ??
-      (await unauthorized(request, auth)) ??
-      (await this.#refusedPeer(socket as Socket, auth));
-    if (refusal) {
-      this.#recordRefusal(peer, refusal);
-      return refuseUpgrade(socket, { ...refusal, type: 'text/plain' });
+    const login = this.#refusedWhenFull() ?? (await this.#login(request, socket as Socket));
+    if (!(login instanceof Login)) {
+      this.#recordRefusal(peer, login);
+      return refuseUpgrade(socket, { ...login, type: 'text/plain' });
     }
-    this.#options.audit.with({ peer }).record({ event: 'login.accepted' });
+    this.#recordLogin(peer, login);
     // Not needed to open the port. Nothing may be read before the receiver is there.
     const [{ acceptWebSocket }, take] = await Promise.all([import('./accept-websocket.ts'), this.#options.receiver()]);
     const options = { peer, fastPath: this.#options.fastPath(), onFault: (error: unknown) => this.#failed(error) };
     acceptWebSocket(request, socket as Socket, head, options, (link) => {
       this.#links.add(link);
       void link.closed.then(() => this.#links.delete(link));
-      take(link);
+      take(link, login);
     });
   }
 
@@ -134,11 +133,18 @@ export class WebSocketListener implements AsyncDisposable {
     return refuseUnixPeer(socket, descriptorOf(socket), users, proof);
   }
 
-  #recordRefusal(peer: string, { by, body: reason }: Refusal): void {
+  #recordLogin(peer: string, { state }: Login): void {
+    const { log, audit } = this.#options;
+    const tokenName = state.phase === 'granted' ? state.grant.tokenName : undefined;
+    log.info('login.accepted', { peer, tokenName });
+    audit.with({ peer, tokenName }).record({ event: 'login.accepted' });
+  }
+
+  #recordRefusal(peer: string, { by, body: reason, tokenName }: Refusal): void {
     const { log, audit, counters } = this.#options;
     counters.refusedLogins[by]++;
-    log.info('login.refused', { peer, reason });
-    audit.with({ peer }).record({ event: 'login.refused', reason });
+    log.info('login.refused', { peer, reason, tokenName });
+    audit.with({ peer, tokenName }).record({ event: 'login.refused', reason });
   }
 
   #refusedWhenFull(): Refusal | undefined {
@@ -154,11 +160,14 @@ export class WebSocketListener implements AsyncDisposable {
     this.#options.log.error('connection.failed', faultFields(error));
   }
 
-  /** To be called after authentication, so that strangers cannot cause a search of `/proc` for their process. */
-  async #refusedPeer(socket: Socket, auth: WebSocketAuth): Promise<Refusal | undefined> {
-    const proof = auth.type === 'none' ? 'none' : 'token';
-    const body = await this.#peerRefusal(socket, proof);
-    return body === undefined ? undefined : { by: 'peer', status: 403, body };
+  /** The process at the other end is looked up after authentication, so that strangers cannot cause a search of `/proc`. */
+  async #login({ headers }: IncomingMessage, socket: Socket): Promise<Login | Refusal> {
+    const { auth } = this.#options;
+    const credential = await authenticate(auth(), headers.authorization);
+    if (credential.type === 'refused') return { by: 'token', status: 401, body: credential.reason };
+    const body = await this.#peerRefusal(socket, credential.type === 'none' ? 'none' : 'token');
+    if (body === undefined) return new Login(() => grantFor(auth(), credential));
+    return { by: 'peer', status: 403, body, tokenName: grantFor(auth(), credential)?.tokenName };
   }
 }
 
@@ -172,11 +181,6 @@ const HTTP_OPTIONS = {
 
 /** How long connected clients may take to answer a close frame. */
 const CLOSE_MS = 500;
-
-async function unauthorized(request: IncomingMessage, auth: WebSocketAuth): Promise<Refusal | undefined> {
-  const body = await authRefusal(auth, request.headers.authorization);
-  return body === undefined ? undefined : { by: 'token', status: 401, body };
-}
 
 /** The address of a client, for logs; clients of a Unix socket have none. */
 function peerName({ remoteAddress, remotePort }: Socket): string {

@@ -27,10 +27,11 @@ export function protocolDoc(): string {
     '## Shared types',
     ...[...shared].map(([schema, name]) => `### ${name}\n\n${fenced(expanded(schema as z.ZodMiniType, ''))}`),
     '## Requests',
-    ...Object.entries<Method>(methods).map(([name, { params, result, capability, extensions }]) =>
+    ...Object.entries<Method>(methods).map(([name, { params, result, capability, extensions, scope }]) =>
       [
         `### ${name}`,
         ...ours(capability),
+        needs(scope),
         ...extended(extensions),
         block('params', params),
         block('result', result),
@@ -45,6 +46,10 @@ export function protocolDoc(): string {
   ];
   return `${sections.join('\n\n')}\n`;
 }
+
+/** Said of what a token must grant. */
+const needs = (scope: Method['scope']): string =>
+  scope === 'any' ? 'Every token allows it.' : `Needs scope \`${scope}\`.`;
 
 /** Said of what the reference does not know. */
 const ours = (capability: string | undefined): string[] =>

@@ -1,0 +1,28 @@
+import type { Scope } from '../protocol/index.ts';
+import { scopes } from '../protocol/scopes.ts'; // without the schemas, which a server needs only once it listens
+import { type Grant, unnamedGrant } from './grant.ts';
+
+/**
+ * What the verified claims of a signed token grant: the scopes in the list `scopes` or, separated by spaces, in the text `scope`, of
+ * which unknown ones are for others; without such a claim those of a token without a name.
+ */
+export function signedGrant(claims: Readonly<Record<string, unknown>>, expiresAtMs: number): Grant {
+  const claimed = claimedScopes(claims);
+  const granted = claimed ? new Set(scopes.filter((scope) => claimed.includes(scope))) : unnamedGrant.scopes;
+  return { tokenName: nameOf(claims.sub), scopes: granted as ReadonlySet<Scope>, limits: {}, expiresAtMs };
+}
+
+/** A claim of another type grants nothing: it was meant to say something. */
+function claimedScopes({
+  scopes: list,
+  scope: text,
+}: Readonly<Record<string, unknown>>): readonly unknown[] | undefined {
+  if (list === undefined && text === undefined) return undefined;
+  if (list !== undefined) return Array.isArray(list) ? list : [];
+  return typeof text === 'string' ? text.split(' ') : [];
+}
+
+/** No token of a file can have such a name. The holders of signed tokens without a subject are not told apart. */
+function nameOf(subject: unknown): string {
+  return typeof subject === 'string' ? `jwt:${subject}` : 'jwt';
+}
