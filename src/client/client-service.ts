@@ -63,8 +63,8 @@ function processEvent(method: NotificationName, sent: unknown): ProcessEvent | u
     return { type: 'output', seq, stream, bytes: chunk };
   }
   if (method === 'process/exited') {
-    const { seq, exitCode, sandboxDenied, denials } = decode(notifications[method], params);
-    return { type: 'exited', seq, exitCode, sandboxDenied, ...(denials && { denials }) };
+    const { processId: _, ...exit } = decode(notifications[method], params);
+    return { type: 'exited', sandboxDenied: undefined, ...exit };
   }
   if (method === 'process/closed') return { type: 'closed', seq: decode(notifications[method], params).seq };
   return undefined;

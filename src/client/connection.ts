@@ -57,7 +57,7 @@ export async function openConnection(
       clientName,
       resumeSessionId: resumeSessionId ?? null,
       ...(events && { events: [...events] }),
-      capabilities: { errorDetails: true, ...(sandboxDenials && { sandboxDenials }) },
+      capabilities: { errorDetails: true, processTimeout: true, ...(sandboxDenials && { sandboxDenials }) },
     };
     const answer = await within(peer.call('initialize', encode(methods.initialize.params, params)), timeoutMs, signal);
     const { sessionId } = decode(methods.initialize.result, answer);

@@ -5,7 +5,7 @@ import type { ProcessEvent } from './process-event.ts';
 /** The answer to a `process/read` without a byte limit. */
 export type Retained = Pick<
   Result<'process/read'>,
-  'chunks' | 'nextSeq' | 'exited' | 'exitCode' | 'closed' | 'sandboxDenied' | 'denials'
+  'chunks' | 'nextSeq' | 'exited' | 'exitCode' | 'closed' | 'sandboxDenied' | 'denials' | 'signal' | 'timedOut'
 >;
 
 export interface Reconciled {
@@ -45,13 +45,13 @@ export class EventOrder {
 
   /** Fills gaps from a `process/read`, and reports a gap that cannot be filled. */
   reconcile(retained: Retained): Reconciled {
-    const { chunks, nextSeq, exited, exitCode, closed, sandboxDenied = false, denials } = retained;
+    const { chunks, nextSeq, exited, exitCode, closed, sandboxDenied = false, denials, signal, timedOut } = retained;
     for (const { seq, stream, chunk } of chunks) this.#hold({ type: 'output', seq, stream, bytes: chunk });
     if (closed) this.#hold({ type: 'closed', seq: nextSeq - 1 });
     // The answer does not give the number of the exit. If no output is lost, it is the only number missing.
     const gap = this.#gap(nextSeq);
     if (exited && this.#exit === 'ahead' && gap?.count === 1) {
-      const facts = { sandboxDenied, ...(denials && { denials }) };
+      const facts = { sandboxDenied, denials, signal, timedOut };
       this.#hold({ type: 'exited', seq: gap.from, exitCode: exitCode ?? -1, ...facts });
     }
     const events = this.#release();

@@ -19,11 +19,16 @@ import type { ConnectionState } from './connection-state.ts';
 import { ConnectionWaits } from './connection-waits.ts';
 import { UnsupportedError } from './errors.ts';
 import { withNativePaths } from './native-spelling.ts';
-import { RemoteProcess } from './remote-process.ts';
+import { RemoteProcess, type StartAnswer } from './remote-process.ts';
 import { isRepeatable } from './repeatable.ts';
 import { RequestSlots } from './request-slots.ts';
 import { type CallOptions, ClientSession } from './session.ts';
-import { type PreparedStartOptions, type StartOptions, startParams } from './start-options.ts';
+import {
+  type PreparedStartOptions,
+  requireStartCapabilities,
+  type StartOptions,
+  startParams,
+} from './start-options.ts';
 
 export interface ExecServerClientConnectOptions {
   /** The name that the client gives in `initialize`. */
@@ -125,6 +130,7 @@ export class ExecServerClient implements AsyncDisposable {
   /** Starts a command. Its events may arrive before the answer, so the process is known before the request leaves. */
   async start(options: StartOptions | PreparedStartOptions, signal?: AbortSignal): Promise<RemoteProcess> {
     const params = startParams(options, this.environmentInfo);
+    requireStartCapabilities(params, (capability) => this.supports(capability));
     const { processId } = params;
     if (this.#processes.has(processId)) throw new ExecError('invalidRequest', `process ${processId} already exists`);
     const forget = (): void => void this.#processes.delete(processId);
@@ -151,16 +157,15 @@ export class ExecServerClient implements AsyncDisposable {
     return this.close();
   }
 
-  async #start(params: Params<'process/start'>, signal: AbortSignal | undefined): Promise<string | undefined> {
+  async #start(params: Params<'process/start'>, signal: AbortSignal | undefined): Promise<StartAnswer> {
     const startId = this.supports('processStartId') ? { startId: crypto.randomUUID() } : {};
     const onLate = (): void => void this.#terminateQuietly(params.processId);
     try {
-      const { sandboxType } = await this.#request('process/start', { ...params, ...startId }, { signal, onLate });
-      return sandboxType;
+      return await this.#request('process/start', { ...params, ...startId }, { signal, onLate });
     } catch (error) {
       if (!(error instanceof ConnectionLost) || this.state.phase === 'closed') throw error;
       await this.#requireStarted(params.processId, error);
-      return undefined;
+      return {};
     }
   }
 

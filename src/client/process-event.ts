@@ -11,5 +11,7 @@ export type ProcessEvent =
       readonly sandboxDenied: boolean | undefined;
       /** The accesses that the sandbox denied, if the server reports them. */
       readonly denials?: readonly Denial[] | undefined;
+      readonly signal?: string | undefined;
+      readonly timedOut?: boolean | undefined;
     }
   | { readonly type: 'closed'; readonly seq: number };

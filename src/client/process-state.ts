@@ -1,6 +1,18 @@
 import type { Denial } from '../protocol/index.ts';
 import type { ProcessEvent } from './process-event.ts';
 
+/** How a process ended. */
+export interface ProcessExit {
+  readonly exitCode: number;
+  readonly sandboxDenied: boolean;
+  /** The accesses that its sandbox denied; known if the client asked with `sandboxDenials` and the server has the capability. */
+  readonly denials?: readonly Denial[];
+  /** The signal that ended it, such as `SIGKILL`. */
+  readonly signal?: string;
+  /** Whether its `timeoutMs` was over before it exited. */
+  readonly timedOut?: boolean;
+}
+
 /**
  * running ──exited──▶ exited ──closed──▶ closed
  *
@@ -9,19 +21,21 @@ import type { ProcessEvent } from './process-event.ts';
  */
 export type ProcessState =
   | { readonly phase: 'running' }
-  | {
-      readonly phase: 'exited' | 'closed';
-      readonly exitCode: number;
-      readonly sandboxDenied: boolean;
-      readonly denials?: readonly Denial[];
-    }
+  | ({ readonly phase: 'exited' | 'closed' } & ProcessExit)
   | { readonly phase: 'failed'; readonly failure: Error };
 
 export function nextProcessState(state: ProcessState, event: ProcessEvent): ProcessState {
   if (event.type === 'output') return state;
   if (state.phase === 'running' && event.type === 'exited') {
-    const { exitCode, sandboxDenied = false, denials } = event;
-    return { phase: 'exited', exitCode, sandboxDenied, ...(denials && { denials }) };
+    const { exitCode, sandboxDenied = false, denials, signal, timedOut } = event;
+    return {
+      phase: 'exited',
+      exitCode,
+      sandboxDenied,
+      ...(denials && { denials }),
+      ...(signal !== undefined && { signal }),
+      ...(timedOut !== undefined && { timedOut }),
+    };
   }
   if (state.phase === 'exited' && event.type === 'closed') return { ...state, phase: 'closed' };
   throw new Error(`process cannot handle ${event.type} while ${state.phase}`);

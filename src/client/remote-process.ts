@@ -14,7 +14,7 @@ import { UnsupportedError } from './errors.ts';
 import { OutputBuffer } from './output-buffer.ts';
 import type { ProcessEvent } from './process-event.ts';
 import { ProcessFeed } from './process-feed.ts';
-import { isOver, nextProcessState, type ProcessState } from './process-state.ts';
+import { isOver, nextProcessState, type ProcessExit, type ProcessState } from './process-state.ts';
 import { ProcessStdin } from './process-stdin.ts';
 import { readSnapshot } from './snapshot.ts';
 
@@ -27,14 +27,10 @@ export interface WaitOptions {
   readonly timeoutMs?: number;
 }
 
-export interface Communicated {
+export interface Communicated extends ProcessExit {
   readonly stdout: Uint8Array;
   readonly stderr: Uint8Array;
   readonly terminal: Uint8Array;
-  readonly exitCode: number;
-  readonly sandboxDenied: boolean;
-  /** The accesses that its sandbox denied; known if the client asked with `sandboxDenials` and the server has the capability. */
-  readonly denials?: readonly Denial[];
 }
 
 export interface CollectOptions {
@@ -53,8 +49,13 @@ export interface Collected {
   readonly exitCode: number | null;
   readonly sandboxDenied: boolean;
   readonly denials?: readonly Denial[] | undefined;
+  readonly signal?: string;
+  readonly timedOut?: boolean;
   readonly failure: Error | null;
 }
+
+/** What the server tells when it has started a process. */
+export type StartAnswer = Pick<Result<'process/start'>, 'sandboxType' | 'pid'>;
 
 export interface RemoteProcessOptions {
   readonly start: Pick<Params<'process/start'>, 'processId' | 'tty' | 'pipeStdin'>;
@@ -74,7 +75,7 @@ export class RemoteProcess implements AsyncDisposable {
   readonly #changes = new Changes();
   readonly #printedBytes: Record<OutputStream, number> = { stdout: 0, stderr: 0, pty: 0 };
   readonly #onOver: () => void;
-  #started: { readonly sandboxType: string | undefined } | undefined;
+  #started: StartAnswer | undefined;
   #lastSeq = 0;
   #state: ProcessState = { phase: 'running' };
 
@@ -110,14 +111,19 @@ export class RemoteProcess implements AsyncDisposable {
     return this.#started?.sandboxType;
   }
 
+  /** Its number on the server's machine: that of the command, or of the program that makes its sandbox. Undefined from servers that do not tell. */
+  get pid(): number | undefined {
+    return this.#started?.pid;
+  }
+
   /** The output of the process, chunk by chunk; `OutputBuffer` says what is kept without an iteration. */
   get output(): AsyncIterable<{ stream: OutputStream; bytes: Uint8Array }> {
     return this.#output;
   }
 
   /** Called when the server has answered the start. */
-  started(sandboxType: string | undefined): void {
-    this.#started = { sandboxType };
+  started(answer: StartAnswer): void {
+    this.#started = answer;
   }
 
   /** Takes an event from the connection. The promise, if any, resolves when the reader of the output has caught up. */
@@ -150,7 +156,8 @@ export class RemoteProcess implements AsyncDisposable {
     const state = this.#state;
     if (state.phase === 'failed') throw state.failure;
     const { phase } = state;
-    return { exited: phase !== 'running', closed: phase === 'closed', ...endOf(state), timedOut: !reached() };
+    const { timedOut = false, ...end } = endOf(state);
+    return { exited: phase !== 'running', closed: phase === 'closed', ...end, timedOut: !reached() || timedOut };
   }
 
   /** Writes in the order of the calls; resolves when the server has taken the bytes. */
@@ -166,8 +173,9 @@ export class RemoteProcess implements AsyncDisposable {
   async communicate(input?: Uint8Array | string, signal?: AbortSignal): Promise<Communicated> {
     if (input !== undefined) this.#stdin.requireCloseable();
     const [output] = await Promise.all([this.#readAll(signal), this.#feedAll(input, signal)]);
-    const { exitCode, sandboxDenied, denials } = await this.wait({}, signal);
-    return { ...output, exitCode: exitCode!, sandboxDenied, ...(denials && { denials }) };
+    await this.wait({}, signal);
+    const { phase: _, ...exit } = this.#state as ProcessState & { phase: 'closed' };
+    return { ...output, ...exit };
   }
 
   /** Waits for a while, or until the process closes, and gives the output since the last call. */
@@ -279,11 +287,13 @@ export class RemoteProcess implements AsyncDisposable {
   }
 }
 
-/** Exit code and denials; the exit code is null while the process runs. */
-function endOf(state: ProcessState): Pick<Result<'process/wait'>, 'exitCode' | 'sandboxDenied' | 'denials'> {
+/** How the process ended; the exit code is null while it runs. */
+function endOf(
+  state: ProcessState,
+): Omit<ProcessExit, 'exitCode' | 'denials'> & { exitCode: number | null; denials?: Denial[] } {
   if (state.phase !== 'exited' && state.phase !== 'closed') return { exitCode: null, sandboxDenied: false };
-  const { exitCode, sandboxDenied, denials } = state;
-  return { exitCode, sandboxDenied, ...(denials && { denials: [...denials] }) };
+  const { phase: _, denials, ...exit } = state;
+  return { ...exit, ...(denials && { denials: [...denials] }) };
 }
 
 const COLLECTED_BYTES = 1024 * 1024;

@@ -7,6 +7,7 @@ import {
   type ProcessIo,
   type Sandbox,
 } from '../protocol/index.ts';
+import { UnsupportedError } from './errors.ts';
 import { inheritedEnvironment } from './inherited-environment.ts';
 
 type DirectStart = Extract<Params<'process/start'>, { argv: string[] }>;
@@ -38,6 +39,10 @@ export interface StartOptions
   readonly sandbox?: Sandbox;
   /** By default a random id. */
   readonly processId?: string;
+  /** The server ends the command and all its descendants when it still runs after so long, also while this client is not connected. */
+  readonly timeoutMs?: number;
+  /** Sends SIGTERM first, and SIGKILL so much later. */
+  readonly graceMs?: number;
 }
 
 /** A request that the server spawns unchanged: it adds no variable, and searches for the program in the PATH of `env`. */
@@ -70,6 +75,22 @@ export function startParams(
   const params = directParams(options, info);
   return info?.capabilities?.processStartDirect === false ? preparedParams(params, info) : params;
 }
+
+/** Throws for a member that the server does not know, and would ignore. */
+export function requireStartCapabilities(
+  params: Params<'process/start'>,
+  supports: (capability: string) => boolean,
+): void {
+  for (const { what, capability, isUsed } of extensions) {
+    if (isUsed(params) && !supports(capability)) throw new UnsupportedError(what, capability);
+  }
+}
+
+const extensions: readonly {
+  readonly what: string;
+  readonly capability: string;
+  readonly isUsed: (params: Params<'process/start'>) => boolean;
+}[] = [{ what: 'end a command in time', capability: 'processTimeout', isUsed: ({ timeoutMs }) => timeoutMs != null }];
 
 function directParams(options: StartOptions, info: EnvironmentInfo | undefined): DirectStart {
   const { cwd, tty, pipeStdin, io, processId, argv, env, mode, ...rest } = options;

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { LONGEST_TIMER_MS } from '../base/index.ts';
 import { networkProxy } from './network.ts';
 import { sandbox } from './sandbox.ts';
 import { bytes, method, optional, pathUri, unsigned } from './schema.ts';
@@ -30,6 +31,17 @@ const io = z.discriminatedUnion('type', [
 ]);
 export type ProcessIo = z.output<typeof io>;
 
+/** How long something may take: whole milliseconds that a timer can count. */
+const timerMs = (least: 0 | 1, name: string) =>
+  z
+    .number()
+    .check(
+      z.refine(
+        (ms) => Number.isInteger(ms) && ms >= least && ms <= LONGEST_TIMER_MS,
+        `${name} must be a whole number from ${least} to ${LONGEST_TIMER_MS}`,
+      ),
+    );
+
 const uuid = z.string().check(z.regex(/^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i, 'threadId must be a UUID'));
 
 const identity = z.string().check(z.refine(isIdentity, 'cwdIdentity must be DEVICE:INODE'));
@@ -55,6 +67,12 @@ const startOptions = {
   startId: optional(z.string()),
   /** Extension: device and inode, from `fs/getMetadata`, of the directory that `cwd` must lead to; otherwise the start is refused. */
   cwdIdentity: optional(identity),
+  /**
+   * Extension: the family is ended when the process still runs so long after its spawn, with a client or without: by SIGTERM, and by
+   * SIGKILL `graceMs` later; without `graceMs` by SIGKILL at once.
+   */
+  timeoutMs: optional(timerMs(1, 'timeoutMs')),
+  graceMs: optional(timerMs(0, 'graceMs')),
 };
 
 const direct = z.object({
@@ -84,6 +102,12 @@ const ttyOrIo = z.refine<{ tty?: boolean | undefined; io?: ProcessIo | null | un
   'missing field `tty`',
 );
 
+/** A grace period begins when time is over. */
+const graceAfterTime = z.refine<{ timeoutMs?: number | null | undefined; graceMs?: number | null | undefined }>(
+  ({ timeoutMs, graceMs }) => graceMs == null || timeoutMs != null,
+  'graceMs is counted from the end of timeoutMs: give both',
+);
+
 /** Extension: an access that the sandbox denied to a process or one of its descendants. */
 export const denial = z.object({
   kind: z.enum(['write', 'network', 'syscall', 'read']),
@@ -98,6 +122,14 @@ export type Denial = z.output<typeof denial>;
 
 /** Extension: at most 32, distinct; only for clients with the capability `sandboxDenials`, and absent if not known. */
 const denials = z.optional(z.array(denial));
+
+/** Extension: more about the end of a process than its exit code. */
+const ending = {
+  /** The signal that ended the process itself, such as `SIGKILL`. In `process/exited` only for clients that know it (docs/processes.md). */
+  signal: z.optional(z.string()),
+  /** Whether the time of a process that was started with `timeoutMs` was over before it exited. */
+  timedOut: z.optional(z.boolean()),
+};
 
 const chunk = z.object({ seq: unsigned, stream: outputStream, chunk: bytes });
 export type RetainedChunk = z.output<typeof chunk>;
@@ -116,8 +148,13 @@ export const processMethods = {
   'process/start': method({
     family,
     scope: 'run',
-    params: z.discriminatedUnion('mode', [direct, prepared]).check(ttyOrIo),
-    result: z.object({ processId, sandboxType: z.optional(z.string()) }),
+    params: z.discriminatedUnion('mode', [direct, prepared]).check(ttyOrIo, graceAfterTime),
+    result: z.object({
+      processId,
+      sandboxType: z.optional(z.string()),
+      /** Extension: the number of the process on the host; in a sandbox, of the one that makes it (`process/stat` tells the command's). */
+      pid: z.optional(unsigned),
+    }),
   }),
   'process/read': method({
     family,
@@ -138,6 +175,7 @@ export const processMethods = {
       failure: optional(z.string()),
       sandboxDenied: z.optional(z.boolean()),
       denials,
+      ...ending,
       /** Extension: output between `afterSeq` and the first chunk is no longer kept. */
       truncated: z.optional(z.boolean()),
       /** Extension: number of the oldest chunk that is still kept. */
@@ -207,6 +245,8 @@ export const processMethods = {
       closed: z.boolean(),
       sandboxDenied: z.boolean(),
       denials,
+      signal: ending.signal,
+      /** Whether the time of this request was over first; if not, whether that of the process was (`timeoutMs` of its start). */
       timedOut: z.boolean(),
     }),
   }),
@@ -260,6 +300,10 @@ export const processMethods = {
           exitCode: z.nullable(z.number()),
           startedAtMs: unsigned,
           nextSeq: unsigned,
+          pid: z.optional(unsigned),
+          /** The directory in which it was started. */
+          cwd: z.optional(pathUri),
+          ...ending,
         }),
       ),
     }),
@@ -274,6 +318,7 @@ export const processNotifications = {
     exitCode: z.number(),
     sandboxDenied: z.optional(z.boolean()),
     denials,
+    ...ending,
   }),
   'process/closed': z.object({ processId, seq: unsigned }),
   'process/started': z.object({ processId, startedAtMs: unsigned }),

@@ -12,7 +12,7 @@ export const initialize = method({
     events: optional(z.array(z.string())),
     /**
      * Extensions that this client understands: with `sandboxDenials` the accesses that sandboxes deny are reported, with `errorDetails`
-     * errors have `data: { errno?, subject?, path?, searched? }`.
+     * errors have `data: { errno?, subject?, path?, searched? }`, with `processTimeout` `process/exited` tells the `signal` of every process.
      */
     capabilities: optional(z.record(z.string(), z.boolean())),
   }),

@@ -299,7 +299,11 @@ export class ServerConnection implements Service {
 }
 
 function wishesOf({ events, capabilities }: Pick<Params<'initialize'>, 'events' | 'capabilities'>): ClientWishes {
-  return { events: new Set(events ?? []), sandboxDenials: capabilities?.sandboxDenials === true };
+  return {
+    events: new Set(events ?? []),
+    sandboxDenials: capabilities?.sandboxDenials === true,
+    endings: capabilities?.processTimeout === true,
+  };
 }
 
 /** Decodes the payload of a large message and releases the message, so that the next one can use its memory. */

@@ -70,9 +70,9 @@ function start(params: StartParams, { session }: RequestContext, prepared: Prepa
 
 function answerStart(params: StartParams, { session }: RequestContext): Result<'process/start'> {
   const { processId } = params;
-  const { startedAtMs } = requireProcess(session, processId);
+  const { pid, startedAtMs } = requireProcess(session, processId);
   session.notifyIfWanted('process/started', { processId, startedAtMs });
-  return { processId, sandboxType: params.sandbox ? 'linuxSeccomp' : 'none' };
+  return { processId, sandboxType: params.sandbox ? 'linuxSeccomp' : 'none', pid };
 }
 
 function startNow(params: StartParams, context: RequestContext): Result<'process/start'> {

@@ -24,6 +24,8 @@ export interface Attachment {
 export interface ClientWishes {
   readonly events: ReadonlySet<string>;
   readonly sandboxDenials: boolean;
+  /** More about the end of every process than the reference tells. */
+  readonly endings: boolean;
 }
 
 export interface SessionOptions {
@@ -52,7 +54,7 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
   readonly #config: () => ExecServerConfig;
   readonly #familyMark: bigint;
   #client: Attachment | undefined;
-  #wishes: ClientWishes = { events: new Set(), sandboxDenials: false };
+  #wishes: ClientWishes = { events: new Set(), sandboxDenials: false, endings: false };
   #unanswered = 0;
   #unsent = 0;
 
@@ -97,6 +99,10 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
 
   get wantsDenials(): boolean {
     return this.#wishes.sandboxDenials;
+  }
+
+  get wantsEndings(): boolean {
+    return this.#wishes.endings;
   }
 
   /** Leaves the session without a connection for at most `forMs`. False when another connection has taken the session over. */

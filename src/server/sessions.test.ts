@@ -8,7 +8,7 @@ import { ServerCounters } from './ops/server-counters.ts';
 import type { Attachment } from './session.ts';
 import { Sessions } from './sessions.ts';
 
-const wishes = { events: new Set<string>(), sandboxDenials: false };
+const wishes = { events: new Set<string>(), sandboxDenials: false, endings: false };
 
 /** A client that counts how often it is asked for an answer. */
 function client(): Attachment & { asked: number } {

@@ -26,6 +26,8 @@ const capabilities: Readonly<Record<string, boolean>> = {
   ...Object.fromEntries(methodCapabilities.map((name) => [name, true])),
   processStartId: true,
   cwdIdentity: true,
+  processPid: true,
+  processTimeout: true,
   sandboxDenials: true,
   errorDetails: true,
 };

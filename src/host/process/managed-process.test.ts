@@ -42,11 +42,13 @@ describe('a managed process', () => {
       },
       probe: () => {},
       wantsDenials: false,
+      wantsEndings: false,
       answers: async () => true,
     };
     const process = new ManagedProcess({
       processId: 'p',
       argv: ['any'],
+      cwd: '/',
       tty: false,
       mark: 0n,
       child,
@@ -83,11 +85,18 @@ describe('a managed process', () => {
     new ManagedProcess({
       processId: 'p',
       argv: ['any'],
+      cwd: '/',
       tty: false,
       mark: 0n,
       child,
       confined: { ...confined, claim },
-      audience: { send: () => {}, probe: () => {}, wantsDenials: false, answers: async () => true },
+      audience: {
+        send: () => {},
+        probe: () => {},
+        wantsDenials: false,
+        wantsEndings: false,
+        answers: async () => true,
+      },
       retainedOutputBytes: 1024,
       bytes: { output: 0, stdin: 0 },
       onExited: () => {},

@@ -9,13 +9,15 @@ import { ProcessInput } from './input.ts';
 import type { ProcessObserver } from './observer.ts';
 import { OutputSnapshots } from './output-snapshots.ts';
 import { SandboxVerdict } from './sandbox-verdict.ts';
-import { signalNumbers } from './signal-numbers.ts';
-import { deniedIn, type Exit, exitCodeOf, type LifecycleEvent, type LifecycleState, next } from './state.ts';
+import { signalName, signalNumbers } from './signal-numbers.ts';
+import { type Exit, exitOf, type LifecycleEvent, type LifecycleState, next } from './state.ts';
 import { Termination } from './termination.ts';
+import { TimeLimit, type TimeLimitOptions } from './time-limit.ts';
 
 export interface ManagedProcessOptions {
   readonly processId: string;
   readonly argv: readonly string[];
+  readonly cwd: string | Buffer;
   readonly tty: boolean;
   readonly mark: bigint;
   readonly child: Child;
@@ -23,6 +25,8 @@ export interface ManagedProcessOptions {
   readonly confined?: Confined | undefined;
   readonly audience: ProcessAudience;
   readonly retainedOutputBytes: number;
+  /** How long it may run, and how long it then has to end by itself. */
+  readonly timeLimit?: TimeLimitOptions | undefined;
   /** Shared by the processes of a session. */
   readonly inputBudget?: InputBudget;
   /** Counts what goes through the process. */
@@ -37,10 +41,14 @@ export interface ManagedProcessOptions {
 
 type WriteStatus = Result<'process/write'>;
 
+/** Members that tell more about the end of a process than its exit code. */
+type Ending = Pick<Result<'process/read'>, 'signal' | 'timedOut'>;
+
 /** One process of a session: its states, its retained output and its stdin. */
 export class ManagedProcess implements AsyncDisposable {
   readonly processId: string;
   readonly argv: readonly string[];
+  readonly cwd: string | Buffer;
   readonly tty: boolean;
   readonly startedAtMs = Date.now();
   readonly mark: bigint;
@@ -57,15 +65,17 @@ export class ManagedProcess implements AsyncDisposable {
   readonly #input: ProcessInput;
   readonly #verdict: SandboxVerdict;
   readonly #termination: Termination;
+  readonly #timeLimit: TimeLimit | undefined;
   readonly #changes = new Changes();
   #state: LifecycleState = { phase: 'starting' };
   /** An exit that is not announced yet, because output that is not read yet may show that the sandbox was the reason. */
-  #heldExit: { readonly exitCode: number; readonly timer: NodeJS.Timeout } | undefined;
+  #heldExit: { readonly status: ExitStatus; readonly timer: NodeJS.Timeout } | undefined;
 
   constructor(options: ManagedProcessOptions) {
-    const { processId, argv, tty, mark, child, confined, audience, retainedOutputBytes, onClosed } = options;
+    const { processId, argv, cwd, tty, mark, child, confined, audience, retainedOutputBytes, onClosed } = options;
     this.processId = processId;
     this.argv = argv;
+    this.cwd = cwd;
     this.tty = tty;
     this.mark = mark;
     this.#child = child;
@@ -89,6 +99,11 @@ export class ManagedProcess implements AsyncDisposable {
       await this.wait({ timeoutMs }, signal);
       return this.#state.phase === 'closed';
     });
+    this.#timeLimit =
+      options.timeLimit &&
+      new TimeLimit(options.timeLimit, child.exited, (graceMs) =>
+        this.#inBackground(graceMs > 0 ? this.#termination.gracefully(graceMs) : this.#termination.byForce()),
+      );
     this.#input = new ProcessInput(child, tty, options.inputBudget ?? new InputBudget(), options.bytes);
     this.#inBackground(this.#apply({ type: 'spawned', streams: (tty ? 1 : 2) + this.#sandboxStreams }));
     this.#inBackground(
@@ -127,7 +142,7 @@ export class ManagedProcess implements AsyncDisposable {
       else if (event.type === 'ended') await this.#apply({ type: 'streamEnded' });
       else await this.#onExit(event.status);
       if (this.#heldExit && (event.type === 'output' || this.#hasEndedStreams())) {
-        await this.#announceExit(this.#heldExit.exitCode);
+        await this.#announceExit(this.#heldExit.status);
       }
     }
     if (this.#confined) await this.#leaveSandbox(this.#confined);
@@ -156,10 +171,10 @@ export class ManagedProcess implements AsyncDisposable {
     const exitCode = this.#exitCode(status);
     // When a launcher is killed while it builds the sandbox, its child lives on.
     if (this.#confined && 'signal' in status) this.#inBackground(this.#termination.ofFamily());
-    if (!this.#verdict.needsLastOutput(exitCode) || this.#hasEndedStreams()) return this.#announceExit(exitCode);
+    if (!this.#verdict.needsLastOutput(exitCode) || this.#hasEndedStreams()) return this.#announceExit(status);
     this.#heldExit = {
-      exitCode,
-      timer: setTimeout(() => this.#inBackground(this.#announceExit(exitCode)), LAST_OUTPUT_MS),
+      status,
+      timer: setTimeout(() => this.#inBackground(this.#announceExit(status)), LAST_OUTPUT_MS),
     };
   }
 
@@ -167,11 +182,16 @@ export class ManagedProcess implements AsyncDisposable {
     return this.#state.phase === 'running' && this.#state.openStreams === this.#sandboxStreams;
   }
 
-  #announceExit(exitCode: number): Promise<void> {
+  #announceExit(status: ExitStatus): Promise<void> {
     clearTimeout(this.#heldExit?.timer);
     this.#heldExit = undefined;
     if (this.#confined?.record?.isIncomplete) this.#onDenialsLost?.();
-    return this.#apply({ type: 'exited', exitCode, sandboxDenied: this.#verdict.wasDenied(exitCode) });
+    const exitCode = this.#exitCode(status);
+    const signal = 'signal' in status ? { signal: signalName(status.signal) } : {};
+    return this.#apply({
+      type: 'exited',
+      exit: { exitCode, sandboxDenied: this.#verdict.wasDenied(exitCode), ...signal },
+    });
   }
 
   /** The refusals of the sandbox, for a client that asks for them; absent if they are unknown. */
@@ -179,6 +199,20 @@ export class ManagedProcess implements AsyncDisposable {
     if (!this.#audience.wantsDenials) return {};
     const { denials } = this.#verdict;
     return denials ? { denials } : {};
+  }
+
+  /** More about the end of the process, as far as it is known. */
+  get ending(): Ending {
+    const { signal } = exitOf(this.#state) ?? {};
+    return {
+      ...(signal !== undefined && { signal }),
+      ...(this.#timeLimit && { timedOut: this.#timeLimit.isOver }),
+    };
+  }
+
+  /** Notifications get members that the reference does not know only where the client has shown that it knows them. */
+  get #announcesEnding(): boolean {
+    return this.#audience.wantsEndings || this.#timeLimit !== undefined;
   }
 
   #onOutput(stream: OutputStream, chunk: EncodedChunk): Promise<void> {
@@ -192,12 +226,13 @@ export class ManagedProcess implements AsyncDisposable {
     const closes = this.#state.phase === 'closed'; // before the awaits below, during which a later event may close it
     const announcements: string[] = [];
     if (event.type === 'exited') {
-      this.#onExited(event);
+      this.#onExited(event.exit);
       announcements.push(
         this.#announcement('process/exited', {
-          exitCode: event.exitCode,
-          sandboxDenied: event.sandboxDenied,
+          exitCode: event.exit.exitCode,
+          sandboxDenied: event.exit.sandboxDenied,
           ...this.#denials(),
+          ...(this.#announcesEnding ? this.ending : {}),
         }),
       );
     }
@@ -250,15 +285,16 @@ export class ManagedProcess implements AsyncDisposable {
     return phase === 'closed' || (phase === 'draining' && afterSeq < this.nextSeq - 1);
   }
 
-  #facts(): Pick<Result<'process/read'>, 'exited' | 'exitCode' | 'closed' | 'failure' | 'sandboxDenied' | 'denials'> {
-    const exitCode = exitCodeOf(this.#state);
+  #facts() {
+    const exit = exitOf(this.#state);
     return {
-      exited: exitCode !== null,
-      exitCode,
+      exited: exit !== undefined,
+      exitCode: exit?.exitCode ?? null,
       closed: this.#state.phase === 'closed',
       failure: null,
-      sandboxDenied: deniedIn(this.#state),
+      sandboxDenied: exit?.sandboxDenied ?? false,
       ...this.#denials(),
+      ...this.ending,
     };
   }
 
@@ -309,20 +345,13 @@ export class ManagedProcess implements AsyncDisposable {
         ...(timeoutMs == null ? {} : { timeoutMs: Math.ceil(deadline - performance.now()) }),
       });
     }
-    const exitCode = exitCodeOf(this.#state);
-    return {
-      exited: exitCode !== null,
-      exitCode,
-      closed: this.#state.phase === 'closed',
-      sandboxDenied: deniedIn(this.#state),
-      ...this.#denials(),
-      timedOut: !reached(),
-    };
+    const { failure: _, timedOut = false, ...facts } = this.#facts();
+    return { ...facts, timedOut: !reached() || timedOut };
   }
 
   snapshot(): Result<'process/snapshot'> {
     const running = this.#state.phase === 'running';
-    return { ...this.#snapshots.read(), exitCode: exitCodeOf(this.#state), running };
+    return { ...this.#snapshots.read(), exitCode: exitOf(this.#state)?.exitCode ?? null, running };
   }
 
   /** Kills the process group and drops the output; resolves when the direct child has ended. */

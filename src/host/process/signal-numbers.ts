@@ -15,3 +15,20 @@ export const signalNumbers: Readonly<Record<SignalName, number>> = {
   stop: SIGSTOP,
   continue: SIGCONT,
 };
+
+/** Of several names for one number, the first. */
+const names = new Map(
+  Object.entries(constants.signals)
+    .map(([name, number]) => [number, name] as const)
+    .reverse(),
+);
+
+/** The first real-time signal that the C library leaves to programs. */
+const SIGRTMIN = 34;
+
+/** The usual name of a signal, such as SIGKILL or SIGRTMIN+1. */
+export function signalName(number: number): string {
+  const name = names.get(number);
+  if (name !== undefined || number < SIGRTMIN) return name ?? `SIG${number}`;
+  return number === SIGRTMIN ? 'SIGRTMIN' : `SIGRTMIN+${number - SIGRTMIN}`;
+}

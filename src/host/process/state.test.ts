@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { exitCodeOf, type LifecycleEvent, type LifecycleState, next } from './state.ts';
+import { exitOf, type LifecycleEvent, type LifecycleState, next } from './state.ts';
 
 const starting: LifecycleState = { phase: 'starting' };
 const spawned: LifecycleEvent = { type: 'spawned', streams: 2 };
 const streamEnded: LifecycleEvent = { type: 'streamEnded' };
-const exited: LifecycleEvent = { type: 'exited', exitCode: 3, sandboxDenied: true };
+const exit = { exitCode: 3, sandboxDenied: true };
+const exited: LifecycleEvent = { type: 'exited', exit };
 
 const stateAfter = (...events: LifecycleEvent[]): LifecycleState => events.reduce(next, starting);
 
@@ -19,17 +20,17 @@ describe('the state of a process', () => {
     [
       'draining after the exit while a stream is open',
       [spawned, streamEnded, exited],
-      { phase: 'draining', openStreams: 1, exitCode: 3, sandboxDenied: true },
+      { phase: 'draining', openStreams: 1, exit },
     ],
     [
       'closed after the exit and the last stream',
       [spawned, exited, streamEnded, streamEnded],
-      { phase: 'closed', exitCode: 3, sandboxDenied: true },
+      { phase: 'closed', exit },
     ],
     [
       'closed by the exit when no stream is open',
       [spawned, streamEnded, streamEnded, exited],
-      { phase: 'closed', exitCode: 3, sandboxDenied: true },
+      { phase: 'closed', exit },
     ],
   ])('is %s', (_, events, state) => {
     expect(stateAfter(...events)).toEqual(state);
@@ -45,7 +46,7 @@ describe('the state of a process', () => {
     expect(() => stateAfter(...events)).toThrow(message);
   });
 
-  it('knows the exit code from the exit on', () => {
+  it('knows the exit from the exit on', () => {
     const states = [
       starting,
       stateAfter(spawned),
@@ -53,6 +54,6 @@ describe('the state of a process', () => {
       stateAfter(spawned, exited, streamEnded, streamEnded),
     ];
 
-    expect(states.map(exitCodeOf)).toEqual([null, null, 3, 3]);
+    expect(states.map(exitOf)).toEqual([undefined, undefined, exit, exit]);
   });
 });

@@ -7,41 +7,37 @@
 export type LifecycleState =
   | { readonly phase: 'starting' }
   | { readonly phase: 'running'; readonly openStreams: number }
-  | ({ readonly phase: 'draining'; readonly openStreams: number } & Exit)
-  | ({ readonly phase: 'closed' } & Exit);
+  | { readonly phase: 'draining'; readonly openStreams: number; readonly exit: Exit }
+  | { readonly phase: 'closed'; readonly exit: Exit };
 
 export interface Exit {
   readonly exitCode: number;
   /** Whether it failed after its sandbox had refused a call, or, where refusals are not recorded, looks as if. */
   readonly sandboxDenied: boolean;
+  /** The signal that ended it, if one did. */
+  readonly signal?: string;
 }
 
 export type LifecycleEvent =
   | { readonly type: 'spawned'; readonly streams: number }
   | { readonly type: 'streamEnded' }
-  | ({ readonly type: 'exited' } & Exit);
+  | { readonly type: 'exited'; readonly exit: Exit };
 
 export function next(state: LifecycleState, event: LifecycleEvent): LifecycleState {
   if (state.phase === 'starting' && event.type === 'spawned') return { phase: 'running', openStreams: event.streams };
   if (state.phase === 'running' && event.type === 'streamEnded') {
     return { phase: 'running', openStreams: state.openStreams - 1 };
   }
-  if (state.phase === 'running' && event.type === 'exited') return settle(state.openStreams, event);
-  if (state.phase === 'draining' && event.type === 'streamEnded') return settle(state.openStreams - 1, state);
+  if (state.phase === 'running' && event.type === 'exited') return settle(state.openStreams, event.exit);
+  if (state.phase === 'draining' && event.type === 'streamEnded') return settle(state.openStreams - 1, state.exit);
   throw new Error(`process cannot handle ${event.type} while ${state.phase}`);
 }
 
-function settle(openStreams: number, { exitCode, sandboxDenied }: Exit): LifecycleState {
-  const exit = { exitCode, sandboxDenied };
-  return openStreams === 0 ? { phase: 'closed', ...exit } : { phase: 'draining', openStreams, ...exit };
+function settle(openStreams: number, exit: Exit): LifecycleState {
+  return openStreams === 0 ? { phase: 'closed', exit } : { phase: 'draining', openStreams, exit };
 }
 
-/** The exit code once the direct child has exited. */
-export function exitCodeOf(state: LifecycleState): number | null {
-  return 'exitCode' in state ? state.exitCode : null;
-}
-
-/** Whether the process has failed because of its sandbox. */
-export function deniedIn(state: LifecycleState): boolean {
-  return 'sandboxDenied' in state && state.sandboxDenied;
+/** How the direct child ended, once it has. */
+export function exitOf(state: LifecycleState): Exit | undefined {
+  return 'exit' in state ? state.exit : undefined;
 }

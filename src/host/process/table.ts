@@ -11,12 +11,12 @@ import { type Child, type Command, DEFAULT_PATH, osErrorText, SpawnError, spawn 
 import type { CommandLaunchers, Confined, SandboxHost } from '../sandbox/index.ts';
 import { InputBudget } from '../stream/index.ts';
 import type { ProcessAudience } from './audience.ts';
+import { listEntry } from './list-entry.ts';
 import { ManagedProcess } from './managed-process.ts';
 import { type ObservedStart, type ProcessObserver, type WantedProcess, wantedProcess } from './observer.ts';
 import { explainSearch } from './program-search.ts';
 import { ShellSnapshots } from './shell-snapshot.ts';
 import { confineStart, findDenied, type ProcessNetwork, resolveStart, type StartGates } from './start-request.ts';
-import { exitCodeOf } from './state.ts';
 
 export interface ProcessSettings extends StartGates {
   readonly maxProcessesPerConnection: number;
@@ -125,12 +125,14 @@ export class ProcessTable implements AsyncDisposable {
     const process = new ManagedProcess({
       processId,
       argv: request.argv,
+      cwd: request.cwd,
       tty: request.io.type === 'pty',
       mark,
       child,
       confined,
       audience: options.audience,
       retainedOutputBytes: retainedOutputBytesPerProcess,
+      timeLimit: params.timeoutMs == null ? undefined : { timeoutMs: params.timeoutMs, graceMs: params.graceMs ?? 0 },
       inputBudget: this.#inputBudget,
       bytes: options.observer.bytes,
       onExited: (exit) => observed.exited(exit),
@@ -195,15 +197,7 @@ export class ProcessTable implements AsyncDisposable {
   }
 
   list(): Result<'process/list'>['processes'] {
-    return [...this.#processes.values()].map((process) => ({
-      processId: process.processId,
-      argv: [...process.argv],
-      tty: process.tty,
-      phase: process.state.phase,
-      exitCode: exitCodeOf(process.state),
-      startedAtMs: process.startedAtMs,
-      nextSeq: process.nextSeq,
-    }));
+    return [...this.#processes.values()].map(listEntry);
   }
 
   /**

@@ -235,7 +235,7 @@ describe('process/list', () => {
     const closed = await client.start({ processId: 'closed', argv: ['sh', '-c', 'echo x; exit 2'] });
     await Promise.all([drains.exited(), closed.closed()]);
     const { processes } = await client.call<{ processes: { startedAtMs: number }[] }>('process/list');
-    const startedAtMs = expect.any(Number);
+    const usual = { startedAtMs: expect.any(Number), pid: expect.any(Number), cwd: 'file:///', timedOut: false };
     expect(processes).toEqual([
       {
         processId: 'runs',
@@ -243,7 +243,7 @@ describe('process/list', () => {
         tty: true,
         phase: 'running',
         exitCode: null,
-        startedAtMs,
+        ...usual,
         nextSeq: 1,
       },
       {
@@ -252,7 +252,7 @@ describe('process/list', () => {
         tty: false,
         phase: 'draining',
         exitCode: 1,
-        startedAtMs,
+        ...usual,
         nextSeq: 2,
       },
       {
@@ -261,7 +261,7 @@ describe('process/list', () => {
         tty: false,
         phase: 'closed',
         exitCode: 2,
-        startedAtMs,
+        ...usual,
         nextSeq: 4,
       },
     ]);

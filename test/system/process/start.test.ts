@@ -14,7 +14,7 @@ describe('starting a process', () => {
   it('answers with the id and says that nothing confines it', async () => {
     await using client = await connect(server.url);
     const { started } = client.begin({ processId: 'p', argv: ['true'] });
-    expect(await started).toEqual({ processId: 'p', sandboxType: 'none' });
+    expect(await started).toEqual({ processId: 'p', sandboxType: 'none', pid: expect.any(Number) });
   });
 
   it('makes the process leader of a session of its own, with three descriptors and nothing inherited', async () => {
@@ -130,7 +130,8 @@ describe('starting a process', () => {
     const answers = [await client.call('process/start', request), await client.call('process/start', request)];
     await process.closed();
     answers.push(await client.call('process/start', request));
-    expect(answers).toEqual(Array(3).fill({ processId: 'once', sandboxType: 'none' }));
+    const { pid } = answers[0]!;
+    expect(answers).toEqual(Array(3).fill({ processId: 'once', sandboxType: 'none', pid }));
     expect(process.output()).toBe('started\n');
     const exists = { code: -32600, message: 'process once already exists' };
     for (const change of [{ startId: 's2' }, { startId: undefined }, { argv: ['true'] }, { tty: true }]) {
