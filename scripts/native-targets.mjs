@@ -49,6 +49,7 @@ const addon = [
   'addon/input',
   'addon/loop',
   'addon/mask',
+  'addon/network',
   'addon/output',
   'peers/requests',
   'peers/descriptors',
@@ -127,7 +128,15 @@ export const targets = [
   // Static always: these run in views of the disk that have no C library.
   {
     file: 'sandbox-stage',
-    parts: ['stage/main', 'stage/reaper', 'stage/inner-listeners', 'shared/print-stderr', 'shared/bytes', ...denials],
+    parts: [
+      'stage/main',
+      'stage/reaper',
+      'stage/inner-listeners',
+      'stage/network',
+      'shared/print-stderr',
+      'shared/bytes',
+      ...denials,
+    ],
     flags: fast,
     release: released,
   },

@@ -257,7 +257,7 @@ NAPI_MODULE_INIT()
         {"tcpPeer", tcp_peer}, {"unixPeer", unix_peer},       {"searchHolders", search_holders},
         {"execute", execute_program},                         {"exitNow", exit_now},
         {"unreadBytes", unread_bytes},                        {"lock", lock_file},
-        {"fileOperations", file_operations},
+        {"fileOperations", file_operations},                  {"openInNetwork", open_in_network},
     };
     struct addon *addon = calloc(1, sizeof *addon);
     if (addon == NULL)

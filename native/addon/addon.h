@@ -62,6 +62,9 @@ napi_value hang_up(napi_env env, napi_callback_info info);
 napi_value socket_pair(napi_env env, napi_callback_info info);
 napi_value receive_descriptors(napi_env env, napi_callback_info info);
 
+/* network.c */
+napi_value open_in_network(napi_env env, napi_callback_info info);
+
 /* execute.c */
 napi_value execute_program(napi_env env, napi_callback_info info);
 napi_value exit_now(napi_env env, napi_callback_info info);

@@ -157,19 +157,17 @@ static int make_stdio(const struct spawn_request *request, struct spawn_result *
     return make_pipe(2, false, &result->output[1]);
 }
 
-/* No handler of the parent may run in the child, where it would see the parent's memory. */
-static int clone_child(struct job *job, struct spawn_result *result)
+pid_t spawn_sharing_memory(int (*child)(void *), void *argument, int *pidfd)
 {
     _Alignas(16) char stack[CHILD_STACK];
     uint64_t all = ~UINT64_C(0), before;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
-    pid_t pid = clone(child_main, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | CLONE_FILES | SIGCHLD, job,
-                      &result->pidfd);
+    pid_t pid = clone(child, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | CLONE_FILES | SIGCHLD, argument,
+                      pidfd);
     int error = errno;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
     errno = error;
-    result->pid = pid;
-    return pid < 0 ? -1 : 0;
+    return pid;
 }
 
 static int launch(const struct spawn_request *request, struct spawn_result *result)
@@ -189,7 +187,8 @@ static int launch(const struct spawn_request *request, struct spawn_result *resu
     for (int i = 0; i < 3; i++)
         if (slots[i] > job.highest)
             job.highest = slots[i];
-    if (clone_child(&job, result) < 0) {
+    result->pid = spawn_sharing_memory(child_main, &job, &result->pidfd);
+    if (result->pid < 0) {
         result->error = errno;
         result->step = "clone";
         return -1;

@@ -37,6 +37,12 @@ struct spawn_result {
 /* 0 on success, -1 with error and step set; every descriptor of the result is non-blocking and close-on-exec. */
 int spawn_child(const struct spawn_request *request, struct spawn_result *result);
 
+/*
+ * Runs a function in a child that has this process's memory and open files, and waits until it has ended or executed a program. All
+ * signals are blocked in it: no handler of the parent may run where it would see the parent's memory. The pid, or -1 with errno.
+ */
+pid_t spawn_sharing_memory(int (*child)(void *), void *argument, int *pidfd);
+
 /* The name of the first system call this kernel lacks, or an empty string. */
 const char *spawn_probe(void);
 

@@ -3,6 +3,8 @@
  *        sandbox-stage run FD [EXTRA]          becomes the command described in FD, which inherits the descriptor EXTRA
  *        sandbox-stage refuse FD              prints the text in FD to stderr
  *        sandbox-stage probe                  exits with 0 if the calls of a command can be watched
+ *        sandbox-stage network CHANNEL        sends its network namespace over CHANNEL
+ *        sandbox-stage join FD LAUNCHER ...   becomes a launcher of sandboxes, in the network namespace FD
  *
  * The last step before a sandboxed command: runs inside the sandbox, where bubblewrap has left it. FD holds strings,
  * each ended by NUL: how many bytes follow, without all of which nothing is run; the descriptor of a seccomp program or
@@ -31,6 +33,7 @@
 #include "../shared/files.h"
 #include "inner-listeners.h"
 #include "mounted.h"
+#include "network.h"
 #include "../shared/number.h"
 #include "../shared/pin.h"
 #include "reaper.h"
@@ -277,6 +280,10 @@ int main(int argc, char **argv)
         return refuse(number_in(argv[2]));
     if (argc == 2 && strcmp(argv[1], "probe") == 0)
         return probe();
-    print_stderr("usage: sandbox-stage init CONTROL FD [EXTRA] | run FD [EXTRA] | refuse FD | probe");
+    if (argc == 3 && strcmp(argv[1], "network") == 0)
+        return send_network(number_in(argv[2])) < 0 ? complain(1, "cannot send", "the network") : 0;
+    if (argc >= 4 && strcmp(argv[1], "join") == 0 && launch_in_network(number_in(argv[2]), argv + 3) < 0)
+        return complain(1, "cannot enter the network of the session for", argv[3]);
+    print_stderr("usage: sandbox-stage init CONTROL FD [EXTRA] | run FD [EXTRA] | refuse FD | probe | network CHANNEL | join FD LAUNCHER ...");
     return 2;
 }

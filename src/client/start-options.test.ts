@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type EnvironmentInfo, type EnvPolicy, PathUri } from '../protocol/index.ts';
-import { startParams } from './start-options.ts';
+import { requireStartCapabilities, startParams } from './start-options.ts';
 
 const prepared = { processStartDirect: false };
 const info: EnvironmentInfo = {
@@ -66,6 +66,13 @@ describe('a start on a server that takes only prepared ones', () => {
       request: { arg0: 'me' },
     });
   });
+});
+
+it('a network is sent, but not to a server that would ignore it', () => {
+  const params = startParams({ argv: ['ls'], network: { allow: ['example.com'] } }, info);
+  expect(params).toMatchObject({ network: { allow: ['example.com'] } });
+  expect(() => requireStartCapabilities(params, (capability) => capability === 'sessionNetwork')).not.toThrow();
+  expect(() => requireStartCapabilities(params, () => false)).toThrow('it lacks the capability sessionNetwork');
 });
 
 it('a prepared start is sent unchanged', () => {

@@ -6,6 +6,7 @@ import {
   PathUri,
   type ProcessIo,
   type Sandbox,
+  type StartNetwork,
 } from '../protocol/index.ts';
 import { UnsupportedError } from './errors.ts';
 import { inheritedEnvironment } from './inherited-environment.ts';
@@ -37,6 +38,11 @@ export interface StartOptions
   /** The command's `argv[0]`. */
   readonly arg0?: string;
   readonly sandbox?: Sandbox;
+  /**
+   * The network of a sandboxed command, instead of what the profile says: none; `loopback`, which the session's commands share; the
+   * host's; or the named hosts alone. Only for servers with the capability `sessionNetwork`.
+   */
+  readonly network?: StartNetwork;
   /** By default a random id. */
   readonly processId?: string;
   /** The server ends the command and all its descendants when it still runs after so long, also while this client is not connected. */
@@ -90,7 +96,10 @@ const extensions: readonly {
   readonly what: string;
   readonly capability: string;
   readonly isUsed: (params: Params<'process/start'>) => boolean;
-}[] = [{ what: 'end a command in time', capability: 'processTimeout', isUsed: ({ timeoutMs }) => timeoutMs != null }];
+}[] = [
+  { what: 'end a command in time', capability: 'processTimeout', isUsed: ({ timeoutMs }) => timeoutMs != null },
+  { what: 'choose the network of a command', capability: 'sessionNetwork', isUsed: ({ network }) => network != null },
+];
 
 function directParams(options: StartOptions, info: EnvironmentInfo | undefined): DirectStart {
   const { cwd, tty, pipeStdin, io, processId, argv, env, mode, ...rest } = options;

@@ -50,6 +50,28 @@ function isIdentity(text: string): boolean {
   return /^\d{1,20}:\d{1,20}$/.test(text) && text.split(':').every((number) => BigInt(number) < 2n ** 64n);
 }
 
+/** `example.com`; `*.example.com` for the names below it; `**.example.com` for both; `*` for all; an address. */
+const allowedHost = z
+  .string()
+  .check(
+    z.refine(
+      (host) => host === '*' || /^(\*{1,2}\.)?[\p{L}\p{N}_-]+(\.[\p{L}\p{N}_-]+)*$/u.test(host) || isAddress6(host),
+      'expected a host such as example.com, *.example.com or **.example.com, or an address, without scheme and port',
+    ),
+  );
+
+const isAddress6 = (host: string): boolean => /^[0-9a-f:.]+$/i.test(host) && host.split(':').length > 2;
+
+/**
+ * The network of one sandboxed command: none; the loopback that the session's commands with this value share, and nothing else; the
+ * host's; or the named hosts alone.
+ */
+const startNetwork = z.union([
+  z.enum(['off', 'loopback', 'on']),
+  z.strictObject({ allow: z.readonly(z.array(allowedHost)) }),
+]);
+export type StartNetwork = z.output<typeof startNetwork>;
+
 const startOptions = {
   processId,
   metadata: optional(z.object({ threadId: optional(uuid), toolCallId: optional(z.string()) })),
@@ -63,6 +85,8 @@ const startOptions = {
     z.object({ loopbackPorts: optional(z.array(unsigned)), allowLocalBinding: optional(z.boolean()) }),
   ),
   networkProxy: optional(networkProxy),
+  /** Extension: instead of what the profile says about the network; not together with the three members above. */
+  network: optional(startNetwork),
   /** Makes the start repeatable: the same id and request again get the first answer. */
   startId: optional(z.string()),
   /** Extension: device and inode, from `fs/getMetadata`, of the directory that `cwd` must lead to; otherwise the start is refused. */

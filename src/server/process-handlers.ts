@@ -1,5 +1,11 @@
 import { Scope } from '../base/index.ts';
-import { type ManagedProcess, type Preparations, processRequests } from '../host/process/index.ts';
+import {
+  checkNetwork,
+  type ManagedProcess,
+  managedNetworkOf,
+  type Preparations,
+  processRequests,
+} from '../host/process/index.ts';
 import { ExecError, type Params, type Result } from '../protocol/index.ts';
 import { DeferredResult, EncodedResult } from '../rpc/index.ts';
 import type { Handlers, RequestContext } from './handlers.ts';
@@ -19,10 +25,10 @@ const answeredByProcess: Handlers = Object.fromEntries(
 export const processHandlers: Handlers = {
   ...answeredByProcess,
 
-  'process/start': (params, context) =>
-    params.networkProxy || params.shellSnapshot || deniesByPattern(params)
-      ? startPrepared(params, context)
-      : startNow(params, context),
+  'process/start': (params, context) => {
+    checkNetwork(params);
+    return needsPreparation(params) ? startPrepared(params, context) : startNow(params, context);
+  },
 
   'process/read': async (params, { session, signal }) => {
     const process = requireProcess(session, params.processId);
@@ -80,18 +86,23 @@ function startNow(params: StartParams, context: RequestContext): Result<'process
   return answerStart(params, context);
 }
 
+const needsPreparation = (params: StartParams): boolean =>
+  Boolean(params.shellSnapshot || params.network === 'loopback' || managedNetworkOf(params)) || deniesByPattern(params);
+
 /** Starts the network, restores the state of the shell and searches for denied paths; then starts the process that uses them. */
 async function startPrepared(params: StartParams, context: RequestContext): Promise<Result<'process/start'>> {
   const { session, signal } = context;
-  const { processId, networkProxy } = params;
+  const { processId } = params;
+  const settings = managedNetworkOf(params);
   using preparing = session.processes.prepare(processId);
   await using prepared = new Scope();
-  const network = networkProxy ? prepared.own(await launchNetwork(context, processId, networkProxy)) : undefined;
+  const network = settings ? prepared.own(await launchNetwork(context, processId, settings)) : undefined;
   const restored = params.shellSnapshot ? await session.processes.restoreShell(params, network) : undefined;
   const deniedMatches = deniesByPattern(params) ? await session.processes.findDenied(params, network) : undefined;
+  const sessionNetwork = params.network === 'loopback' ? await session.network.namespace() : undefined;
   if (signal.aborted || preparing.isCancelled)
     throw new ExecError('invalidRequest', `process ${processId} start was cancelled`);
-  if (start(params, context, { network, restored, deniedMatches })) prepared.move();
+  if (start(params, context, { network, sessionNetwork, restored, deniedMatches })) prepared.move();
   return answerStart(params, context);
 }
 

@@ -3,7 +3,7 @@ import { abortable, type Logger } from '../base/index.ts';
 import type { Host } from '../host/index.ts';
 import { familyMark, killFamily, processMarks, SESSION_MASK } from '../host/os/index.ts';
 import { type ProcessAudience, ProcessTable } from '../host/process/index.ts';
-import type { CommandLaunchers, SandboxHost } from '../host/sandbox/index.ts';
+import { type CommandLaunchers, type SandboxHost, SessionNetwork } from '../host/sandbox/index.ts';
 import { limits } from '../protocol/index.ts';
 import { ConnectionLost, type Link } from '../rpc/index.ts';
 import type { AuditFacts, AuditLog } from './audit/audit-log.ts';
@@ -47,6 +47,8 @@ export interface SessionOptions {
 export class ServerSession implements ProcessAudience, AsyncDisposable {
   readonly id = randomUUID();
   readonly processes: ProcessTable;
+  /** The network that its commands with `network: loopback` share. */
+  readonly network: SessionNetwork;
   /** The number of this session in the marks of its processes. */
   readonly number: number;
   /** The name of the token that the session belongs to: connections with a token of another name cannot resume it. */
@@ -64,6 +66,8 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
     this.tokenName = tokenName;
     this.#config = config;
     this.#familyMark = familyMark(server, number, 0);
+    const nextMark = processMarks(server, number, () => this.processes.marks());
+    this.network = new SessionNetwork(sandboxes.networks, nextMark);
     this.processes = new ProcessTable({
       audience: this,
       ownEnvironment: host.environment,
@@ -73,7 +77,7 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
       launchers,
       observer: new ProcessRecords({ log, audit, counters, user: () => this.user }),
       log,
-      nextMark: processMarks(server, number, () => this.processes.marks()),
+      nextMark,
     });
   }
 
@@ -152,6 +156,7 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
 
   /** Kills every process of the session, and the daemons that they left behind. */
   async [Symbol.asyncDispose](): Promise<void> {
+    using _network = this.network;
     await this.processes[Symbol.asyncDispose]();
     if (this.processes.hasStarted) await killFamily(this.#familyMark, SESSION_MASK);
   }

@@ -34,7 +34,8 @@ function normalisedInfo({
   prependPathDirs: _dirs,
   ...info
 }: Result): unknown {
-  const own = /^process|^sandboxDenials$|^cwdIdentity$|^fs(Rename|Links|Chmod|Append|Watch)$|^errorDetails$/;
+  const own =
+    /^process|^sandboxDenials$|^cwdIdentity$|^fs(Rename|Links|Chmod|Append|Watch)$|^errorDetails$|^sessionNetwork$/;
   const shared = Object.entries(info.capabilities as object).filter(([name]) => !own.test(name));
   return { ...info, capabilities: Object.fromEntries(shared.sort(([a], [b]) => (a < b ? -1 : 1))) };
 }

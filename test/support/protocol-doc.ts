@@ -84,6 +84,7 @@ function expanded(schema: z.ZodMiniType, indent: string): string {
     case 'optional':
     case 'nullable':
     case 'default':
+    case 'readonly':
       return inner('innerType');
     case 'array':
       return `${inner('element')}[]`;

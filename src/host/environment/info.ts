@@ -30,6 +30,7 @@ const capabilities: Readonly<Record<string, boolean>> = {
   processTimeout: true,
   sandboxDenials: true,
   errorDetails: true,
+  sessionNetwork: true,
 };
 
 /** Facts about this machine for a client. */

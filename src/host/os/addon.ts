@@ -106,6 +106,8 @@ export interface Addon {
   tcpPeer(peer: Uint8Array, peerPort: number, local: Uint8Array, localPort: number): [number, number] | number;
   /** The socket at the other end of a connected Unix socket: the user that connected and the inode, which is 0 if it is closed, or a negative errno. */
   unixPeer(fd: number): [number, number] | number;
+  /** Opens something (network-namespace.ts) in another network namespace: a descriptor, or a negative errno. */
+  openInNetwork(network: number, kind: number): number;
   /**
    * Searches for the processes that have sockets open, on a thread of its own. Marks are mark, mask, mark, mask, …: first of any
    * server of this product, then of this process. Resolves with the bits of native/peers/peers.h for each inode.

@@ -37,6 +37,7 @@ export {
   nativeFolders,
   useRuntimePaths,
 } from './native-file.ts';
+export { type ListeningPort, type LoopbackHost, NetworkNamespace } from './network-namespace.ts';
 export { type PeerSocket, peerSockets, type TcpEnd } from './peer-sockets.ts';
 export { platformName } from './platform.ts';
 export { sendNow, sendToSocket } from './socket-send.ts';

@@ -58,7 +58,7 @@ export class ShellSnapshots {
   /** One capture for all commands with the same key; after a failure a later command tries again. */
   #snapshot(params: StartParams, command: Command, dialect: ShellDialect): Snapshot {
     const policy = policyOf(params);
-    const key = JSON.stringify([params.shellSnapshot, String(command.cwd), policy, params.sandbox]);
+    const key = JSON.stringify([params.shellSnapshot, String(command.cwd), policy, params.sandbox, params.network]);
     const known = this.#snapshots.get(key);
     const usable = known && (!known.failed || known.attempts >= ATTEMPTS);
     const snapshot = usable ? known : this.#capture(params, command, dialect, (known?.attempts ?? 0) + 1);

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { ExecError, type Params, type PathUri, type ProcessIo, type Sandbox } from '../../protocol/index.ts';
-import type { Command } from '../os/index.ts';
+import type { Command, NetworkNamespace } from '../os/index.ts';
 import {
   type AccessPolicy,
   type Confined,
@@ -15,6 +15,7 @@ import {
 import { childEnvironment } from './child-environment.ts';
 import { explainSearch } from './program-search.ts';
 import { rewritableIn } from './snapshot-request.ts';
+import { withNetwork } from './start-network.ts';
 
 type StartParams = Params<'process/start'>;
 
@@ -81,10 +82,15 @@ export function confineStart(
     readonly deniedMatches?: readonly string[] | undefined;
     readonly watch: boolean;
     readonly network?: ProcessNetwork | undefined;
+    readonly sessionNetwork?: NetworkNamespace | undefined;
   },
 ): Confined {
-  const managedNetwork = params.enforceManagedNetwork ? proxyVariables(params, network) : undefined;
-  return confine(host, command, policyOf(command, sandbox), { managedNetwork, ...options });
+  const isManaged = params.enforceManagedNetwork || (params.network != null && network !== undefined);
+  const managedNetwork = isManaged ? proxyVariables(params, network) : undefined;
+  return confine(host, command, withNetwork(policyOf(command, sandbox), params.network), {
+    managedNetwork,
+    ...options,
+  });
 }
 
 /** Variables that name managed proxies: those of a network made for the process, else those that the client sends. */

@@ -7,7 +7,15 @@ import {
   type Result,
   SERVER_STOPPING,
 } from '../../protocol/index.ts';
-import { type Child, type Command, DEFAULT_PATH, osErrorText, SpawnError, spawn } from '../os/index.ts';
+import {
+  type Child,
+  type Command,
+  DEFAULT_PATH,
+  type NetworkNamespace,
+  osErrorText,
+  SpawnError,
+  spawn,
+} from '../os/index.ts';
 import type { CommandLaunchers, Confined, SandboxHost } from '../sandbox/index.ts';
 import { InputBudget } from '../stream/index.ts';
 import type { ProcessAudience } from './audience.ts';
@@ -43,6 +51,8 @@ type StartParams = Params<'process/start'>;
 /** The results of slow work that is done before the process is started. */
 export interface Preparations {
   readonly network?: ProcessNetwork | undefined;
+  /** The network of the session, for a command that joins it. */
+  readonly sessionNetwork?: NetworkNamespace | undefined;
   /** The command for a shell in the state of a snapshot. */
   readonly restored?: Command | undefined;
   /** The matches of the patterns of its sandbox. */
@@ -105,7 +115,8 @@ export class ProcessTable implements AsyncDisposable {
   }
 
   /** Starts a process, and disposes of its network when it closes. Returns false for a start that was answered before. */
-  start(params: StartParams, { network, restored, deniedMatches }: Preparations = {}): boolean {
+  start(params: StartParams, prepared: Preparations = {}): boolean {
+    const { network, sessionNetwork, restored, deniedMatches } = prepared;
     const { processId } = params;
     if (this.#ending) throw new ExecError('invalidRequest', SERVER_STOPPING);
     if (this.#isRepetition(params)) return false;
@@ -118,7 +129,9 @@ export class ProcessTable implements AsyncDisposable {
     const command = restored ?? request;
     const watch = options.audience.wantsDenials;
     const confined = params.sandbox
-      ? confineStart(options.sandboxes, command, params.sandbox, params, { deniedMatches, watch, network })
+      ? confineStart(options.sandboxes, command, params.sandbox, params, {
+          ...{ deniedMatches, watch, network, sessionNetwork },
+        })
       : undefined;
     const mark = this.#nextMark();
     const [child, observed] = this.#spawn(wantedProcess(params, request), command, confined, mark);

@@ -2,6 +2,7 @@ export { KILLED_BY_FILTER, looksDenied, showsOnlyDenial, withoutRefusedExecs } f
 export { CommandLaunchers } from './launch/command-launchers.ts';
 export { type Confined, confine } from './launch/confine.ts';
 export { HelperLaunchers, type LaunchedHelper } from './launch/helper-launchers.ts';
+export { SessionNetwork } from './launch/session-network.ts';
 export { type KeyedView, requireCwd, resolveFilePolicy } from './policy/file-access.ts';
 export { expandGlobsLater } from './policy/glob-scan.ts';
 export { isNarrower } from './policy/narrower.ts';

@@ -2,6 +2,7 @@ import { once } from '../../base/index.ts';
 import { InstalledBubblewrap } from './launch/bubblewrap.ts';
 import { FIRST_EMPTY } from './launch/confine.ts';
 import type { Isolation } from './launch/isolation.ts';
+import { NetworkMaker } from './launch/session-network.ts';
 import { stageProgram } from './launch/stage.ts';
 import { journalFolder, MountJournal, sweepMountPoints } from './view/mount-journal.ts';
 import { MountPlans } from './view/mount-plans.ts';
@@ -21,6 +22,7 @@ export class SandboxHost {
   readonly environment: SandboxHostOptions['environment'];
   readonly commandPids: Isolation['pids'];
   readonly bubblewrap = new InstalledBubblewrap();
+  readonly networks = new NetworkMaker(this.bubblewrap);
   readonly plans = new MountPlans(FIRST_EMPTY, stageProgram);
   /** The mount points of all sandboxes. The first call removes those that dead servers left. */
   readonly mountPoints: () => MountPoints;

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { spawn } from '../../os/index.ts';
 import { isAdministratorsFile } from './administrators-file.ts';
 import type { Bubblewrap } from './bubblewrap.ts';
-import { isolationArgs } from './isolation.ts';
+import { type Isolation, isolationArgs } from './isolation.ts';
 import { stagePlace } from './stage-place.ts';
+import { LONGEST_TRIAL_MS, runTrialProgram } from './trial-program.ts';
 
 /** Tries the first of the paths with a bubblewrap of the administrator. */
 export function tryBubblewrap(paths: readonly string[]): Bubblewrap {
@@ -52,35 +52,24 @@ function runTrial({ path, proc }: Trial): string | undefined {
 }
 
 async function runTrialLater({ path, proc }: Trial): Promise<string | undefined> {
-  const io = { type: 'pipe', stdin: 'closed' } as const;
-  await using child = spawn({ argv: [path, ...trialArgs(proc)], cwd: '/', env: {}, io, mark: 0n });
-  const timer = setTimeout(() => void child[Symbol.asyncDispose](), LONGEST_TRIAL_MS).unref();
-  let stderr = '';
-  for await (const event of child.events) {
-    if (event.type !== 'output') continue;
-    const { buffer, start, end } = event.chunk;
-    stderr += Buffer.from(buffer.toString('latin1', start, end), 'base64');
-  }
-  clearTimeout(timer);
-  const status = await child.exited;
-  const code = 'code' in status ? status.code : null;
-  return code === STAGE_STARTED ? undefined : lastLine(stderr, code);
+  const { status, stderr } = await runTrialProgram({ argv: [path, ...trialArgs(proc)] });
+  return status === STAGE_STARTED ? undefined : lastLine(stderr, status);
 }
 
-function trialArgs(proc: boolean): readonly string[] {
+/** The arguments of a bubblewrap that ends with `STAGE_STARTED` if it can make a sandbox. */
+export function trialArgs(proc: boolean, network: Isolation['network'] = 'own'): readonly string[] {
   const view = ['--die-with-parent', '--ro-bind', '/', '/', '--dev', '/dev'];
   const mask = ['--perms', '000', '--ro-bind-data', '0', '/dev/mask'];
   const { path, args } = stagePlace({ args: view }, proc);
-  return [...view, ...mask, ...isolationArgs({ proc, network: 'own', pids: 'own' }), ...args, '--', path];
+  return [...view, ...mask, ...isolationArgs({ proc, network, pids: 'own' }), ...args, '--', path];
 }
 
-const lastLine = (stderr: string, status: number | null): string =>
+/** What a program says was wrong. */
+export const lastLine = (stderr: string, status: number | null): string =>
   stderr.trim().split('\n').at(-1) || `status ${status}`;
 
-const LONGEST_TRIAL_MS = 10_000;
-
 /** The exit code of the stage without arguments. */
-const STAGE_STARTED = 2;
+export const STAGE_STARTED = 2;
 
 const INSTALL_BUBBLEWRAP = 'apt-get install -y bubblewrap';
 

@@ -1,18 +1,19 @@
 import { SyncScope } from '../../../base/index.ts';
-import type { Child, Command } from '../../os/index.ts';
+import type { Child, Command, NetworkNamespace } from '../../os/index.ts';
 import { DenialRecord } from '../denial-record.ts';
 import { expandGlobs } from '../policy/glob-scan.ts';
 import { isHidden } from '../policy/hidden-path.ts';
 import { type AccessPolicy, hasFullRead } from '../policy/resolution.ts';
 import type { SandboxHost } from '../sandbox-host.ts';
 import { canWatch } from '../seccomp/can-watch.ts';
-import type { FilterMode } from '../seccomp/program.ts';
+import { type FilterMode, hasLoopbackOnly } from '../seccomp/program.ts';
 import { UnenforceablePolicy } from '../unenforceable-policy.ts';
 import type { MountPlan } from '../view/plan.ts';
 import { type Bubblewrap, requireUsable, type UsableBubblewrap } from './bubblewrap.ts';
 import { ControlSocket } from './control-socket.ts';
 import { InnerProxies, proxyPorts } from './inner-proxies.ts';
 import { filter, launcherArgs } from './launcher.ts';
+import { joining } from './session-network.ts';
 import { nullDescriptor, stageProgram, stageRequest, strings } from './stage.ts';
 import { stagePlace, USUAL_PLACE } from './stage-place.ts';
 import { ARGUMENTS, FIRST_FREE, PROGRAM_SOCKET, WaitingLauncher } from './waiting-launcher.ts';
@@ -47,6 +48,8 @@ export interface LaunchOrder {
 export interface ConfineOptions {
   /** Variables that name the proxies of a managed network, through which alone the command reaches the network. */
   readonly managedNetwork?: Readonly<Record<string, string>> | undefined;
+  /** The network that the command joins, instead of the one by its policy. */
+  readonly sessionNetwork?: NetworkNamespace | undefined;
   /** Whether refusals are to be recorded. */
   readonly watch?: boolean;
   /** The descriptor of a channel to the process that is the supervisor, and is asked about programs as well. */
@@ -74,7 +77,7 @@ export function confine(
   policy: AccessPolicy,
   options: ConfineOptions = {},
 ): Confined {
-  if (policy.unrestricted && !options.managedNetwork) {
+  if (policy.unrestricted && !options.managedNetwork && !options.sessionNetwork) {
     return policy.network === 'enabled' ? withoutClaim(command) : confinedByFilter(command, 'isolated', options);
   }
   const launcher = requireUsable(options.launcher ?? host.bubblewrap.tried());
@@ -87,6 +90,7 @@ export function confine(
       policy,
       launcher,
       managedNetwork: options.managedNetwork,
+      sessionNetwork: options.sessionNetwork,
       extraDescriptor: options.extraDescriptor,
       watch,
       supervisor: options.supervisor,
@@ -108,28 +112,28 @@ interface Launch {
   readonly policy: AccessPolicy;
   readonly launcher: UsableBubblewrap;
   readonly managedNetwork: ConfineOptions['managedNetwork'];
+  readonly sessionNetwork: ConfineOptions['sessionNetwork'];
   readonly extraDescriptor: number | undefined;
   readonly watch: boolean;
   readonly supervisor: number | undefined;
 }
 
 function confinedByView(command: Command, plan: MountPlan, launch: Launch): Confined {
-  const { host, policy, launcher, managedNetwork, extraDescriptor, watch, supervisor } = launch;
+  const { host, policy, launcher, managedNetwork, sessionNetwork, extraDescriptor, watch, supervisor } = launch;
   using scope = new SyncScope(); // there may be no descriptor for the next of them
   const proxies = managedNetwork && scope.own(new InnerProxies(proxyPorts(managedNetwork)));
-  const hostNetwork = policy.network === 'enabled' && !proxies;
+  const mode = proxies ? 'proxy' : sessionNetwork ? 'loopback' : policy.network === 'enabled' ? 'base' : 'isolated';
   const pids = host.commandPids;
   const place = stagePlace(plan, launcher.proc && pids === 'own');
   const args = strings([
     ...launcherArgs(plan, launcher, {
-      network: hostNetwork ? 'host' : 'own',
+      network: mode === 'base' || mode === 'loopback' ? 'launcher' : 'own',
       pids,
       filter: watch ? undefined : FILTER,
     }),
     ...place.args,
   ]);
   const channel = FIRST_EMPTY + plan.emptyFiles;
-  const mode = proxies ? 'proxy' : hostNetwork ? 'base' : 'isolated';
   const isPinned = command.cwdIdentity !== undefined; // a launcher that is started in the directory reports a wrong one
   const waitable =
     launcher.proc &&
@@ -142,15 +146,17 @@ function confinedByView(command: Command, plan: MountPlan, launch: Launch): Conf
   const points = scope.own(host.mountPoints().claim(plan.mountPoints));
   const record = watch ? scope.own(new DenialRecord((path) => isHidden(policy, path))) : undefined;
   const controlSocket = scope.own(new ControlSocket());
+  const reports = channel + (proxies ? 1 : 0);
+  const network = reports + (record ? 1 : 0);
   const request = stageRequest(command, {
     mounts: plan.mounts,
     ...(proxies && { listeners: { channel, ports: proxies.ports } }),
     ...(record && {
       watch: {
-        reports: channel + (proxies ? 1 : 0),
+        reports,
         program: filter(mode, { files: true, execs: supervisor !== undefined }),
         supervisor,
-        ownNetwork: mode === 'proxy',
+        ownNetwork: hasLoopbackOnly(mode),
         partialView: !hasFullRead(policy),
       },
     }),
@@ -158,7 +164,10 @@ function confinedByView(command: Command, plan: MountPlan, launch: Launch): Conf
   return {
     command: {
       ...command,
-      argv: [launcher.path, '--args', String(ARGUMENTS), '--', ...firstProcess(place.path, extraDescriptor)],
+      argv: [
+        ...(sessionNetwork ? joining(network) : []),
+        ...[launcher.path, '--args', String(ARGUMENTS), '--', ...firstProcess(place.path, extraDescriptor)],
+      ],
       arg0: 'bwrap',
       // The request's variables are set inside: LD_PRELOAD and its kin would act on the launcher.
       env: {},
@@ -174,6 +183,7 @@ function confinedByView(command: Command, plan: MountPlan, launch: Launch): Conf
           ...Array.from({ length: plan.emptyFiles }, nullDescriptor),
           ...(proxies ? [proxies.channel.childEnd] : []),
           ...(record ? [record.farEnd] : []),
+          ...(sessionNetwork ? [sessionNetwork.descriptor] : []),
         ];
       },
     },

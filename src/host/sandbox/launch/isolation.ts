@@ -9,7 +9,8 @@ const procArgs = (directories: readonly string[]): readonly string[] => [
 
 export interface Isolation {
   readonly proc: boolean;
-  readonly network: 'own' | 'host';
+  /** A network namespace of the sandbox alone, or the one that bubblewrap is started in. */
+  readonly network: 'own' | 'launcher';
   /** Which processes are visible: those of the sandbox, or all of the host. */
   readonly pids: 'own' | 'host';
   /** Directories of procfs that have to be read-only, besides the kernel's parameters. */

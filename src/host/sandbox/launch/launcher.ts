@@ -2,13 +2,13 @@ import { ExecError } from '../../../protocol/index.ts';
 import { type FilterMode, seccompProgram, type WatchedCalls } from '../seccomp/program.ts';
 import type { MountPlan } from '../view/plan.ts';
 import type { UsableBubblewrap } from './bubblewrap.ts';
-import { isolationArgs } from './isolation.ts';
+import { type Isolation, isolationArgs } from './isolation.ts';
 
 /** The arguments of bubblewrap for a view, without those that mount the first program. */
 export function launcherArgs(
   plan: MountPlan,
   { proc }: UsableBubblewrap,
-  options: { network: 'own' | 'host'; pids: 'own' | 'host'; filter: number | undefined },
+  options: { network: Isolation['network']; pids: Isolation['pids']; filter: number | undefined },
 ): string[] {
   return [
     ...['--new-session', '--die-with-parent'],

@@ -51,7 +51,7 @@ describe.each(['x64', 'arm64'] as const)('the filter of system calls on %s', (ar
       number: machine.numbers[name],
       args,
     });
-  const modes: FilterMode[] = ['isolated', 'proxy', 'base'];
+  const modes: FilterMode[] = ['isolated', 'proxy', 'loopback', 'base'];
   const [unix, inet, inet6, netlink, vsock, smc] = [1, 2, 10, 16, 40, 43];
   const [stream, datagram, raw, seqpacket, cloexec] = [1, 2, 3, 5, 0o2000000];
 
@@ -60,7 +60,7 @@ describe.each(['x64', 'arm64'] as const)('the filter of system calls on %s', (ar
     ...(['io_uring_register', 'setns', 'add_key', 'request_key', 'keyctl', 'userfaultfd'] as const),
     ...(['perf_event_open', 'bpf'] as const),
   ])('refuses %s whatever the network', (name) => {
-    expect(modes.map((mode) => ask(mode, name))).toEqual([EPERM, EPERM, EPERM]);
+    expect(modes.map((mode) => ask(mode, name))).toEqual([EPERM, EPERM, EPERM, EPERM]);
   });
 
   it('refuses new user namespaces unless they are asked for', () => {
@@ -89,25 +89,33 @@ describe.each(['x64', 'arm64'] as const)('the filter of system calls on %s', (ar
     ...(['connect', 'accept', 'accept4', 'bind', 'listen', 'shutdown', 'sendto', 'sendmmsg', 'recvmmsg'] as const),
     ...(['getsockopt', 'setsockopt', 'getsockname'] as const),
   ])('refuses %s only without a network', (name) => {
-    expect(modes.map((mode) => ask(mode, name))).toEqual([EPERM, ALLOWED, ALLOWED]);
+    expect(modes.map((mode) => ask(mode, name))).toEqual([EPERM, ALLOWED, ALLOWED, ALLOWED]);
   });
 
   it('says that nothing is a socket when asked for a peer without a network', () => {
-    expect(modes.map((mode) => ask(mode, 'getpeername'))).toEqual([ENOTSOCK, ALLOWED, ALLOWED]);
+    expect(modes.map((mode) => ask(mode, 'getpeername'))).toEqual([ENOTSOCK, ALLOWED, ALLOWED, ALLOWED]);
   });
 
   it.each([
-    ['Unix streams', unix, stream | cloexec, [ALLOWED, EPERM, ALLOWED]],
-    ['Unix packets', unix, seqpacket, [ALLOWED, EPERM, ALLOWED]],
-    ['Unix datagrams', unix, datagram | cloexec, [EPERM, EPERM, ALLOWED]],
-    ['raw Unix sockets', unix, raw, [EPERM, EPERM, ALLOWED]],
-    ['internet sockets', inet, stream, [EPERM, ALLOWED, ALLOWED]],
-    ['internet sockets of version 6', inet6, datagram, [EPERM, ALLOWED, ALLOWED]],
-    ['routing sockets', netlink, raw, [EPERM, EPERM, ALLOWED]],
-    ['sockets to the hypervisor', vsock, stream, [EPERM, EPERM, EPERM]],
-    ['sockets for shared memory', smc, stream, [EPERM, EPERM, EPERM]],
+    ['Unix streams', unix, stream | cloexec, [ALLOWED, EPERM, EPERM, ALLOWED]],
+    ['Unix packets', unix, seqpacket, [ALLOWED, EPERM, EPERM, ALLOWED]],
+    ['Unix datagrams', unix, datagram | cloexec, [EPERM, EPERM, EPERM, ALLOWED]],
+    ['raw Unix sockets', unix, raw, [EPERM, EPERM, EPERM, ALLOWED]],
+    ['internet sockets', inet, stream, [EPERM, ALLOWED, ALLOWED, ALLOWED]],
+    ['internet sockets of version 6', inet6, datagram, [EPERM, ALLOWED, ALLOWED, ALLOWED]],
+    ['routing sockets', netlink, raw, [EPERM, EPERM, ALLOWED, ALLOWED]],
+    ['sockets to the hypervisor', vsock, stream, [EPERM, EPERM, EPERM, EPERM]],
+    ['sockets for shared memory', smc, stream, [EPERM, EPERM, EPERM, EPERM]],
   ])('knows what to do with %s', (_what, family, type, verdicts) => {
     expect(modes.map((mode) => ask(mode, 'socket', family!, type!))).toEqual(verdicts);
+  });
+
+  it('answers questions about the network of a session, and no others of the kernel', () => {
+    const protocols = [0, 4, 9, 12, 15]; // routes, sockets, audit, packet filter, devices
+    expect(protocols.map((protocol) => ask('loopback', 'socket', netlink!, raw!, protocol))).toEqual([
+      ALLOWED,
+      ...Array.from({ length: 4 }, () => EPERM),
+    ]);
   });
 
   it.each([inet, inet6])('lets no connection hide in a socket for shared memory (family %s)', (family) => {

@@ -16,10 +16,10 @@ import {
 import { type Machine, machines, type OldSyscallName, type SyscallName } from './syscalls.ts';
 
 /**
- * isolated: no network. proxy: internet sockets in a namespace that only has a loopback. base: the host's network. All refuse
- * the calls that reach into other processes.
+ * isolated: no network. proxy: internet sockets in a namespace that only has a loopback. loopback: the same, and questions to the
+ * kernel about that network. base: the host's network. All refuse the calls that reach into other processes.
  */
-export type FilterMode = 'isolated' | 'proxy' | 'base';
+export type FilterMode = 'isolated' | 'proxy' | 'loopback' | 'base';
 
 export interface FilterOptions {
   /** Whether a command may make user namespaces of its own, as browsers and container tools do. */
@@ -45,6 +45,8 @@ const failWith = (errno: number): number => 0x0005_0000 | errno;
 const AF_UNIX = 1;
 const AF_INET = 2;
 const AF_INET6 = 10;
+const AF_NETLINK = 16;
+const NETLINK_ROUTE = 0;
 const AF_VSOCK = 40;
 const AF_SMC = 43;
 const IPPROTO_SMC = 256;
@@ -111,6 +113,22 @@ const byMode: Readonly<Record<FilterMode, (refuse: Instruction) => readonly Sysc
     ],
     ['socketpair', unixStreamsOnly(refuse)],
   ],
+  // A Unix socket would reach every service of the host whose path is in the view.
+  loopback: (refuse) => [
+    [
+      'socket',
+      [
+        load(argument(0)),
+        ...whenEqual(AF_INET, [finish(ALLOW)]),
+        ...whenEqual(AF_INET6, [finish(ALLOW)]),
+        ...unlessEqual(AF_NETLINK, [refuse]),
+        load(argument(2)),
+        ...whenEqual(NETLINK_ROUTE, [finish(ALLOW)]), // addresses and interfaces, which servers list when they start
+        refuse,
+      ],
+    ],
+    ['socketpair', unixStreamsOnly(refuse)],
+  ],
   // A socket for shared memory (SMC) contains a TCP socket that no process has a descriptor of, so that its user cannot be found.
   base: (refuse) => [
     [
@@ -126,6 +144,9 @@ const byMode: Readonly<Record<FilterMode, (refuse: Instruction) => readonly Sysc
     ],
   ],
 };
+
+/** Whether connecting is allowed, and reaches nothing but the loopback of the sandbox's own network or its session's. */
+export const hasLoopbackOnly = (mode: FilterMode): boolean => mode === 'proxy' || mode === 'loopback';
 
 const asked = (...names: SyscallRule[0][]): SyscallRule[] => names.map((name) => [name, [finish(ASK)]]);
 
@@ -155,9 +176,8 @@ const fileRules: readonly SyscallRule[] = [
   ...asked('chmod', 'chown', 'lchown', 'utime', 'utimes'),
 ];
 
-/** With a network of its own a command may connect to anything, and reaches its own loopback alone. */
 function watchRules(mode: FilterMode, { files, execs }: WatchedCalls): readonly SyscallRule[] {
-  const connects = mode === 'proxy' ? asked('connect') : [];
+  const connects = hasLoopbackOnly(mode) ? asked('connect') : [];
   return [...(files ? fileRules : []), ...(execs ? asked('execve', 'execveat') : []), ...connects];
 }
 
