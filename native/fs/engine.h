@@ -51,7 +51,8 @@
     /* The helper's alone, without an answer: the payload is paths and pins in turn (mounted.h). */ \
     OPERATION(FS_MOUNTED, "mounted", fs_elsewhere, 0) \
     OPERATION(FS_RENAME, "rename", fs_rename, 2) \
-    OPERATION(FS_SET_PERMISSIONS, "setPermissions", fs_set_permissions, 1)
+    OPERATION(FS_SET_PERMISSIONS, "setPermissions", fs_set_permissions, 1) \
+    OPERATION(FS_APPEND_BLOCK, "appendBlock", fs_append_block, 0)
 
 enum fs_operation {
 #define NUMBER(number, name, function, paths) number,
@@ -70,6 +71,7 @@ enum fs_flag {
     FS_PRUNE_HIDDEN = 128,
     FS_IDENTITY = 256,       /* get metadata: tell device and inode */
     FS_LINKS = 512,          /* get metadata: of a link itself; read directory: tell links, and those to nothing */
+    FS_APPEND = 1024,        /* open: create, and write at the end */
 };
 
 enum fs_status {

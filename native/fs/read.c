@@ -29,10 +29,10 @@ static void fail_not_a_file(const struct fs_request *request, struct fs_answer *
     fs_puts(answer, "` is not a file");
 }
 
-/* Opens a regular file for reading; fails the answer and returns -1 when it is not one. Never waits for a FIFO. */
-static int open_regular(const struct fs_request *request, struct fs_answer *answer, struct stat *status)
+/* Opens a regular file; fails the answer and returns -1 when it is not one. Never waits for a FIFO. */
+static int open_regular(const struct fs_request *request, struct fs_answer *answer, int flags, struct stat *status)
 {
-    int fd = fs_open_path(request, request->path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    int fd = fs_open_path(request, request->path, flags | O_NONBLOCK | O_NOCTTY, 0666);
     if (fd == -ENXIO) /* a socket, or a device without a driver */
         fail_not_a_file(request, answer);
     else if (fd < 0)
@@ -104,7 +104,7 @@ void fs_read_file(const struct fs_request *request, struct fs_answer *answer)
 {
     struct stat status;
     bool at_once = request->flags & FS_AT_ONCE;
-    int fd = open_regular(request, answer, &status);
+    int fd = open_regular(request, answer, O_RDONLY, &status);
     if (fd < 0)
         return;
     int outcome = status.st_size > FILE_LIMIT ? -EFBIG : at_once && status.st_size > AT_ONCE_LIMIT ? -EAGAIN : 0;
@@ -126,7 +126,8 @@ void fs_open_file(const struct fs_request *request, struct fs_answer *answer)
 {
     struct stat status;
     if (!(request->flags & FS_REPLACE)) {
-        int fd = open_regular(request, answer, &status);
+        int flags = request->flags & FS_APPEND ? O_WRONLY | O_CREAT | O_APPEND : O_RDONLY;
+        int fd = open_regular(request, answer, flags, &status);
         if (fd >= 0)
             fs_putf(answer, "{\"fd\":%d}", fd);
         return;

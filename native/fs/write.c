@@ -1,4 +1,4 @@
-/* fs/writeFile, fs/writeBlock and fs/createDirectory. */
+/* fs/writeFile, blocks of open files, and fs/createDirectory. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -87,6 +87,18 @@ void fs_write_block(const struct fs_request *request, struct fs_answer *answer)
         left -= (size_t)count;
     }
     fs_puts(answer, "{}");
+}
+
+/*
+ * appendBlock: numbers: a descriptor that writes at the end. Answers {"written":N}, which is less than all of it when the next
+ * byte failed: the caller knows what is in the file, and asks again for the rest and the reason.
+ */
+void fs_append_block(const struct fs_request *request, struct fs_answer *answer)
+{
+    size_t written = write_all((int)request->numbers[0], request->payload, request->payload_length);
+    if (written == 0 && request->payload_length > 0)
+        return fs_fail_errno(answer, errno);
+    fs_putf(answer, "{\"written\":%zu}", written);
 }
 
 /* Makes the directory, and missing ones above it; 0 or a negative errno. */

@@ -10,6 +10,7 @@ import {
   methods,
   neededCapabilities,
   type Params,
+  type RepeatOptions,
   type Result,
 } from '../protocol/index.ts';
 import { ConnectionLost } from '../rpc/index.ts';
@@ -110,11 +111,20 @@ export class ExecServerClient implements AsyncDisposable {
     return this.#processes.get(processId);
   }
 
-  request<M extends MethodName>(method: M, params: Params<M>, signal?: AbortSignal): Promise<Result<M>> {
-    return this.#request(method, params, { signal });
+  request<M extends MethodName>(
+    method: M,
+    params: Params<M>,
+    signal?: AbortSignal,
+    options: RepeatOptions = {},
+  ): Promise<Result<M>> {
+    return this.#request(method, params, { signal, ...options });
   }
 
-  async #request<M extends MethodName>(method: M, params: Params<M>, options: CallOptions): Promise<Result<M>> {
+  async #request<M extends MethodName>(
+    method: M,
+    params: Params<M>,
+    options: CallOptions & RepeatOptions,
+  ): Promise<Result<M>> {
     const { params: schema }: Method = methods[method];
     const missing = neededCapabilities(method, params).find((capability) => !this.supports(capability));
     if (missing !== undefined) throw new UnsupportedError(`answer ${method}`, missing);
@@ -122,7 +132,7 @@ export class ExecServerClient implements AsyncDisposable {
     const wire = this.#session.nativePaths ? withNativePaths(params, encoded) : encoded;
     refuseOversize(method, wire);
     using _slot = await this.#slots.take(method, options.signal);
-    const repeatable = isRepeatable(method, params);
+    const { repeatable = isRepeatable(method, params) } = options;
     const answer = await this.#waits.during(this.#session.call(method, wire, { ...options, repeatable }));
     return decodeResult(method, answer);
   }

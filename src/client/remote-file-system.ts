@@ -4,6 +4,6 @@ import type { Calls } from './calls.ts';
 /** The filesystem on the other side of a connection. */
 export class RemoteFileSystem extends ExecutorFileSystem {
   constructor(calls: Pick<Calls, 'request'>) {
-    super({ request: (method, params, signal) => calls.request(method, params, signal) });
+    super({ request: (method, params, signal, options) => calls.request(method, params, signal, options) });
   }
 }

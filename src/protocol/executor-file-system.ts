@@ -1,4 +1,4 @@
-import { FileCalls, type FileOptions } from './files.ts';
+import { FileCalls, type FileOptions, type RepeatOptions } from './files.ts';
 import type { Result } from './methods.ts';
 import type { PathUri } from './path-uri.ts';
 
@@ -49,9 +49,33 @@ export class ExecutorFileSystem extends FileCalls {
     return offset;
   }
 
-  async #close(handleId: string, ahead: readonly Promise<unknown>[]): Promise<void> {
+  /** Adds to the end of a file, and creates a missing one; resolves with the number of bytes. Goes on after a lost connection. */
+  async append(
+    path: PathUri,
+    content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    { signal, sandbox }: FileOptions = {},
+  ): Promise<number> {
+    const handleId = newHandleId();
+    const again = { repeatable: true }; // the handle recognises its blocks by their offsets
+    await this.requests.request('fs/open', { handleId, path, mode: 'append', sandbox }, signal, again);
+    let offset = 0;
+    try {
+      for await (const bytes of content) {
+        for (const chunk of blocks(bytes)) {
+          // Not ahead of the one before: repeated blocks could arrive in another order.
+          await this.requests.request('fs/writeBlock', { handleId, offset, chunk }, signal, again);
+          offset += chunk.length;
+        }
+      }
+    } finally {
+      await this.#close(handleId, [], again);
+    }
+    return offset;
+  }
+
+  async #close(handleId: string, ahead: readonly Promise<unknown>[], options?: RepeatOptions): Promise<void> {
     await Promise.allSettled(ahead);
-    await this.requests.request('fs/close', { handleId }).catch(() => {}); // without a connection the server has closed the handle
+    await this.requests.request('fs/close', { handleId }, undefined, options).catch(() => {}); // the server closes it with the connection or the session
   }
 }
 

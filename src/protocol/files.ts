@@ -18,6 +18,9 @@ const content = base64(
 
 const handleId = z.string();
 
+/** Apart from the reference's, so that another value is refused in its words. */
+const openMode = optional(z.union([z.enum(['read', 'replace']), z.literal('append')]));
+
 /** Not set-user-ID and set-group-ID: a program that has them is made by a command. */
 const permissionBits = unsigned.check(
   z.refine((mode) => mode <= 0o1777, 'must be from 0 to 1023 (0o1777): permissions and the sticky bit'),
@@ -41,7 +44,8 @@ export const fileMethods = {
   'fs/open': method({
     family,
     scope,
-    params: z.object({ handleId, ...target, mode: optional(z.enum(['read', 'replace'])) }),
+    extensions: [{ capability: 'fsAppend', member: 'mode', value: 'append' }],
+    params: z.object({ handleId, ...target, mode: openMode }),
     result: z.object({ handleId }),
   }),
   'fs/readBlock': method({
@@ -192,7 +196,17 @@ export const fileNotifications = {
 
 /** Answers `fs/*` requests: a server, or this process. */
 export interface FileRequests {
-  request<M extends FileMethod>(method: M, params: Params<M>, signal?: AbortSignal): Promise<Result<M>>;
+  request<M extends FileMethod>(
+    method: M,
+    params: Params<M>,
+    signal?: AbortSignal,
+    options?: RepeatOptions,
+  ): Promise<Result<M>>;
+}
+
+export interface RepeatOptions {
+  /** Whether the request may be sent again when the connection is lost before the answer; unless given, the method table says it. */
+  readonly repeatable?: boolean;
 }
 
 export type FileMethod = Extract<MethodName, `fs/${string}`>;

@@ -10,6 +10,7 @@ export {
   type FileRequests,
   fileMethods,
   type PathOptions,
+  type RepeatOptions,
   type WalkOptions,
   type WalkOutcome,
 } from './files.ts';

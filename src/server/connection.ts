@@ -182,7 +182,7 @@ export class ServerConnection implements Service {
 
   #context(session: ServerSession, grant: Grant, signal: AbortSignal): RequestContext {
     const { host, info, log, audit, counters } = this.#options;
-    const files = (): FileService => (this.#files ??= this.#openFiles());
+    const files = (): FileService => (this.#files ??= this.#openFiles(session));
     const http = (): HttpClient => (this.#http ??= this.#openHttp());
     return {
       session,
@@ -204,10 +204,11 @@ export class ServerConnection implements Service {
     };
   }
 
-  #openFiles(): FileService {
+  #openFiles(session: ServerSession): FileService {
     const { sandboxes, launchers } = this.#options;
+    const access = { sandboxes, launchers };
     const onMissingChanged = (watchId: number): void => void this.#peer.notify('fs/missingChanged', { watchId });
-    return new FileService({ onMissingChanged, sandboxes, launchers, sendsAnswers: true });
+    return new FileService({ ...access, onMissingChanged, session: session.files(access), sendsAnswers: true });
   }
 
   #openHttp(): HttpClient {

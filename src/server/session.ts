@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { abortable, type Logger } from '../base/index.ts';
+import { SessionFiles, type SessionFilesOptions } from '../host/files/index.ts';
 import type { Host } from '../host/index.ts';
 import { familyMark, killFamily, processMarks, SESSION_MASK } from '../host/os/index.ts';
 import { type ProcessAudience, ProcessTable } from '../host/process/index.ts';
@@ -43,7 +44,7 @@ export interface SessionOptions {
   readonly tokenName?: string | undefined;
 }
 
-/** The processes of one client. A session outlives its connection and waits to be resumed while none is attached. */
+/** The processes of one client, and what it watches or appends to. A session outlives its connection and waits to be resumed while none is attached. */
 export class ServerSession implements ProcessAudience, AsyncDisposable {
   readonly id = randomUUID();
   readonly processes: ProcessTable;
@@ -55,6 +56,7 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
   readonly tokenName: string | undefined;
   readonly #config: () => ExecServerConfig;
   readonly #familyMark: bigint;
+  #files: SessionFiles | undefined;
   #client: Attachment | undefined;
   #wishes: ClientWishes = { events: new Set(), sandboxDenials: false, endings: false };
   #unanswered = 0;
@@ -79,6 +81,12 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
       log,
       nextMark,
     });
+  }
+
+  /** Made for the first connection of the session that asks for files. */
+  files(options: SessionFilesOptions): SessionFiles {
+    this.#files ??= new SessionFiles(options);
+    return this.#files;
   }
 
   get proxyPrivateIpsViaUpstream(): boolean {
@@ -157,7 +165,7 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
   /** Kills every process of the session, and the daemons that they left behind. */
   async [Symbol.asyncDispose](): Promise<void> {
     using _network = this.network;
-    await this.processes[Symbol.asyncDispose]();
+    await Promise.all([this.processes[Symbol.asyncDispose](), this.#files?.[Symbol.asyncDispose]()]);
     if (this.processes.hasStarted) await killFamily(this.#familyMark, SESSION_MASK);
   }
 }

@@ -118,6 +118,12 @@ export const deliberateDifferences: DeliberateDifference[] = [
     answer: { error: { code: -32600, message: 'path `/` is not a file' } },
   },
   {
+    scenario: 'fs-read-stream',
+    id: 26,
+    reason: 'A file may be opened for appending.',
+    answer: { result: { handleId: 'm' } },
+  },
+  {
     scenario: 'fs-watch-missing',
     id: 16,
     reason: 'Clients of the older dialect send native absolute paths.',

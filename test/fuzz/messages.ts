@@ -34,7 +34,7 @@ export function validRequest(
     'process/list': {},
     'fs/readFile': { path },
     'fs/writeFile': { path, dataBase64: Buffer.alloc(random(9000), 'b').toString('base64') },
-    'fs/open': { handleId, path, mode: random(2) ? 'read' : 'replace' },
+    'fs/open': { handleId, path, mode: (['read', 'replace', 'append'] as const)[random(3)] },
     'fs/readBlock': { handleId, offset: random(100), len: 1 + random(1000) },
     'fs/writeBlock': { handleId, offset: random(100), chunk: 'YWJj' },
     'fs/close': { handleId },

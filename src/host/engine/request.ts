@@ -1,8 +1,8 @@
 import type { FileMethod, NativePath, PathUri } from '../../protocol/index.ts';
 import { fileOperations, pathBytes } from '../os/index.ts';
 
-/** The operations of the engine (native/fs/engine.h): methods of the protocol, and five that only this program uses. */
-export type FileOperation = Named<FileMethod> | 'inspect' | 'exchange' | 'protect' | 'hide' | 'mounted';
+/** The operations of the engine (native/fs/engine.h): methods of the protocol, and six that only this program uses. */
+export type FileOperation = Named<FileMethod> | 'appendBlock' | 'inspect' | 'exchange' | 'protect' | 'hide' | 'mounted';
 
 type Named<M extends FileMethod> = M extends `fs/${infer Name}` ? Name : never;
 
@@ -21,6 +21,8 @@ export const fileFlags = {
   identity: 256,
   /** Tell links, or of a link itself. */
   links: 512,
+  /** Open a file to write at its end, and create it if it is missing. */
+  append: 1024,
 } as const;
 
 /** One request for the engine. */

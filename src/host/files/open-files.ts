@@ -18,9 +18,7 @@ export class OpenFiles implements AsyncDisposable {
     checkHandleId(handleId);
     // A request may have waited for its turn until after the connection closed.
     if (this.#disposed) throw new ExecError('invalidRequest', 'the connection is closed');
-    if (this.#files.has(handleId)) {
-      throw new ExecError('invalidRequest', `file handle \`${handleId}\` already exists`);
-    }
+    if (this.#files.has(handleId)) throw handleExists(handleId);
     if (this.#files.size >= MAX_HANDLES) {
       throw new ExecError('invalidRequest', `at most ${MAX_HANDLES} file handles may be open per connection`);
     }
@@ -33,6 +31,10 @@ export class OpenFiles implements AsyncDisposable {
       throw error;
     }
     return resultText({ handleId });
+  }
+
+  has(handleId: string): boolean {
+    return this.#files.has(handleId);
   }
 
   /** After an error the position in the file is unknown, and the file is closed. */
@@ -50,10 +52,7 @@ export class OpenFiles implements AsyncDisposable {
 
   async writeBlock(handleId: string, offset: number, chunk: Uint8Array): Promise<ResultText> {
     checkHandleId(handleId);
-    if (chunk.length < 1 || chunk.length > MAX_BLOCK_BYTES) throw blockLength('write');
-    if (offset + chunk.length >= OFFSET_LIMIT) {
-      throw new ExecError('invalidRequest', 'file write range exceeds the signed 64-bit file offset limit');
-    }
+    checkWriteRange(offset, chunk);
     return this.#requireOpen(handleId).executeInOrder({ operation: 'writeBlock', numbers: [offset], payload: chunk });
   }
 
@@ -78,7 +77,7 @@ export class OpenFiles implements AsyncDisposable {
 }
 
 /** A descriptor in an engine, closed once nothing uses it any more. */
-class OpenFile implements AsyncDisposable {
+export class OpenFile implements AsyncDisposable {
   readonly opened: Promise<void>;
   readonly #engine: Engine;
   readonly #pending = new Set<Promise<unknown>>();
@@ -123,7 +122,18 @@ class OpenFile implements AsyncDisposable {
   }
 }
 
-function checkHandleId(handleId: string): void {
+export function checkWriteRange(offset: number, chunk: Uint8Array): void {
+  if (chunk.length < 1 || chunk.length > MAX_BLOCK_BYTES) throw blockLength('write');
+  if (offset + chunk.length >= OFFSET_LIMIT) {
+    throw new ExecError('invalidRequest', 'file write range exceeds the signed 64-bit file offset limit');
+  }
+}
+
+export function handleExists(handleId: string): ExecError {
+  return new ExecError('invalidRequest', `file handle \`${handleId}\` already exists`);
+}
+
+export function checkHandleId(handleId: string): void {
   if (Buffer.byteLength(handleId) > MAX_HANDLE_ID_BYTES) {
     throw new ExecError('invalidRequest', `file handle ID must not exceed ${MAX_HANDLE_ID_BYTES} bytes`);
   }

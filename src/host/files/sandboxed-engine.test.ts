@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PathUri } from '../../protocol/index.ts';
-import { type FileRequest, parseResult, type ResultText } from '../engine/index.ts';
+import { type FileRequest, fileFlags, parseResult, type ResultText } from '../engine/index.ts';
 import { ANSWER_ROOM_BEFORE, nativeFile, spawn, streamPair } from '../os/index.ts';
 import { SandboxedEngine } from './sandboxed-engine.ts';
 
@@ -19,12 +19,15 @@ const uri = (name: string): PathUri => PathUri.fromNative(join(folder, name));
 const reading = (name: string): FileRequest => ({ operation: 'readFile', paths: [uri(name)] });
 
 /** A helper of which nothing but the sandbox is missing; the pid lets a test do something to it. */
-function start(argv: string[] = [nativeFile('fs-helper'), '3']): { helper: SandboxedEngine; pid: number } {
+function start(
+  argv: string[] = [nativeFile('fs-helper'), '3'],
+  refused: string[] = [],
+): { helper: SandboxedEngine; pid: number } {
   const [own, other] = streamPair();
   const io = { type: 'pipe', stdin: 'closed' } as const;
   const child = spawn({ argv, cwd: '/', env: {}, io, mark: 0n, inherit: [other] });
   closeSync(other);
-  return { helper: new SandboxedEngine({ child, channel: own, refused: [], mounts: Buffer.alloc(0) }), pid: child.pid };
+  return { helper: new SandboxedEngine({ child, channel: own, refused, mounts: Buffer.alloc(0) }), pid: child.pid };
 }
 
 /** A helper that answers when the test says so, with what comes out of a FIFO. */
@@ -57,6 +60,27 @@ const contentOf = async (result: ResultText | Promise<ResultText>): Promise<Buff
 };
 
 describe('a helper', () => {
+  it('neither appends to what must stay missing, nor changes its permissions, when it has appeared', async () => {
+    await using helper = start(undefined, [join(folder, 'refused')]).helper;
+    const setPermissions = (name: string, flags = 0) =>
+      Promise.resolve(helper.execute({ operation: 'setPermissions', paths: [uri(name)], numbers: [0o600], flags }));
+    const append = (name: string, flags = 0) =>
+      Promise.resolve(helper.execute({ operation: 'open', paths: [uri(name)], flags: flags | fileFlags.append }));
+    mkdirSync(join(folder, 'plain'));
+    symlinkSync('refused', join(folder, 'link'));
+    await expect(append('refused')).rejects.toThrow('Read-only file system');
+    await setPermissions('plain'); // the helper has begun
+    mkdirSync(join(folder, 'refused'));
+    writeFileSync(join(folder, 'refused/file'), '');
+    for (const name of ['refused', 'refused/file', 'link', 'link/file']) {
+      await expect(setPermissions(name)).rejects.toThrow('Read-only file system');
+    }
+    await expect(append('refused/file')).rejects.toThrow('Read-only file system');
+    for (const change of [setPermissions, append]) {
+      await expect(change('refused/file', fileFlags.noFollow)).rejects.toThrow('Read-only file system');
+    }
+  });
+
   it('is waited for once it is known to answer', async () => {
     await using helper = start().helper;
     writeFileSync(join(folder, 'file'), 'content');

@@ -4,13 +4,16 @@ import { requireCwd } from '../sandbox/index.ts';
 import { FileAccess, type FileAccessOptions } from './access.ts';
 import { AnswerSlots } from './answer-slots.ts';
 import { MissingWatch } from './missing-watch.ts';
-import { OpenFiles } from './open-files.ts';
+import { handleExists, OpenFiles } from './open-files.ts';
 import { PathOrder } from './path-order.ts';
+import { SessionFiles } from './session-files.ts';
 import { isPlainFileMethod, type PlainFileMethod, wireRequests } from './wire-requests.ts';
 
 export interface FileServiceOptions extends FileAccessOptions {
   /** Called when a watch of `fs/watchMissing` has fired. */
   readonly onMissingChanged: (watchId: number) => void;
+  /** What outlives the connection; without it, that ends with this service. */
+  readonly session?: SessionFiles;
   /** Whether results of `answer` are sent to a client, and `onSent` is called then: bounds how much waits to be sent. */
   readonly sendsAnswers?: boolean;
 }
@@ -26,6 +29,8 @@ export class FileService implements AsyncDisposable {
   readonly #listings: AnswerSlots | undefined;
   readonly #access: FileAccess;
   readonly #watch: MissingWatch;
+  readonly #session: SessionFiles;
+  readonly #ownSession: SessionFiles | undefined;
   readonly #handlers: FileHandlers = {
     'fs/open': (params) => this.open(params),
     'fs/readBlock': (params) => this.readBlock(params),
@@ -34,7 +39,9 @@ export class FileService implements AsyncDisposable {
     'fs/watchMissing': (params) => this.watchMissing(params),
   };
 
-  constructor({ onMissingChanged, sendsAnswers, ...access }: FileServiceOptions) {
+  constructor({ onMissingChanged, session, sendsAnswers, ...access }: FileServiceOptions) {
+    this.#ownSession = session ? undefined : new SessionFiles(access);
+    this.#session = session ?? this.#ownSession!;
     if (sendsAnswers) {
       this.#contents = new AnswerSlots();
       this.#listings = new AnswerSlots();
@@ -60,28 +67,47 @@ export class FileService implements AsyncDisposable {
     return this.#call(method, params, undefined);
   }
 
-  open({ handleId, path, mode, sandbox }: Params<'fs/open'>): ResultText | Promise<ResultText> {
+  open(params: Params<'fs/open'>): ResultText | Promise<ResultText> {
+    if (params.mode === 'append') return this.#openToAppend(params);
+    const { handleId, path, mode, sandbox } = params;
     const replace = mode === 'replace';
     const request = { operation: 'open', paths: [path], flags: replace ? fileFlags.replace : 0 } as const;
     return namingPath([path], () =>
       this.#order.run([path.href], replace, () => {
         if (sandbox) requireCwd(sandbox); // before the handle is looked at, as in the reference
+        if (this.#session.appending.has(handleId)) throw handleExists(handleId);
         const engine = () => this.#access.engine(sandbox, replace ? 'write' : 'read', request.paths);
         return this.#files.open(handleId, engine, request);
       }),
     );
   }
 
+  #openToAppend({ handleId, path, sandbox }: Params<'fs/open'>): ResultText | Promise<ResultText> {
+    return namingPath([path], () =>
+      this.#order.run([path.href], true, () => {
+        if (this.#files.has(handleId)) throw handleExists(handleId);
+        const { access, appending } = this.#session;
+        return appending.open(handleId, path, () => access.engine(sandbox, 'write', [path]));
+      }),
+    );
+  }
+
   readBlock({ handleId, offset, len }: Params<'fs/readBlock'>): Promise<ResultText> {
+    if (this.#session.appending.has(handleId)) {
+      throw new ExecError('invalidRequest', `file handle \`${handleId}\` is open for appending`);
+    }
     return this.#files.readBlock(handleId, offset, len);
   }
 
   writeBlock({ handleId, offset, chunk }: Params<'fs/writeBlock'>): Promise<ResultText> {
+    const { appending } = this.#session;
+    if (appending.has(handleId)) return appending.writeBlock(handleId, offset, chunk);
     return this.#files.writeBlock(handleId, offset, chunk);
   }
 
   async close({ handleId }: Params<'fs/close'>): Promise<ResultText> {
     await this.#files.close(handleId);
+    await this.#session.appending.close(handleId);
     return resultText({});
   }
 
@@ -94,6 +120,7 @@ export class FileService implements AsyncDisposable {
     this.#listings?.[Symbol.dispose]();
     this.#watch[Symbol.dispose]();
     await this.#files[Symbol.asyncDispose]();
+    await this.#ownSession?.[Symbol.asyncDispose]();
     await this.#access[Symbol.asyncDispose]();
   }
 

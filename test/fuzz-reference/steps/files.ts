@@ -55,7 +55,7 @@ const handle = (random: RandomSource): string => `h${random.below(2)}`;
 const openParams = (random: RandomSource, base: string, sandbox: unknown): Params => ({
   handleId: random.usually([handle(random)], ['', 'x'.repeat(33), 'ü'.repeat(16)]),
   path: path(random, base),
-  mode: random.usually(['read', 'replace', undefined], ['Read', 'append', null]),
+  mode: random.usually(['read', 'replace', undefined], ['Read', 'truncate', null]),
   sandbox,
 });
 

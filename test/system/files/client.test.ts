@@ -1,10 +1,13 @@
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Scope } from '../../../src/base/index.ts';
 import { ExecServerClient, RemoteFileSystem } from '../../../src/client/index.ts';
 import { LocalFileSystem } from '../../../src/host/files/index.ts';
 import { webSocket } from '../../../src/link/index.ts';
 import { type ExecutorFileSystem, PathUri, type Sandbox } from '../../../src/protocol/index.ts';
 import { testSandboxes } from '../../support/host.ts';
+import { connectHarness, TestEnvironment } from '../../support/remote-fixture.ts';
+import { ScriptedRegistry } from '../../support/scripted-registry.ts';
 import { FilesFixture } from './fixture.ts';
 
 let fixture: FilesFixture;
@@ -28,11 +31,21 @@ async function local(): Promise<Opened> {
   return { files, [Symbol.asyncDispose]: () => files[Symbol.asyncDispose]() };
 }
 
+async function relayed(): Promise<Opened> {
+  const scope = new Scope();
+  const registry = scope.own(await ScriptedRegistry.start());
+  scope.own(new TestEnvironment(registry));
+  await registry.connected();
+  const client = scope.own(await connectHarness(registry));
+  return { files: new RemoteFileSystem(client), [Symbol.asyncDispose]: () => scope[Symbol.asyncDispose]() };
+}
+
 const limits = { maxDepth: 8, maxDirectories: 100, maxEntries: 1000, followDirectorySymlinks: false };
 
 describe.each([
   { place: 'this machine', open: local },
   { place: 'a server', open: remote },
+  { place: 'a server behind a relay', open: relayed },
 ])('the filesystem of $place', ({ open }) => {
   let opened: Opened;
   let root: PathUri;
@@ -45,6 +58,7 @@ describe.each([
     await opened.files.createDirectory(root);
   });
 
+  const native = (name: string): string => `${root.toNative()}/${name}`;
   const at = (name: string): PathUri => PathUri.fromNative(`${root.toNative()}/${name}`);
 
   it('does everything a filesystem does', async () => {
@@ -79,6 +93,25 @@ describe.each([
     for await (const bytes of files.read(at('streamed'))) read.push(bytes);
     expect(Buffer.concat(read).equals(Buffer.concat(pieces))).toBe(true);
     expect(statSync(at('streamed').toNative() as string).size).toBe(9 * 700_001);
+  });
+
+  it('appends, changes permissions, and describes links', async () => {
+    const { files } = opened;
+    await files.writeFile(at('log'), Buffer.from('old\n'));
+    expect(await files.append(at('log'), [Buffer.from('one\n'), Buffer.alloc(2_100_000, 'x')])).toBe(2_100_004);
+    expect(readFileSync(native('log'), 'utf8')).toBe(`old\none\n${'x'.repeat(2_100_000)}`);
+    await files.setPermissions(at('log'), 0o640);
+    symlinkSync('log', native('link'));
+    symlinkSync('nowhere', native('broken'));
+    expect(await files.getMetadata(at('log'), { link: true })).toMatchObject({ mode: 0o640, isSymlink: false });
+    const { linkTarget } = await files.getMetadata(at('link'), { link: true });
+    expect(linkTarget?.href).toBe(at('log').href);
+    const entries = await files.readDirectory(root, { links: true });
+    expect(Object.fromEntries(entries.map(({ fileName, isSymlink }) => [fileName, isSymlink]))).toEqual({
+      log: false,
+      link: true,
+      broken: true,
+    });
   });
 
   it('keeps to a sandbox', async () => {
