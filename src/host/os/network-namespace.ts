@@ -41,9 +41,17 @@ export class NetworkNamespace implements Disposable {
     return this.#descriptor;
   }
 
+  /**
+   * A TCP socket inside, not connected and not blocking, which the caller connects and closes: it stays there whichever process
+   * connects it.
+   */
+  socket(family: 4 | 6): number {
+    return this.#open(family === 6 ? 'tcp6' : 'tcp4');
+  }
+
   /** A connection to a server inside. Rejects with the error of the connection, or with that of entering the namespace. */
   async connect({ host, port }: { readonly host: LoopbackHost; readonly port: number }): Promise<Socket> {
-    const fd = this.#open(host === '::1' ? 'tcp6' : 'tcp4');
+    const fd = this.socket(host === '::1' ? 6 : 4);
     const socket = new Socket({ fd, readable: true, writable: true, allowHalfOpen: true });
     // Without a handle, or for a name with several addresses, Node would make another socket: one in the namespace of this program.
     if (socket.destroyed) throw new Error('the socket was closed before it was connected');

@@ -61,7 +61,8 @@ async function membersByMark(marks: ReadonlySet<bigint>): Promise<Map<bigint, Me
   return found;
 }
 
-async function markOf(pid: number): Promise<bigint | undefined> {
+/** The mark of a process; undefined without one, or if the process has ended. */
+export async function markOf(pid: number): Promise<bigint | undefined> {
   try {
     const limits = await readFile(`/proc/${pid}/limits`, 'utf8');
     const mark = /^Max realtime timeout\s+\S+\s+(\d+)/m.exec(limits)?.[1];

@@ -123,6 +123,11 @@ export class ManagedProcess implements AsyncDisposable {
     return this.#child.pid;
   }
 
+  /** Whether it runs in namespaces of its own, which its child makes. */
+  get hasView(): boolean {
+    return this.#confined?.controlSocket !== undefined;
+  }
+
   get state(): LifecycleState {
     return this.#state;
   }

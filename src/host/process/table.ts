@@ -22,6 +22,7 @@ import type { ProcessAudience } from './audience.ts';
 import { listEntry } from './list-entry.ts';
 import { ManagedProcess } from './managed-process.ts';
 import { type ObservedStart, type ProcessObserver, type WantedProcess, wantedProcess } from './observer.ts';
+import { ProcessNetworks } from './process-networks.ts';
 import { explainSearch } from './program-search.ts';
 import { ShellSnapshots } from './shell-snapshot.ts';
 import { confineStart, findDenied, type ProcessNetwork, resolveStart, type StartGates } from './start-request.ts';
@@ -92,6 +93,8 @@ export class ProcessTable implements AsyncDisposable {
   #started = false;
   #ending = false;
   readonly #inputBudget = new InputBudget();
+  /** From the first connection to a process on. */
+  #networks: ProcessNetworks | undefined;
   /** Starts whose processes are not started yet. */
   readonly #preparing = new Set<Preparing>();
   #forgetTimer: NodeJS.Timeout | undefined;
@@ -151,6 +154,7 @@ export class ProcessTable implements AsyncDisposable {
       onExited: (exit) => observed.exited(exit),
       onClosed: () => {
         void network?.[Symbol.asyncDispose]();
+        this.#networks?.forget(process);
         this.#onClosed(process);
       },
       onFault: (error) => options.log.error('process.lost', { processId, ...faultFields(error) }),
@@ -209,6 +213,14 @@ export class ProcessTable implements AsyncDisposable {
     return this.#processes.get(processId);
   }
 
+  /** The network of a process, until it has closed; undefined if it is that of this program. */
+  async networkOf(processId: string): Promise<NetworkNamespace | undefined> {
+    const process = this.get(processId);
+    if (!process) throw new ExecError('invalidRequest', `unknown process id ${processId}`);
+    this.#networks ??= new ProcessNetworks();
+    return await this.#networks.of(process);
+  }
+
   list(): Result<'process/list'>['processes'] {
     return [...this.#processes.values()].map(listEntry);
   }
@@ -227,6 +239,7 @@ export class ProcessTable implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending = true;
     clearTimeout(this.#forgetTimer);
+    using _networks = this.#networks;
     await Promise.all([...this.#processes.values()].map((process) => process[Symbol.asyncDispose]()));
     this.#processes.clear();
   }

@@ -1,11 +1,11 @@
 import { readlink, stat } from 'node:fs/promises';
 import { PathUri, type Result } from '../../protocol/index.ts';
-import { familyCensus } from './family-census.ts';
+import { familyCensus, type Member } from './family-census.ts';
 
 /** The resources of a process and its living descendants, without those of the processes that make its sandbox. */
 export async function usageOf(pid: number, mark: bigint): Promise<Result<'process/stat'>> {
   const family = await familyCensus.membersOf(mark);
-  const stage = family.find(({ parent, name }) => parent === pid && name === STAGE);
+  const stage = firstInSandbox(family, pid);
   const command = family.find((member) => (stage ? member.parent === stage.pid : member.pid === pid));
   const inside = family.filter((member) => member.name !== STAGE && !(stage && member.pid === pid));
   const ticks = [...inside.map(({ ownTicks }) => ownTicks), ...family.map(({ reapedTicks }) => reapedTicks)];
@@ -17,6 +17,10 @@ export async function usageOf(pid: number, mark: bigint): Promise<Result<'proces
     descendants: inside.filter((member) => member !== command && member.lives).length,
   };
 }
+
+/** The first process of the sandbox that the process with this number makes; undefined without one, and while it is being built. */
+export const firstInSandbox = (family: readonly Member[], pid: number): Member | undefined =>
+  family.find(({ parent, name }) => parent === pid && name === STAGE);
 
 /** The name of a sandbox's first process, from its path in the view (host/sandbox/launch/stage-place.ts). */
 const STAGE = '.exec-server';
