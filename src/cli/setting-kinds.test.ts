@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { choice, count, list, onOff, text } from './setting-kinds.ts';
+import { choice, count, list, oneOf, onOff, text } from './setting-kinds.ts';
 
 describe('a kind of setting', () => {
   it.each([
@@ -7,6 +7,7 @@ describe('a kind of setting', () => {
     ['a count that may be zero', count(0), ['0', 0], [0, 0]],
     ['a choice', choice, ['true', true, 'false', 'yes', ''], [true, true, false]],
     ['a switch', onOff, [true, 'true', 'false', 'on'], [true, true, false]],
+    ['one of a few words', oneOf('stop', 'drop'), ['stop', 'drop', 'Stop', '', true], ['stop', 'drop']],
     ['a text', text('FILE', 'a file'), ['/a b', '', 7, true], ['/a b']],
     ['a text of a certain form', text('UID', 'a number', (value) => /^\d+$/.test(value)), ['12', 'x'], ['12']],
   ])('%s reads what it accepts, and nothing else', (_, kind, values, accepted) => {

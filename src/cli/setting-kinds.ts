@@ -51,6 +51,15 @@ export function text(
   };
 }
 
+/** One of a few words. */
+export function oneOf<T extends string>(...words: readonly T[]): SettingKind<T> {
+  return {
+    valueName: words.join('|'),
+    read: (value) => words.find((word) => word === value),
+    expected: words.join(' or '),
+  };
+}
+
 /** Texts that `isValid` accepts, of which one is called `valueName`. */
 export function list(
   valueName: string,

@@ -32,6 +32,9 @@ describe('a setting', () => {
       'proxy-private-ips-via-upstream',
       'unix-peer-uid',
       'no-fast-path',
+      'ops-listen',
+      'audit-log',
+      'audit-on-full',
     ]);
     expect(settingOptions['allow-direct-exec']?.help).toMatch(
       /\[default: true; env: EXEC_SERVER_ALLOW_DIRECT_EXEC; file: allow_direct_exec\]$/,

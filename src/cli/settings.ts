@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { defaultConfig, type ExecServerConfig } from '../server/index.ts';
+import { defaultConfig, type ExecServerConfig, parseOpsUrl } from '../server/index.ts';
 import type { OptionHelp, OptionTable } from './arguments.ts';
-import { choice, count, onOff, type SettingKind } from './setting-kinds.ts';
+import { choice, count, oneOf, onOff, type SettingKind, text } from './setting-kinds.ts';
 import { UsageError } from './usage-error.ts';
 
 type Name = keyof ExecServerConfig;
@@ -16,7 +16,7 @@ interface Setting<T> {
 }
 
 /** Every setting. Flag, variable and line of the file have its name in three spellings. */
-const settings: { readonly [N in Name]: Setting<ExecServerConfig[N]> } = {
+const settings: { readonly [N in Name]: Setting<NonNullable<ExecServerConfig[N]>> } = {
   shutdownGracePeriodMs: {
     kind: count(0),
     help: 'how long the server may take to stop; its processes have most of it to end by themselves',
@@ -55,7 +55,31 @@ const settings: { readonly [N in Name]: Setting<ExecServerConfig[N]> } = {
       "leave reading and writing WebSocket frames to the ws package, which takes longer but touches none of Node's private parts; " +
       'for connections that clients open from then on',
   },
+  opsListen: {
+    kind: text('URL', 'http://IP:PORT or unix:/PATH', isOpsUrl),
+    help:
+      'where to answer /healthz and /metrics (Prometheus): http://IP:PORT or unix:/PATH; beyond loopback the metrics need a ' +
+      'bearer token with the scope view',
+  },
+  auditLog: {
+    kind: text('FILE', 'a file'),
+    help:
+      'record logins, every process with all its arguments and directory, ports and approvals in FILE, a JSON object per line; ' +
+      'created with mode 0600, opened again on SIGHUP',
+  },
+  auditOnFull: {
+    kind: oneOf('stop', 'drop'),
+    help: 'while the audit log cannot be written: start nothing (stop), or drop records and count them (drop)',
+  },
 };
+
+function isOpsUrl(text: string): boolean {
+  try {
+    return parseOpsUrl(text) !== undefined;
+  } catch {
+    return false; // the reader of settings says what is expected
+  }
+}
 
 const names = Object.keys(settings) as Name[];
 

@@ -14,5 +14,8 @@ it('a server without settings has the limits of the reference, and gives its pro
     proxyPrivateIpsViaUpstream: false,
     unixPeerUid: null,
     noFastPath: false,
+    opsListen: null,
+    auditLog: null,
+    auditOnFull: 'stop',
   });
 });

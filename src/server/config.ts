@@ -23,6 +23,12 @@ export interface ExecServerConfig {
   readonly unixPeerUid: number | null;
   /** Leaves all reading and writing of WebSocket frames to the `ws` package. */
   readonly noFastPath: boolean;
+  /** Where an operator's programs find `/healthz` and `/metrics`: `http://IP:PORT` or `unix:/PATH`. */
+  readonly opsListen: string | null;
+  /** The file in which it is recorded what clients do. */
+  readonly auditLog: string | null;
+  /** What happens while that file cannot be written: nothing is started, or records are dropped. */
+  readonly auditOnFull: 'stop' | 'drop';
 }
 
 export const defaultConfig: ExecServerConfig = {
@@ -37,4 +43,7 @@ export const defaultConfig: ExecServerConfig = {
   proxyPrivateIpsViaUpstream: false,
   unixPeerUid: null,
   noFastPath: false,
+  opsListen: null,
+  auditLog: null,
+  auditOnFull: 'stop',
 };

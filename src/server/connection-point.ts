@@ -10,6 +10,7 @@ import { type AuditLog, noAudit } from './audit/audit-log.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
 import { type OwnInfo, ServerConnection } from './connection.ts';
 import { ServerCounters } from './ops/server-counters.ts';
+import type { ServerGauges } from './ops/server-metrics.ts';
 import { SandboxWarmup } from './sandbox-warmup.ts';
 import { Sessions } from './sessions.ts';
 
@@ -38,6 +39,7 @@ export class ConnectionPoint implements AsyncDisposable {
   readonly #log: Logger;
   readonly #audit: AuditLog;
   readonly #counters: ServerCounters;
+  #connections = 0;
   readonly #sandboxes: SandboxHost;
   readonly #sessions: Sessions;
   readonly #machine: EnvironmentInfo;
@@ -76,6 +78,11 @@ export class ConnectionPoint implements AsyncDisposable {
     return this.#config;
   }
 
+  /** What is looked up for the metrics. */
+  get gauges(): ServerGauges {
+    return { ...this.#sessions.gauges, connections: this.#connections };
+  }
+
   /** Changes the settings of later connections and processes. */
   configure(config: Partial<ExecServerConfig> = {}): void {
     this.#config = { ...defaultConfig, ...config };
@@ -90,6 +97,8 @@ export class ConnectionPoint implements AsyncDisposable {
   /** Serves a client. Without a login it may do what peers without a token may. */
   connect(link: Link, { resumable, login = unnamedLogin() }: ConnectOptions): void {
     this.#counters.connections++;
+    this.#connections++;
+    void link.closed.finally(() => this.#connections--);
     new ServerConnection(link, {
       login,
       host: this.#host,

@@ -11,6 +11,8 @@ export {
   type ListenAddress,
   parseListenUrl,
 } from './listen-url.ts';
+export { Operations, type OperationsOptions } from './operations.ts';
+export { type OpsAddress, parseOpsUrl } from './ops/ops-address.ts';
 export { type RunMainOptions, runMain } from './run-main.ts';
 export { openConnectionPoint, type ServeOptions, serve } from './serve.ts';
 export { stopTimes } from './stop-times.ts';

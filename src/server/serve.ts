@@ -2,11 +2,10 @@ import { aborted, type Logger, Scope } from '../base/index.ts';
 import type { Host } from '../host/index.ts';
 import { nativeStatus } from '../host/os/index.ts';
 import { secretPaths } from '../host/own/index.ts';
-import { type AuditLog, noAudit } from './audit/audit-log.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
 import type { ConnectionPoint, ConnectionPointOptions } from './connection-point.ts';
 import { isLoopback, type ListenAddress } from './listen-url.ts';
-import { ServerCounters } from './ops/server-counters.ts';
+import { Operations } from './operations.ts';
 import type { TlsIdentity } from './tls-identity.ts';
 import { registerSecret, type WebSocketAuth } from './websocket-auth.ts';
 import { WebSocketListener } from './websocket-listener.ts';
@@ -22,9 +21,6 @@ export interface ServeOptions {
   /** Lets anyone who can reach the address run commands. */
   readonly allowUnauthenticated?: boolean;
   readonly log: Logger;
-  /** Where it is recorded what clients do; without one it is not. */
-  readonly audit?: AuditLog | undefined;
-  readonly counters?: ServerCounters | undefined;
   /** Called with the URL once clients can connect. */
   readonly announce: (url: string) => void;
   /** Called when the code that serves clients has been loaded. */
@@ -44,11 +40,18 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
 
 async function serveStdio(options: ServeOptions, signal: AbortSignal): Promise<void> {
   const { StdioLink } = await import('../link/index.ts');
-  await using point = await openConnectionPoint(options);
+  await using scope = new Scope();
+  const operations = scope.own(await Operations.open({ ...options, auth: () => options.auth, signal }));
+  const { audit, counters } = operations;
+  const point = scope.own(await openConnectionPoint({ ...options, audit, counters }));
+  operations.watch(point);
   const link = new StdioLink(process.stdin, process.stdout);
   point.connect(link, { resumable: false });
   options.loaded?.();
-  options.changes?.(({ config }) => point.configure(config));
+  options.changes?.(({ config }) => {
+    operations.configure(config);
+    point.configure(config);
+  });
   await Promise.race([link.closed, aborted(signal)]);
   await point.finish();
   link.close();
@@ -60,14 +63,15 @@ async function serveWebSocket(
   signal: AbortSignal,
 ): Promise<void> {
   let { auth, config } = options;
-  const { audit = noAudit, counters = new ServerCounters() } = options;
   requireAuth(options, address, auth);
   requireTls(address, options.tls);
   if (address.type === 'unix') secretPaths.add(address.path);
   registerSecret(auth);
   await using scope = new Scope();
   let point: Promise<ConnectionPoint> | undefined;
-  const ready = (): Promise<ConnectionPoint> => (point ??= openConnectionPoint({ ...options, counters }));
+  const operations = scope.own(await Operations.open({ ...options, auth: () => auth, signal }));
+  const { audit, counters } = operations;
+  const ready = (): Promise<ConnectionPoint> => (point ??= openConnectionPoint({ ...options, audit, counters }));
   scope.defer(async () => (await point)?.[Symbol.asyncDispose]());
   const listener = scope.own(
     await WebSocketListener.listen({
@@ -89,6 +93,8 @@ async function serveWebSocket(
   options.changes?.((next) => {
     requireAuth(options, address, next.auth);
     registerSecret(next.auth);
+    operations.configure(next.config);
+    operations.audit.record({ event: 'tokens.reloaded' });
     ({ auth, config } = next);
     if (next.tls) listener.replaceTls(next.tls);
     listener.maxConnections = { ...defaultConfig, ...next.config }.maxConnections;
@@ -98,11 +104,12 @@ async function serveWebSocket(
     );
   });
   options.announce(listener.url);
-  await Promise.all([ready(), import('./accept-websocket.ts')]);
+  const [opened] = await Promise.all([ready(), import('./accept-websocket.ts')]);
+  operations.watch(opened);
   options.loaded?.();
   await aborted(signal);
   listener.stopListening();
-  await (await point)?.finish();
+  await opened.finish();
 }
 
 function requireTls(address: ListenAddress, tls: TlsIdentity | undefined): void {

@@ -7,6 +7,7 @@ import { ExecError, limits, SERVER_STOPPING } from '../protocol/index.ts';
 import type { AuditLog } from './audit/audit-log.ts';
 import type { ExecServerConfig } from './config.ts';
 import type { ServerCounters } from './ops/server-counters.ts';
+import type { ServerGauges } from './ops/server-metrics.ts';
 import { type Attachment, type ClientWishes, ServerSession } from './session.ts';
 import { stopTimes } from './stop-times.ts';
 
@@ -50,6 +51,14 @@ export class Sessions implements AsyncDisposable {
 
   /** The mark of the next helper, by which the guardian knows it as one of this server. */
   readonly helperMark = processMarks(this.#server, ownSessions.helpers);
+
+  /** What is looked up for the metrics. */
+  get gauges(): Pick<ServerGauges, 'attachedSessions' | 'detachedSessions' | 'runningProcesses'> {
+    const sessions = [...this.#sessions.values()];
+    const attachedSessions = sessions.filter(({ client }) => client !== undefined).length;
+    const runningProcesses = sessions.reduce((sum, { processes }) => sum + processes.openCount, 0);
+    return { attachedSessions, detachedSessions: sessions.length - attachedSessions, runningProcesses };
+  }
 
   create(client: Attachment, wishes: ClientWishes, tokenName?: string): ServerSession {
     if (this.#finished) throw new ExecError('invalidRequest', SERVER_STOPPING);

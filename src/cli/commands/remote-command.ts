@@ -12,7 +12,7 @@ import {
   runRemoteEnvironment,
 } from '../../relay/remote/index.ts';
 import type { Link } from '../../rpc/index.ts';
-import { type ExecServerConfig, openConnectionPoint } from '../../server/index.ts';
+import { type ExecServerConfig, Operations, openConnectionPoint } from '../../server/index.ts';
 import { optimizeSooner } from '../optimizer.ts';
 import { chooseCredentials, takeAwsAccess } from '../remote-credentials.ts';
 import type { RemoteValues } from '../remote-options.ts';
@@ -40,10 +40,13 @@ export async function serveRemotely(options: RemoteCommandOptions, signal: Abort
   const serve = await chooseTransport(values, environmentId, host);
   await using scope = new Scope();
   const stop = new AbortController();
-  const { accept, point } = await receiver({ ...options, log }, scope);
+  const { accept, point, operations } = await receiver({ ...options, log }, scope, signal);
   onAbort(signal, () => void (point?.finish() ?? Promise.resolve()).finally(() => stop.abort()));
   if (stopsWithStdin(values)) process.stdin.resume().once('end', () => stop.abort());
-  options.changes?.((settings) => point?.configure(relayedConfig(settings)));
+  options.changes?.((settings) => {
+    operations?.configure(settings);
+    point?.configure(relayedConfig(settings));
+  });
   optimizeSooner();
   const registerTimeoutMs = seconds(values['register-timeout']);
   const onRegistered = process.stderr.isTTY ? registeredLine(environmentId, registryUrl) : undefined;
@@ -71,17 +74,21 @@ async function chooseTransport(values: RemoteValues, environmentId: string, { ou
   return (config, stop) => untilCredentialsEnd(credentials, stop, run({ ...config, credentials }, stop.signal));
 }
 
-async function receiver(options: RemoteCommandOptions, scope: Scope) {
+async function receiver(options: RemoteCommandOptions, scope: Scope, signal: AbortSignal) {
   const { host, destination, settings, sandboxPidNamespace, log } = options;
   if (destination !== undefined) {
     return {
       accept: readFlag(() => forwardTo(destination.url, log, { ...destination, outgoing: host.outgoing })),
       point: undefined,
+      operations: undefined,
     };
   }
   const config = relayedConfig(settings);
-  const point = scope.own(await openConnectionPoint({ host, config, sandboxPidNamespace, log }));
-  return { accept: (link: Link): void => point.connect(link, { resumable: true }), point };
+  const operations = scope.own(await Operations.open({ config, auth: () => ({ type: 'none' }), signal, log }));
+  const { audit, counters } = operations;
+  const point = scope.own(await openConnectionPoint({ host, config, sandboxPidNamespace, log, audit, counters }));
+  operations.watch(point);
+  return { accept: (link: Link): void => point.connect(link, { resumable: true }), point, operations };
 }
 
 const relayedConfig = (settings: Partial<ExecServerConfig>): Partial<ExecServerConfig> => ({

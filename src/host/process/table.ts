@@ -126,7 +126,7 @@ export class ProcessTable implements AsyncDisposable {
     const options = this.#options;
     const request = this.#resolveNew(params, network);
     const { maxProcessesPerConnection: most, retainedOutputBytesPerProcess } = options.settings();
-    if (this.#processes.size - this.#closed.length >= most) {
+    if (this.openCount >= most) {
       throw new ExecError('invalidRequest', `at most ${most} processes may run per connection`);
     }
     const command = restored ?? request;
@@ -188,6 +188,11 @@ export class ProcessTable implements AsyncDisposable {
   /** Whether any process was ever started, including shells for snapshots. */
   get hasStarted(): boolean {
     return this.#started;
+  }
+
+  /** How many processes have not closed. */
+  get openCount(): number {
+    return this.#processes.size - this.#closed.length;
   }
 
   /** The marks of the processes that have not closed. */

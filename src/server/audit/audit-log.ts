@@ -3,7 +3,6 @@ export type AuditEvent =
   | { readonly event: 'login.accepted' }
   | { readonly event: 'login.refused'; readonly reason: string }
   | { readonly event: 'tokens.reloaded' }
-  | { readonly event: 'tokens.not_reloaded'; readonly reason: string }
   | { readonly event: 'session.attached'; readonly clientName: string; readonly resumed: boolean }
   | ({ readonly event: 'process.starting' } & StartingProcess)
   | { readonly event: 'process.not_started'; readonly processId: string; readonly reason: string }

@@ -11,6 +11,7 @@ export class ServerCounters {
   readonly denials = { sandbox: 0, network: 0, port: 0 };
   /** Clients that were turned away: by their token, by what runs at the other end, or since there are too many. */
   readonly refusedLogins = { token: 0, peer: 0, full: 0 };
+  readonly audit = { written: 0, dropped: 0 };
   readonly spawnSeconds = new Histogram(SPAWN_SECONDS);
   connections = 0;
 }
