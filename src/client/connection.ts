@@ -78,7 +78,7 @@ export async function openConnection(
 function peerOver(link: Link, incoming: Incoming): Peer {
   return new Peer(link, {
     lane: () => 'ordinary',
-    request: (method, params, signal) => incoming.request(method, params, signal),
+    request: (method, params, { ended }) => incoming.request(method, params, ended),
     notification: (method, params) => incoming.notification(method, params),
     // Malformed text may have been an answer, for which a caller would wait for ever: reconnect instead.
     violation: (_, error) => {

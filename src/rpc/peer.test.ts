@@ -137,8 +137,8 @@ describe('a request', () => {
   it('has its signal aborted when the connection is lost', async () => {
     const aborted = deferred<boolean>();
     const { wire } = peerAndWire({
-      request: (_method, _params, signal) => {
-        signal.addEventListener('abort', () => aborted.resolve(signal.aborted));
+      request: (_method, _params, { ended }) => {
+        ended.addEventListener('abort', () => aborted.resolve(ended.aborted));
         wire.link.destroy();
         return aborted.promise;
       },

@@ -50,10 +50,25 @@ export class DeferredResult {
   }
 }
 
+/** A result as JSON text that was made before. */
+export class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 /** Bytes that are free before and after the only part of a result. */
 interface Room {
   readonly before: number;
   readonly after: number;
+}
+
+/** The connection of a request. */
+export interface Ending {
+  /** Aborts when the connection is gone. */
+  readonly ended: AbortSignal;
 }
 
 /** Handles the messages of the peer. */
@@ -66,7 +81,7 @@ export interface Service {
   /** Whether errors have their details, for a peer that has asked for them. */
   readonly sendsErrorDetails?: boolean;
   /** Returns the wire form of the result; a thrown error becomes the error answer. */
-  request(method: string, params: unknown, signal: AbortSignal): unknown;
+  request(method: string, params: unknown, connection: Ending): unknown;
   /** A thrown error is a violation; while a returned promise is pending the connection is not read. */
   notification(method: string, params: unknown): void | Promise<void>;
   /** Called before the connection goes on (`malformed`) or ends (`notification`, `answer`). */
@@ -91,13 +106,15 @@ export class ConnectionLost extends Error {
 }
 
 /** One end of a JSON-RPC connection in the dialect of the exec-server: no version member, and ids are sent back as written. */
-export class Peer {
+export class Peer implements Ending {
   readonly link: Link;
   readonly #service: Service;
   readonly #lanes: Lanes;
   readonly #decodePayload: PayloadDecoder | undefined;
   readonly #pending = new Map<RequestId, Deferred<unknown>>();
-  readonly #ended = new AbortController();
+  /** Made for the first request that waits for it: many connections never have one. */
+  #ended: AbortController | undefined;
+  #isOver = false;
   readonly #deferredAnswers = new AnswerQueue(1);
   readonly #pendingBytes = new PendingBytes(limits.keptContentBytes);
   readonly #largeAnswers = new AnswerQueue(LARGE_ANSWERS_AT_A_TIME);
@@ -121,6 +138,8 @@ export class Peer {
 
   /** Aborts when the connection is gone. */
   get ended(): AbortSignal {
+    this.#ended ??= new AbortController();
+    if (this.#isOver) this.#ended.abort();
     return this.#ended.signal;
   }
 
@@ -146,7 +165,7 @@ export class Peer {
 
   /** Sends a request; the result is the wire form, the error is an `ExecError` or `ConnectionLost`. */
   call(method: string, params: unknown): Promise<unknown> {
-    if (this.#ended.signal.aborted) return Promise.reject(new ConnectionLost('the connection is closed'));
+    if (this.#isOver) return Promise.reject(new ConnectionLost('the connection is closed'));
     const id = String(this.#nextId++);
     const answer = deferred<unknown>();
     this.#pending.set(id, answer);
@@ -225,9 +244,9 @@ export class Peer {
   }
 
   #carryOut(id: RequestId, method: string, params: unknown): void | Promise<void> {
-    if (this.#ended.signal.aborted) return;
+    if (this.#isOver) return;
     try {
-      const result = this.#service.request(method, params, this.#ended.signal);
+      const result = this.#service.request(method, params, this);
       if (!(result instanceof Promise)) return this.#respond(id, result);
       return result.then((settled) => this.#respond(id, settled)).catch((error) => this.#refuse(id, error));
     } catch (error) {
@@ -243,11 +262,12 @@ export class Peer {
       if (!result.onSent) return room;
       return room ? room.then(result.onSent) : result.onSent();
     }
-    return this.#send(`{"id":${id},"result":${JSON.stringify(result) ?? 'null'}}`);
+    const text = result instanceof JsonText ? result.text : (JSON.stringify(result) ?? 'null');
+    return this.#send(`{"id":${id},"result":${text}}`);
   }
 
   #respondNow(id: RequestId, { make }: DeferredResult): void | Promise<void> {
-    if (this.#ended.signal.aborted) return;
+    if (this.#isOver) return;
     if (this.#room) return this.#room.then(() => this.#respondNow(id, { make }));
     try {
       return this.#respond(id, make());
@@ -281,7 +301,8 @@ export class Peer {
   }
 
   #end(): void {
-    this.#ended.abort();
+    this.#isOver = true;
+    this.#ended?.abort();
     for (const pending of this.#pending.values()) pending.reject(new ConnectionLost('the connection was lost'));
     this.#pending.clear();
   }

@@ -126,5 +126,5 @@ export class ConnectionPoint implements AsyncDisposable {
 function ownInfo(machine: EnvironmentInfo, { allowDirectExec, allowPreparedExec }: ExecServerConfig): OwnInfo {
   const forms = { processStartDirect: allowDirectExec, processStartPrepared: allowPreparedExec };
   const value = { ...machine, capabilities: { ...machine.capabilities, ...forms } };
-  return { value, encoded: encode(methods['environment/info'].result, value) };
+  return { value, json: JSON.stringify(encode(methods['environment/info'].result, value)) };
 }

@@ -20,6 +20,8 @@ import {
 import {
   DeferredResult,
   EncodedResult,
+  type Ending,
+  JsonText,
   type Lane,
   type Link,
   Peer,
@@ -56,7 +58,7 @@ type Handshake =
 export interface OwnInfo {
   readonly value: EnvironmentInfo;
   /** As it goes over the wire. */
-  readonly encoded: unknown;
+  readonly json: string;
 }
 
 export interface ConnectionOptions {
@@ -108,6 +110,7 @@ const handlers: Handlers = {
 export class ServerConnection implements Service {
   readonly #options: ConnectionOptions;
   /** Made for the first request that needs them: most clients make no HTTP requests, and many only run processes. */
+  #signal: AbortSignal | undefined;
   #files: FileService | undefined;
   #http: HttpClient | undefined;
   readonly #peer: Peer;
@@ -135,7 +138,6 @@ export class ServerConnection implements Service {
       concurrentRequests: options.config.concurrentRequests,
       decodePayload: decodeAndRelease,
     });
-    setMaxListeners(0, this.#peer.ended); // every parked request listens
   }
 
   lane(method: string, params: unknown): Lane {
@@ -152,42 +154,42 @@ export class ServerConnection implements Service {
     return method === 'fs/writeFile' || method === 'fs/writeBlock';
   }
 
-  request(method: string, wireParams: unknown, signal: AbortSignal): unknown {
+  request(method: string, wireParams: unknown, connection: Ending): unknown {
     try {
-      const result = this.#dispatch(method, wireParams, signal);
+      const result = this.#dispatch(method, wireParams, connection);
       return result instanceof Promise ? result.catch((error) => this.#failed(method, error)) : result;
     } catch (error) {
       return this.#failed(method, error);
     }
   }
 
-  #dispatch(method: string, wireParams: unknown, signal: AbortSignal): unknown {
+  #dispatch(method: string, wireParams: unknown, connection: Ending): unknown {
     if (this.#handshake.phase === 'resuming') {
-      return this.#handshake.done.then(() => this.#dispatch(method, wireParams, signal));
+      return this.#handshake.done.then(() => this.#dispatch(method, wireParams, connection));
     }
     if (!isMethodName(method)) throw notImplemented(method);
     const grant = presentGrant(this.#options.login);
     requireScope(grant, method);
     const params = decodeParams(method, wireParams ?? null);
-    if (method === 'initialize') return this.#initialize(params as Params<'initialize'>, grant, signal);
+    if (method === 'initialize') return this.#initialize(params as Params<'initialize'>, grant, connection);
     const session = this.#session(methods[method].family);
     const handler = handlers[method] as ((params: unknown, context: RequestContext) => unknown) | undefined;
     if (!handler) throw notImplemented(method);
     this.#options.warmup.begin();
-    const result = handler(params, this.#context(session, grant, signal));
+    const result = handler(params, this.#context(session, grant, connection));
     return result instanceof Promise
       ? result.then((settled) => wireResult(method, settled))
       : wireResult(method, result);
   }
 
-  #context(session: ServerSession, grant: Grant, signal: AbortSignal): RequestContext {
+  #context(session: ServerSession, grant: Grant, connection: Ending): RequestContext {
     const { host, info, log, audit, counters } = this.#options;
     const files = (): FileService => (this.#files ??= this.#openFiles(session));
     const http = (): HttpClient => (this.#http ??= this.#openHttp());
+    const signal = (): AbortSignal => (this.#signal ??= withManyListeners(connection.ended));
     return {
       session,
       grant,
-      signal,
       host,
       info: info.value,
       log,
@@ -195,6 +197,9 @@ export class ServerConnection implements Service {
         return audit.with(session.user);
       },
       counters,
+      get signal() {
+        return signal();
+      },
       get files() {
         return files();
       },
@@ -244,7 +249,7 @@ export class ServerConnection implements Service {
   #initialize(
     { clientName, resumeSessionId, ...asked }: Params<'initialize'>,
     { tokenName }: Grant,
-    signal: AbortSignal,
+    connection: Ending,
   ): unknown {
     if (this.#handshake.phase !== 'new') {
       throw new ExecError('invalidRequest', 'initialize may only be sent once per connection');
@@ -258,7 +263,7 @@ export class ServerConnection implements Service {
     if (!(session instanceof Promise)) return attached(session);
     const answer = session.then((resumed) => {
       const result = attached(resumed);
-      if (signal.aborted) this.#release(); // this client is gone as well
+      if (connection.ended.aborted) this.#release(); // this client is gone as well
       return result;
     });
     const done = answer.catch(() => {
@@ -274,7 +279,7 @@ export class ServerConnection implements Service {
     this.#handshake = { phase: 'initialized', session };
     log.debug('session.attached', { sessionId: session.id, tokenName: session.tokenName, clientName, resumed });
     audit.with(session.user).record({ event: 'session.attached', clientName, resumed });
-    return { sessionId: session.id, environmentInfo: info.encoded };
+    return new JsonText(`{"sessionId":"${session.id}","environmentInfo":${info.json}}`);
   }
 
   #session(family: string): ServerSession {
@@ -305,6 +310,12 @@ function wishesOf({ events, capabilities }: Pick<Params<'initialize'>, 'events' 
     sandboxDenials: capabilities?.sandboxDenials === true,
     endings: capabilities?.processTimeout === true,
   };
+}
+
+/** Every parked request listens. */
+function withManyListeners(signal: AbortSignal): AbortSignal {
+  setMaxListeners(0, signal);
+  return signal;
 }
 
 /** Decodes the payload of a large message and releases the message, so that the next one can use its memory. */
