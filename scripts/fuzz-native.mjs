@@ -27,7 +27,7 @@ const broker = ['answers', 'command', 'control', 'escalation', 'handshake', 'ses
 const targets = [
   { name: 'json', parts: json, share: 0.3 },
   { name: 'base64', parts: ['shared/base64', 'shared/base64-decode'], share: 0.2 },
-  { name: 'stage', parts: ['shared/bytes'], share: 0.05 },
+  { name: 'stage', parts: ['stage/network', 'shared/send-descriptors', 'shared/bytes'], share: 0.05 },
   {
     name: 'answer',
     parts: [

@@ -142,3 +142,27 @@ export function readProc(pid: number, file: string): string {
     return ''; // it has just ended
   }
 }
+
+/** The processes that are in one of these namespaces (`net:[4026531840]`) or have a descriptor of it. */
+export function holdersOf(namespaces: ReadonlySet<string>, among: readonly number[] = pids()): number[] {
+  return among.filter((pid) => namespaceLinks(pid).some((link) => namespaces.has(link)));
+}
+
+function namespaceLinks(pid: number): string[] {
+  const descriptors = entriesOf(`/proc/${pid}/fd`).map((fd) => `fd/${fd}`);
+  return ['ns/net', ...descriptors].flatMap((file) => {
+    try {
+      return [readlinkSync(`/proc/${pid}/${file}`)];
+    } catch {
+      return []; // it has just ended, or was closed
+    }
+  });
+}
+
+function entriesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // it has just ended, or belongs to another user
+  }
+}

@@ -5,8 +5,11 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { ExecServerClient, StartOptions } from '../../../src/client/index.ts';
+import type { Sandbox } from '../../../src/protocol/index.ts';
 import type { TrackedProcess } from '../../support/tracked-process.ts';
-import { connect } from '../../support/wire-client.ts';
+import { connect, connectBare, resume } from '../../support/wire-client.ts';
+import { reaches } from '../process/reach.ts';
 import { accounts, type Outcome, outcomeOf, type RunOptions, SandboxFixture, uri } from './fixture.ts';
 
 const { EPERM, ECONNREFUSED, ENETUNREACH } = constants.errno;
@@ -160,6 +163,20 @@ describe.each(accounts)('a command in the network of its session, of a server ru
     expect(second!.stdout).toBe(first!.stdout);
   });
 
+  it('is answered by the first command of its session after the client has come back', async () => {
+    const first = await connectBare(fixture.server.url);
+    const sessionId = await first.initialize();
+    const options = { cwd: uri(fixture.workspace), sandbox: sandbox(), network: 'loopback' };
+    const server = await first.start({ ...options, processId: 's', argv: [globalThis.process.execPath, '-e', SERVE] });
+    const [, port] = /port (\d+)/.exec(await server.printed('\n'))!;
+    first.cut();
+    await first.closed;
+    await using second = await resume(fixture.server.url, sessionId);
+    const asking = await second.start({ ...options, processId: 'a', argv: ['/bin/sh', '-c', fetched(Number(port))] });
+    expect((await outcomeOf(asking)).stdout).toBe('served');
+    await second.call('process/terminate', { processId: 's' });
+  });
+
   it('has no network when it asks for none, whatever its profile says', async () => {
     const { port } = host.address() as AddressInfo;
     const off = { start: { network: 'off' }, network: 'enabled' } as const;
@@ -226,5 +243,41 @@ describe.each(accounts)('a command in the network of its session, of a server ru
     ]);
     const inside = await other.start({ ...options, argv: ['/bin/sh', '-c', `${dial('127.0.0.1', 9)}; exit 3`] });
     expect((await outcomeOf(inside)).denials).toEqual([]);
+    const lookup = await other.start({ ...options, argv: ['/bin/sh', '-c', 'getent ahosts localhost; exit 3'] });
+    expect(await outcomeOf(lookup)).toMatchObject({ stdout: expect.stringContaining('STREAM'), denials: [] });
+  });
+});
+
+describe.each(reaches)('a client that reaches its server $way', ({ reach }) => {
+  const sandbox: Sandbox = {
+    windowsSandboxLevel: 'disabled',
+    permissions: {
+      type: 'managed',
+      network: 'restricted',
+      file_system: {
+        type: 'restricted',
+        entries: [{ path: { type: 'special', value: { kind: 'root' } }, access: 'read' }],
+      },
+    },
+  };
+  const start = (client: ExecServerClient, argv: readonly string[], network: NonNullable<StartOptions['network']>) =>
+    client.start({ argv, sandbox, network, env: { PATH: '/usr/bin:/bin' } });
+
+  it('has its commands answer each other, and judges the hosts of another', async () => {
+    const client = await reach();
+    await using server = await start(client, [process.execPath, '-e', SERVE], 'loopback');
+    let printed = '';
+    for await (const { bytes } of server.output) {
+      printed += Buffer.from(bytes);
+      if (printed.endsWith('\n')) break;
+    }
+    const [, port] = /port (\d+)/.exec(printed)!;
+    const asking = await start(client, ['/bin/sh', '-c', fetched(Number(port))], 'loopback');
+    const { stdout, exitCode } = await asking.communicate();
+    expect([Buffer.from(stdout).toString(), exitCode]).toEqual(['served', 0]);
+
+    const named = await start(client, ['curl', '-s', `http://${ELSEWHERE}/`], { allow: ['example.com'] });
+    expect(Buffer.from((await named.communicate()).stdout).toString()).toContain('"reason":"not_allowed');
+    await expect(client.start({ argv: ['true'], network: 'loopback' })).rejects.toThrow('needs a sandbox');
   });
 });
