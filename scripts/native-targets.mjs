@@ -33,6 +33,7 @@ const fast = [withMusl, moving, still];
 const filesystem = [
   ...['shared/base64', 'shared/base64-decode'],
   ...filesIn('fs').filter((name) => name !== 'fs/helper'), // which is a program
+  ...filesIn('search'),
 ];
 const addon = [
   ...filesystem,

@@ -52,7 +52,11 @@
     OPERATION(FS_MOUNTED, "mounted", fs_elsewhere, 0) \
     OPERATION(FS_RENAME, "rename", fs_rename, 2) \
     OPERATION(FS_SET_PERMISSIONS, "setPermissions", fs_set_permissions, 1) \
-    OPERATION(FS_APPEND_BLOCK, "appendBlock", fs_append_block, 0)
+    OPERATION(FS_APPEND_BLOCK, "appendBlock", fs_append_block, 0) \
+    /* search begins a search and does a little of it, searchOn a little more, searchEnd forgets it (search/search.c). */ \
+    OPERATION(FS_SEARCH, "search", fs_search, 1) \
+    OPERATION(FS_SEARCH_ON, "searchOn", fs_search_on, 0) \
+    OPERATION(FS_SEARCH_END, "searchEnd", fs_search_end, 0)
 
 enum fs_operation {
 #define NUMBER(number, name, function, paths) number,
@@ -139,6 +143,8 @@ void fs_put_uri_rest(struct fs_answer *answer, const char *path, bool lossy);
 int fs_open_path(const struct fs_request *request, const char *path, int flags, mode_t mode);
 /* The directory that holds the last component, reached without following any link; sets the name in it. */
 int fs_open_parent(const struct fs_request *request, const char *path, const char **name);
+/* A path below a directory, with no link in it; for opening what has no effect when it is opened. */
+int fs_open_below(const struct fs_request *request, int directory, const char *path, int flags);
 /* Whether a little can be written in the directory of a path without waiting: a local disk takes it into memory. */
 bool fs_writes_promptly(const char *path);
 /* open.c: refuses what is in procfs, and what is hidden, for a guarded request. */

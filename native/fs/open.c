@@ -171,6 +171,18 @@ int fs_open_parent(const struct fs_request *request, const char *path, const cha
     return fd == -ELOOP ? -ENOTDIR : fd; /* a link is no directory here */
 }
 
+int fs_open_below(const struct fs_request *request, int directory, const char *path, int flags)
+{
+    int fd = open_resolving(directory, path, flags | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH);
+    if (fd == -ENOSYS) /* some containers block openat2 */
+        fd = open_resolving(directory, path, flags | O_NOFOLLOW, 0, 0);
+    int refusal = fd < 0 ? 0 : fs_check_guard(request, fd);
+    if (refusal == 0)
+        return fd;
+    close(fd);
+    return -ENOENT; /* what a guard hides is as good as missing */
+}
+
 bool fs_writes_promptly(const char *path)
 {
     const char *name;

@@ -211,6 +211,8 @@ export interface RepeatOptions {
 
 export type FileMethod = Extract<MethodName, `fs/${string}`>;
 
+export const isFileMethod = (name: string): name is FileMethod => name.startsWith('fs/');
+
 export interface FileOptions {
   /** Limits the operation; without one it may use every file. */
   readonly sandbox?: Sandbox | undefined;

@@ -1,14 +1,14 @@
 export { GOING_AWAY, SERVER_STOPPING } from './close-reasons.ts';
 export { type EnvironmentInfo, environmentInfo } from './environment.ts';
 export { type ErrorDetails, type ErrorKind, ExecError, type WireError } from './errors.ts';
-export { ExecutorFileSystem } from './executor-file-system.ts';
+export { ExecutorFileSystem, type SearchOptions, type SearchOutcome } from './executor-file-system.ts';
 export {
   type DirectoryEntry,
   type FileMetadata,
   type FileMethod,
   type FileOptions,
   type FileRequests,
-  fileMethods,
+  isFileMethod,
   type PathOptions,
   type RepeatOptions,
   type WalkOptions,

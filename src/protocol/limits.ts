@@ -49,6 +49,13 @@ export const limits = {
   httpConnectionsPerOrigin: 64,
   /** Connections through the managed network of one process; further ones are closed. */
   proxyConnections: 256,
+  /** Matches of one `fs/search`: more than a model or a person reads. */
+  searchMatches: 10_000,
+  /** Matches of a search that does not say how many it wants. */
+  searchMatchesByDefault: 1000,
+  /** Matches of one search, as they go over the wire; as much as a walk may answer. */
+  searchAnswerBytes: 4 * 1024 * 1024,
+  searchIdLength: 64,
   /** Reports of network decisions waiting for room; further ones are dropped. */
   policyDecisionsQueued: 64,
 } as const;

@@ -101,6 +101,8 @@ describe('the methods', () => {
       'fs/readFile',
       'fs/remove',
       'fs/rename',
+      'fs/search',
+      'fs/searchCancel',
       'fs/setPermissions',
       'fs/walk',
       'fs/watchMissing',

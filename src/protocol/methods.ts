@@ -8,6 +8,7 @@ import { processMethods, processNotifications } from './process.ts';
 import { withPolicyInSandbox } from './sandbox-dialects.ts';
 import { refuseUnknownSandboxMembers } from './sandbox-members.ts';
 import { decode, type Method } from './schema.ts';
+import { searchMethods } from './search.ts';
 import { initialize } from './session.ts';
 
 /** Every request the server answers. The handler table and the client are both typed from this object. */
@@ -16,6 +17,7 @@ export const methods = {
   ...environmentMethods,
   ...processMethods,
   ...fileMethods,
+  ...searchMethods,
   ...httpMethods,
   ...discoveryMethods,
 } satisfies Record<string, Method>;

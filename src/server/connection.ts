@@ -84,10 +84,11 @@ const controlMethods = new Set([
   'process/signal',
   'process/terminate',
   'fs/close',
+  'fs/searchCancel',
 ]);
 
-/** Methods that wait for a process or for another server. `process/read` waits only when it has `waitMs`. */
-const parkingMethods = new Set(['process/wait', 'process/write', 'http/request']);
+/** Methods that wait for a process, for another server or for slow disks. `process/read` waits only when it has `waitMs`. */
+const parkingMethods = new Set(['process/wait', 'process/write', 'http/request', 'fs/search']);
 
 /** Methods whose answers may be large. `fs/*` and `process/read` bound theirs themselves. */
 const largeAnswerMethods = new Set([

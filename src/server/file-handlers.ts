@@ -1,5 +1,5 @@
 import { isLarge, type ResultText, releaseResult } from '../host/engine/index.ts';
-import { type FileMethod, fileMethods, type Params } from '../protocol/index.ts';
+import { type FileMethod, isFileMethod, methods, type Params } from '../protocol/index.ts';
 import { EncodedResult } from '../rpc/index.ts';
 import type { Handlers, RequestContext } from './handlers.ts';
 import { releaseAfter } from './payload.ts';
@@ -7,7 +7,7 @@ import { releaseAfter } from './payload.ts';
 const answer = <M extends FileMethod>(method: M, params: Params<M>, { files }: RequestContext) =>
   encoded(files.answer(method, params));
 
-const names = Object.keys(fileMethods) as FileMethod[];
+const names = Object.keys(methods).filter(isFileMethod);
 
 /** Every method of the filesystem; the payload of a write is released when it has been carried out. */
 export const fileHandlers: Handlers = {

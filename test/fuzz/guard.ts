@@ -31,6 +31,7 @@ const passive = new Set([
   'fs/close',
   'fs/getMetadata',
   'fs/canonicalize',
+  'fs/searchCancel',
 ]);
 
 export interface GuardOptions {

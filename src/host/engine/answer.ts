@@ -54,6 +54,12 @@ function withErrorTexts(answer: Buffer, start: number, end: number): ResultText 
   return resultText({ ...result, errors });
 }
 
+/** Whether the result of `search` or `searchOn` is not the last of its search: it ends with the number to go on with. */
+export const searchGoesOn = ({ buffer, end }: ResultText): boolean =>
+  buffer.toString('latin1', end - SEARCH_OVER.length, end) !== SEARCH_OVER;
+
+const SEARCH_OVER = '"search":0}';
+
 /** A result made in TypeScript, in the form of the engine's. */
 export function resultText(result: unknown): ResultText {
   const buffer = Buffer.from(JSON.stringify(result));

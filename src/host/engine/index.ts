@@ -6,6 +6,7 @@ export {
   releaseResult,
   resultOf,
   resultText,
+  searchGoesOn,
 } from './answer.ts';
 export { ANSWER_LIMIT_MS, EngineChannel } from './channel.ts';
 export { type Engine, usuallyInstant } from './engine.ts';

@@ -1,8 +1,17 @@
 import type { FileMethod, NativePath, PathUri } from '../../protocol/index.ts';
 import { fileOperations, pathBytes } from '../os/index.ts';
 
-/** The operations of the engine (native/fs/engine.h): methods of the protocol, and six that only this program uses. */
-export type FileOperation = Named<FileMethod> | 'appendBlock' | 'inspect' | 'exchange' | 'protect' | 'hide' | 'mounted';
+/** The operations of the engine (native/fs/engine.h): methods of the protocol, and those that only this program uses. */
+export type FileOperation =
+  | Named<FileMethod>
+  | 'appendBlock'
+  | 'inspect'
+  | 'exchange'
+  | 'protect'
+  | 'hide'
+  | 'mounted'
+  | 'searchOn'
+  | 'searchEnd';
 
 type Named<M extends FileMethod> = M extends `fs/${infer Name}` ? Name : never;
 

@@ -20,6 +20,12 @@ export class PathOrder {
     return outcome;
   }
 
+  /** Runs a task after earlier changes of what it looks at; later requests do not wait for it, as it may take long. */
+  after<T>(paths: readonly string[], task: () => Promise<T>): Promise<T> {
+    const earlier = this.#changes > 0 ? this.#conflicting(paths, false) : [];
+    return earlier.length === 0 ? task() : Promise.all(earlier).then(task);
+  }
+
   #conflicting(paths: readonly string[], changes: boolean): Promise<void>[] {
     return [...this.#running]
       .filter((work) => (changes || work.changes) && overlap(work.paths, paths))

@@ -8,6 +8,7 @@ import {
   pathList,
   type ResultText,
   resultOf,
+  searchGoesOn,
   usuallyInstant,
 } from '../engine/index.ts';
 import type { Child, EncodedChunk, ExitStatus } from '../os/index.ts';
@@ -23,7 +24,8 @@ export class SandboxedEngine implements Engine, AsyncDisposable {
   readonly #ended: Promise<void>;
   #stderr = '';
   #failure: Error | undefined;
-  #openFiles = 0;
+  /** Open files, and searches that are not over. */
+  #kept = 0;
   #lastUsed = performance.now();
   /** Whether the helper has answered, so that its sandbox is built, which takes milliseconds. */
   #started = false;
@@ -52,9 +54,9 @@ export class SandboxedEngine implements Engine, AsyncDisposable {
     return this.failed && !this.#started && this.#stderr.startsWith('bwrap: ');
   }
 
-  /** Whether a request is under way or a file open, which the client would lose with the helper. */
+  /** Whether a request or a search is under way or a file open, which the client would lose with the helper. */
   get busy(): boolean {
-    return !this.failed && (this.#channel.busy || this.#openFiles > 0);
+    return !this.failed && (this.#channel.busy || this.#kept > 0);
   }
 
   get idleMs(): number {
@@ -84,9 +86,9 @@ export class SandboxedEngine implements Engine, AsyncDisposable {
     const bytes = await answer.catch(() => this.#throwFailure()); // the channel does not know how the helper ended
     this.#lastUsed = performance.now();
     this.#started = true;
+    if (operation === 'close' || operation === 'searchOn' || operation === 'searchEnd') this.#kept--;
     const result = resultOf(bytes);
-    if (operation === 'open') this.#openFiles++;
-    if (operation === 'close') this.#openFiles--;
+    if (operation === 'open' || (isSearch(operation) && searchGoesOn(result))) this.#kept++;
     return result;
   }
 
@@ -116,6 +118,8 @@ export class SandboxedEngine implements Engine, AsyncDisposable {
     this.#failure ??= new ExecError('internal', `fs sandbox helper failed ${how}`);
   }
 }
+
+const isSearch = (operation: FileRequest['operation']): boolean => operation === 'search' || operation === 'searchOn';
 
 function describeStatus(status: ExitStatus): string {
   return 'code' in status ? `exit status: ${status.code}` : `signal: ${status.signal}`;

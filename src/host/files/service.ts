@@ -6,6 +6,7 @@ import { AnswerSlots } from './answer-slots.ts';
 import { MissingWatch } from './missing-watch.ts';
 import { handleExists, OpenFiles } from './open-files.ts';
 import { PathOrder } from './path-order.ts';
+import { Searches } from './searches.ts';
 import { SessionFiles } from './session-files.ts';
 import { isPlainFileMethod, type PlainFileMethod, wireRequests } from './wire-requests.ts';
 
@@ -31,12 +32,15 @@ export class FileService implements AsyncDisposable {
   readonly #watch: MissingWatch;
   readonly #session: SessionFiles;
   readonly #ownSession: SessionFiles | undefined;
+  readonly #searches: Searches;
   readonly #handlers: FileHandlers = {
     'fs/open': (params) => this.open(params),
     'fs/readBlock': (params) => this.readBlock(params),
     'fs/writeBlock': (params) => this.writeBlock(params),
     'fs/close': (params) => this.close(params),
     'fs/watchMissing': (params) => this.watchMissing(params),
+    'fs/search': (params) => this.search(params),
+    'fs/searchCancel': ({ searchId }) => resultText({ cancelled: this.#searches.cancel(searchId) }),
   };
 
   constructor({ onMissingChanged, session, sendsAnswers, ...access }: FileServiceOptions) {
@@ -48,6 +52,7 @@ export class FileService implements AsyncDisposable {
     }
     this.#files = new OpenFiles(this.#contents);
     this.#access = new FileAccess(access);
+    this.#searches = new Searches(sendsAnswers === true);
     this.#watch = new MissingWatch(onMissingChanged);
   }
 
@@ -115,10 +120,18 @@ export class FileService implements AsyncDisposable {
     return resultText({ watching: this.#watch.replace(watchId, missing, present ?? undefined) });
   }
 
+  search(params: Params<'fs/search'>): ResultText | Promise<ResultText> {
+    const { path, sandbox } = params;
+    const engine = () => this.#access.engine(sandbox, 'read', [path]);
+    const search = (start: () => Promise<ResultText>) => this.#order.after([path.href], start);
+    return namingPath([path], () => this.#searches.run(params, engine, search));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#contents?.[Symbol.dispose]();
     this.#listings?.[Symbol.dispose]();
     this.#watch[Symbol.dispose]();
+    await this.#searches[Symbol.asyncDispose]();
     await this.#files[Symbol.asyncDispose]();
     await this.#ownSession?.[Symbol.asyncDispose]();
     await this.#access[Symbol.asyncDispose]();
