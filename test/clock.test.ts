@@ -6,6 +6,8 @@ const folder = new URL('../src/', import.meta.url);
 /** The files that need the time of day: it is shown to a user, or compared with one that came from elsewhere. */
 const timesOfDay: readonly string[] = [
   'access/login.ts',
+  'access/logins.ts',
+  'cli/commands/token-command.ts',
   'agent/approval/input-review.ts',
   'cli/tls-options.ts',
   'agent/approval/question-members.ts',

@@ -1,5 +1,6 @@
 import type { Scope } from '../protocol/index.ts';
 import { scopes } from '../protocol/scopes.ts'; // without the schemas, which a server needs only once it listens
+import { tokenDigest } from './access-tokens.ts';
 import { type Grant, unnamedGrant } from './grant.ts';
 
 /**
@@ -24,5 +25,9 @@ function claimedScopes({
 
 /** No token of a file can have such a name. The holders of signed tokens without a subject are not told apart. */
 function nameOf(subject: unknown): string {
-  return typeof subject === 'string' ? `jwt:${subject}` : 'jwt';
+  const text = typeof subject === 'string' ? subject : '';
+  return `jwt:${text.length <= LONGEST_SUBJECT ? text : tokenDigest(text)}`;
 }
+
+/** Names stand in every line of the log. */
+const LONGEST_SUBJECT = 128;

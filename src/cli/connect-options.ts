@@ -55,7 +55,7 @@ function connectorTo(address: string, tokenFile: string | undefined): Connector 
 
 function withRemedy(error: Error): Error {
   if (!(error instanceof ConnectionRefused) || error.status !== 401) return error;
-  const remedy = 'give its token with --token-file, in EXEC_SERVER_TOKEN or as URL/#token=TOKEN';
+  const remedy = 'give its token with --token-file or in EXEC_SERVER_TOKEN';
   return new Error(`${error.message}; ${remedy}`, { cause: error });
 }
 
@@ -67,7 +67,13 @@ export function serverAt(address: string, tokenFile: string | undefined): { url:
       `invalid value '${url}' for --connect: expected ws://HOST:PORT, wss://HOST:PORT or unix:/PATH`,
     );
   }
-  if (urlToken !== undefined) process.title = 'exec-server'; // other users see the arguments of a program
+  if (urlToken !== undefined) {
+    process.title = 'exec-server'; // other users see the arguments of a program
+    process.stderr.write(
+      'warning: the token stands in the arguments, where other users and the history of the shell can have it; ' +
+        'use --token-file or EXEC_SERVER_TOKEN\n',
+    );
+  }
   const token =
     tokenFile === undefined ? ownCredential(urlToken ?? process.env.EXEC_SERVER_TOKEN) : readToken(tokenFile);
   return { url, ...(token !== undefined && { token }) };

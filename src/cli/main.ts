@@ -12,13 +12,14 @@ Usage: exec-server [OPTIONS]              serve, and print the URL
        exec-server forward [OPTIONS]      register a running server as a remote environment
        exec-server rendezvous [OPTIONS]   run the registry and rendezvous of remote mode
        exec-server mcp [OPTIONS]          serve tools to a client of the Model Context Protocol
+       exec-server token add|list|revoke  make, show and take back the tokens of clients
        exec-server execpolicy check ...   show what rules decide about a command
        exec-server doctor                 check what this machine can do
 
 Options:
 ${serveOptionsHelp()}
 
-SIGHUP reads the token file and the settings again (without a terminal); SIGTERM and SIGINT stop.
+SIGHUP reads the token files and the settings again (without a terminal); SIGTERM and SIGINT stop.
 Exit codes: 0 stopped as asked, 1 failed (the reason is on stderr), 2 wrong usage.
 Log level: EXEC_SERVER_LOG=debug|info|warn|error [default: warn]
 Certificates to trust beside the system's: CODEX_CA_CERTIFICATE=FILE, else SSL_CERT_FILE=FILE (PEM)
@@ -41,6 +42,7 @@ const commands = new Map<string, (argv: string[]) => Promise<number>>([
   ['forward', async (argv) => (await import('./commands/forward-command.ts')).forwardCommand(argv)],
   ['rendezvous', async (argv) => (await import('./commands/rendezvous-command.ts')).rendezvousCommand(argv)],
   ['mcp', async (argv) => (await import('./commands/mcp-command.ts')).mcpCommand(argv)],
+  ['token', async (argv) => (await import('./commands/token-command.ts')).tokenCommand(argv)],
   ['execpolicy', async (argv) => (await import('./commands/execpolicy-command.ts')).execpolicyCommand(argv)],
   ['doctor', async (argv) => (await import('./commands/doctor-command.ts')).doctorCommand(argv)],
 ]);

@@ -35,6 +35,7 @@ describe('a setting', () => {
       'ops-listen',
       'audit-log',
       'audit-on-full',
+      'tokens-file',
     ]);
     expect(settingOptions['allow-direct-exec']?.help).toMatch(
       /\[default: true; env: EXEC_SERVER_ALLOW_DIRECT_EXEC; file: allow_direct_exec\]$/,

@@ -6,7 +6,14 @@ import type { OptionHelp, OptionTable } from './arguments.ts';
 import { choice, count, oneOf, onOff, type SettingKind, text } from './setting-kinds.ts';
 import { UsageError } from './usage-error.ts';
 
-type Name = keyof ExecServerConfig;
+/** What an operator can set: the configuration of the server, and where the program finds more of it. */
+export interface Settings extends ExecServerConfig {
+  readonly tokensFile: string | null;
+}
+
+const defaultSettings: Settings = { ...defaultConfig, tokensFile: null };
+
+type Name = keyof Settings;
 
 interface Setting<T> {
   readonly kind: SettingKind<T>;
@@ -16,7 +23,7 @@ interface Setting<T> {
 }
 
 /** Every setting. Flag, variable and line of the file have its name in three spellings. */
-const settings: { readonly [N in Name]: Setting<NonNullable<ExecServerConfig[N]>> } = {
+const settings: { readonly [N in Name]: Setting<NonNullable<Settings[N]>> } = {
   shutdownGracePeriodMs: {
     kind: count(0),
     help: 'how long the server may take to stop; its processes have most of it to end by themselves',
@@ -71,6 +78,12 @@ const settings: { readonly [N in Name]: Setting<NonNullable<ExecServerConfig[N]>
     kind: oneOf('stop', 'drop'),
     help: 'while the audit log cannot be written: start nothing (stop), or drop records and count them (drop)',
   },
+  tokensFile: {
+    kind: text('FILE', 'a file'),
+    help:
+      'tokens that WebSocket clients present, with what each may do; written by `exec-server token`, read again on SIGHUP, ' +
+      'mode 0600 (docs/tokens.md)',
+  },
 };
 
 function isOpsUrl(text: string): boolean {
@@ -92,7 +105,7 @@ export const settingOptions: OptionTable = Object.fromEntries(names.map((name) =
 
 function optionOf(name: Name): OptionHelp {
   const { kind, help } = settings[name];
-  const usual = String(defaultConfig[name] ?? '') || 'none';
+  const usual = String(defaultSettings[name] ?? '') || 'none';
   const places = `[default: ${usual}; env: ${variableOf(name)}; file: ${snake(name)}]`;
   return {
     type: kind.valueName === undefined ? 'boolean' : 'string',
@@ -107,7 +120,7 @@ export async function readSettings(
   flags: Readonly<Record<string, unknown>>,
   env: NodeJS.ProcessEnv,
   file: string | undefined,
-): Promise<Partial<ExecServerConfig>> {
+): Promise<Partial<Settings>> {
   const { values: fromFile, placeOf } = await readFile(file ?? (env.EXEC_SERVER_CONFIG || undefined), env);
   const given = (name: Name): Given | undefined =>
     givenAs(flags[kebab(name)], `--${kebab(name)}`) ??
@@ -117,7 +130,7 @@ export async function readSettings(
     const value = given(name);
     return value ? [[name, readValue(settings[name].kind, value)]] : [];
   });
-  return Object.fromEntries(read) as Partial<ExecServerConfig>;
+  return Object.fromEntries(read) as Partial<Settings>;
 }
 
 interface Given {

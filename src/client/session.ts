@@ -1,5 +1,5 @@
 import { abortable, Changes, Deadline, deferred, type Logger } from '../base/index.ts';
-import { type EnvironmentInfo, ExecError, SERVER_STOPPING } from '../protocol/index.ts';
+import { type EnvironmentInfo, ExecError, SERVER_STOPPING, TOKEN_REVOKED } from '../protocol/index.ts';
 import { ConnectionLost } from '../rpc/index.ts';
 import { type ClientConnection, type Connector, type Incoming, openConnection } from './connection.ts';
 import { type ConnectionEvent, type ConnectionState, nextConnectionState } from './connection-state.ts';
@@ -156,8 +156,7 @@ export class ClientSession {
       closeReason?.reason ? `the server closed the connection: ${closeReason.reason}` : 'the connection was lost',
     );
     this.#options.logger.info('connection.lost', { reason: reason.message });
-    // A server that stops has ended the session and its processes, so there is no session to resume.
-    this.#apply({ type: closeReason?.reason === SERVER_STOPPING ? 'ended' : 'lost', reason });
+    this.#apply({ type: endings.has(closeReason?.reason) ? 'ended' : 'lost', reason });
     const { state } = this;
     if (state.phase === 'resuming') void this.#resume(state);
   }
@@ -196,10 +195,20 @@ export class ClientSession {
   }
 }
 
-/** Only `sessionAttached` is temporary: the server may not have noticed yet that the old connection is lost. */
+/** A server that says so has ended the session and its processes, so there is no session to resume. */
+const endings: ReadonlySet<string | undefined> = new Set([SERVER_STOPPING, TOKEN_REVOKED]);
+
+/**
+ * Of refusals only `sessionAttached` is temporary: the server may not have noticed yet that the old connection is lost. A token that
+ * is not accepted (HTTP 401) will not be later.
+ */
 function isFinal(error: unknown): boolean {
+  const { name, status } = error as { name?: unknown; status?: unknown };
+  if (name === 'ConnectionRefused' && status === UNAUTHORIZED) return true;
   return error instanceof ExecError && error.kind !== 'sessionAttached';
 }
+
+const UNAUTHORIZED = 401;
 
 function closedError(reason: Error): Error {
   return reason instanceof ConnectionLost ? reason : new ConnectionLost(reason.message, { cause: reason });

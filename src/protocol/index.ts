@@ -1,4 +1,4 @@
-export { GOING_AWAY, SERVER_STOPPING } from './close-reasons.ts';
+export { GOING_AWAY, POLICY_VIOLATION, SERVER_STOPPING, TOKEN_EXPIRED, TOKEN_REVOKED } from './close-reasons.ts';
 export { type EnvironmentInfo, environmentInfo } from './environment.ts';
 export { type ErrorDetails, type ErrorKind, ExecError, type WireError } from './errors.ts';
 export { ExecutorFileSystem, type SearchOptions, type SearchOutcome } from './executor-file-system.ts';

@@ -94,6 +94,11 @@ export class ConnectionPoint implements AsyncDisposable {
     return this.#sessions.finish();
   }
 
+  /** Ends the sessions that belong to tokens of these names. */
+  endSessionsOf(tokenNames: ReadonlySet<string>): void {
+    this.#sessions.endOf(tokenNames);
+  }
+
   /** Serves a client. Without a login it may do what peers without a token may. */
   connect(link: Link, { resumable, login = unnamedLogin() }: ConnectOptions): void {
     this.#counters.connections++;

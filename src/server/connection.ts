@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Grant, Login } from '../access/index.ts';
+import type { Grant, Login, LoginEnd } from '../access/index.ts';
 import { faultFields, type Logger } from '../base/index.ts';
 import { FileService } from '../host/files/index.ts';
 import type { Host } from '../host/index.ts';
@@ -16,6 +16,7 @@ import {
   methods,
   notifications,
   type Params,
+  POLICY_VIOLATION,
 } from '../protocol/index.ts';
 import {
   DeferredResult,
@@ -37,7 +38,7 @@ import type { Handlers, RequestContext } from './handlers.ts';
 import { httpHandlers } from './http-handlers.ts';
 import type { ServerCounters } from './ops/server-counters.ts';
 import { processHandlers } from './process-handlers.ts';
-import { presentGrant, requireScope } from './required-scope.ts';
+import { endReasons, presentGrant, requireScope } from './required-scope.ts';
 import type { SandboxWarmup } from './sandbox-warmup.ts';
 import type { Attachment, ClientWishes, ServerSession } from './session.ts';
 import type { Sessions } from './sessions.ts';
@@ -139,6 +140,7 @@ export class ServerConnection implements Service {
       concurrentRequests: options.config.concurrentRequests,
       decodePayload: decodeAndRelease,
     });
+    void options.login.ended.then((end) => this.#expel(end));
   }
 
   lane(method: string, params: unknown): Lane {
@@ -249,7 +251,7 @@ export class ServerConnection implements Service {
 
   #initialize(
     { clientName, resumeSessionId, ...asked }: Params<'initialize'>,
-    { tokenName }: Grant,
+    grant: Grant,
     connection: Ending,
   ): unknown {
     if (this.#handshake.phase !== 'new') {
@@ -259,12 +261,13 @@ export class ServerConnection implements Service {
     const wishes = wishesOf(asked);
     this.sendsErrorDetails = asked.capabilities?.errorDetails === true;
     const attached = (session: ServerSession) => this.#attached(session, clientName, resumeSessionId != null);
-    if (resumeSessionId == null) return attached(sessions.create(this.#attachment, wishes, tokenName));
-    const session = sessions.resume(resumeSessionId, this.#attachment, wishes, tokenName);
+    if (resumeSessionId == null) return attached(sessions.create(this.#attachment, wishes, grant));
+    const session = sessions.resume(resumeSessionId, this.#attachment, wishes, grant);
     if (!(session instanceof Promise)) return attached(session);
     const answer = session.then((resumed) => {
       const result = attached(resumed);
-      if (connection.ended.aborted) this.#release(); // this client is gone as well
+      // This client is gone as well, or is being turned out.
+      if (connection.ended.aborted || this.#options.login.state.phase !== 'granted') this.#release();
       return result;
     });
     const done = answer.catch(() => {
@@ -298,12 +301,27 @@ export class ServerConnection implements Service {
     throw error;
   }
 
+  /** Ends the connection of a client whose token is not good any more; what it still sends is refused. */
+  #expel(end: LoginEnd): void {
+    const { log, audit, login } = this.#options;
+    const reason = endReasons[end];
+    const { peer } = this.#link;
+    log.info('login.ended', { peer, tokenName: login.tokenName, reason });
+    audit.with({ peer, tokenName: login.tokenName }).record({ event: 'login.ended', reason });
+    this.#release();
+    this.#link.close({ code: POLICY_VIOLATION, reason });
+    setTimeout(() => this.#link.destroy(), EXPEL_MS).unref();
+  }
+
   #release(): void {
     if (this.#handshake.phase !== 'initialized' && this.#handshake.phase !== 'ready') return;
     this.#options.sessions.release(this.#handshake.session, this.#attachment, this.#options.resumable);
     this.#handshake = { phase: 'new' };
   }
 }
+
+/** How long an expelled client may take to answer the close frame. */
+const EXPEL_MS = 250;
 
 function wishesOf({ events, capabilities }: Pick<Params<'initialize'>, 'events' | 'capabilities'>): ClientWishes {
   return {

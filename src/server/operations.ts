@@ -7,12 +7,12 @@ import { isLoopback } from './listen-url.ts';
 import { type OpsAddress, parseOpsUrl } from './ops/ops-address.ts';
 import type { OpsListener } from './ops/ops-listener.ts';
 import { ServerCounters } from './ops/server-counters.ts';
-import type { WebSocketAuth } from './websocket-auth.ts';
+import type { Admission } from './websocket-auth.ts';
 
 export interface OperationsOptions {
   readonly config?: Partial<ExecServerConfig> | undefined;
   /** Who may see the metrics from other machines; read for every request. */
-  readonly auth: () => WebSocketAuth;
+  readonly admission: () => Admission;
   readonly allowUnauthenticated?: boolean | undefined;
   /** Aborts when the server begins to stop. */
   readonly signal: AbortSignal;
@@ -74,10 +74,12 @@ export class Operations implements AsyncDisposable {
   }
 
   async #listen(address: OpsAddress, options: OperationsOptions): Promise<void> {
-    const { auth, allowUnauthenticated, signal, log, config } = options;
-    if (address.type === 'http' && !isLoopback(address.host) && auth().type === 'none' && !allowUnauthenticated) {
+    const { admission, allowUnauthenticated, signal, log, config } = options;
+    const { auth, tokens } = admission();
+    const isOpen = auth.type === 'none' && !tokens;
+    if (address.type === 'http' && !isLoopback(address.host) && isOpen && !allowUnauthenticated) {
       throw new Error(
-        `refusing to publish metrics on ${address.host} without authentication; use --ws-auth and collect them with a token of the scope view, or choose a loopback address or unix:/PATH`,
+        `refusing to publish metrics on ${address.host} without authentication; use --tokens-file or --ws-auth and collect them with a token of the scope view, or choose a loopback address or unix:/PATH`,
       );
     }
     const [{ OpsListener }, { exposition }, { noGauges, serverMetrics }] = await Promise.all([
@@ -88,7 +90,7 @@ export class Operations implements AsyncDisposable {
     this.#listener = await OpsListener.listen({
       address,
       unixPeer: config?.unixPeerUid ?? undefined,
-      auth,
+      admission,
       isStopping: () => signal.aborted,
       metrics: async () => exposition(await serverMetrics(this.counters, this.#point?.gauges ?? noGauges)),
       log,

@@ -12,6 +12,7 @@ import type { Handlers, RequestContext } from './handlers.ts';
 import { launchNetwork } from './network-launch.ts';
 import { releaseAfter } from './payload.ts';
 import type { ServerSession } from './session.ts';
+import { requireProcessRoom } from './token-room.ts';
 
 /** Handlers of the requests about one process, whose id must be known. */
 const answeredByProcess: Handlers = Object.fromEntries(
@@ -61,10 +62,11 @@ export const processHandlers: Handlers = {
 type StartParams = Params<'process/start'>;
 
 /** Starts the process, which then owns its network. False for the repetition of a start that was answered before. */
-function start(params: StartParams, { session }: RequestContext, prepared: Preparations = {}): boolean {
+function start(params: StartParams, { session, grant }: RequestContext, prepared: Preparations = {}): boolean {
   const { processId } = params;
   try {
-    return session.processes.start(params, prepared);
+    const requireRoom = (): void => requireProcessRoom(grant, () => session.processesOfToken);
+    return session.processes.start(params, { ...prepared, requireRoom });
   } catch (error) {
     // A start refused because the id is taken says nothing about the process that has it.
     if (!session.processes.get(processId)) {

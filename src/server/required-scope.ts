@@ -1,12 +1,13 @@
-import type { Grant, Login } from '../access/index.ts';
-import { ExecError, type MethodName, methods } from '../protocol/index.ts';
+import type { Grant, Login, LoginEnd } from '../access/index.ts';
+import { ExecError, type MethodName, methods, TOKEN_EXPIRED, TOKEN_REVOKED } from '../protocol/index.ts';
 
-const ENDED = { revoked: 'the token was revoked', expired: 'the token has expired' } as const;
+/** What a client is told when its login has ended. */
+export const endReasons: Readonly<Record<LoginEnd, string>> = { revoked: TOKEN_REVOKED, expired: TOKEN_EXPIRED };
 
 /** What the client may do now; throws once its login has ended, also while the connection is being closed. */
 export function presentGrant({ state }: Login): Grant {
   if (state.phase === 'granted') return state.grant;
-  throw new ExecError('forbidden', ENDED[state.phase]);
+  throw new ExecError('forbidden', endReasons[state.phase]);
 }
 
 /** Throws unless the grant includes the scope that the method table names. */

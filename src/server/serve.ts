@@ -1,3 +1,4 @@
+import { type AccessTokens, Logins } from '../access/index.ts';
 import { aborted, type Logger, Scope } from '../base/index.ts';
 import type { Host } from '../host/index.ts';
 import { nativeStatus } from '../host/os/index.ts';
@@ -7,13 +8,15 @@ import type { ConnectionPoint, ConnectionPointOptions } from './connection-point
 import { isLoopback, type ListenAddress } from './listen-url.ts';
 import { Operations } from './operations.ts';
 import type { TlsIdentity } from './tls-identity.ts';
-import { registerSecret, type WebSocketAuth } from './websocket-auth.ts';
+import { type Admission, registerSecret, type WebSocketAuth } from './websocket-auth.ts';
 import { WebSocketListener } from './websocket-listener.ts';
 
 export interface ServeOptions {
   readonly host: Host;
   readonly address: ListenAddress;
   readonly auth: WebSocketAuth;
+  /** Tokens that are accepted besides; a client must present one of these or what `auth` asks for. They may be replaced. */
+  readonly tokens?: AccessTokens | undefined;
   /** The certificate and key of a `wss:` address. */
   readonly tls?: TlsIdentity | undefined;
   readonly config?: Partial<ExecServerConfig>;
@@ -41,7 +44,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
 async function serveStdio(options: ServeOptions, signal: AbortSignal): Promise<void> {
   const { StdioLink } = await import('../link/index.ts');
   await using scope = new Scope();
-  const operations = scope.own(await Operations.open({ ...options, auth: () => options.auth, signal }));
+  const operations = scope.own(await Operations.open({ ...options, admission: () => options, signal }));
   const { audit, counters } = operations;
   const point = scope.own(await openConnectionPoint({ ...options, audit, counters }));
   operations.watch(point);
@@ -63,22 +66,36 @@ async function serveWebSocket(
   signal: AbortSignal,
 ): Promise<void> {
   let { auth, config } = options;
+  const { tokens } = options;
   requireAuth(options, address, auth);
   requireTls(address, options.tls);
   if (address.type === 'unix') secretPaths.add(address.path);
   registerSecret(auth);
   await using scope = new Scope();
   let point: Promise<ConnectionPoint> | undefined;
-  const operations = scope.own(await Operations.open({ ...options, auth: () => auth, signal }));
+  const admission = (): Admission => ({ auth, tokens });
+  const operations = scope.own(await Operations.open({ ...options, admission, signal }));
   const { audit, counters } = operations;
   const ready = (): Promise<ConnectionPoint> => (point ??= openConnectionPoint({ ...options, audit, counters }));
   scope.defer(async () => (await point)?.[Symbol.asyncDispose]());
+  const logins = new Logins();
+  scope.defer(() => logins[Symbol.dispose]());
+  const following = tokens?.follow({
+    replaced: (removed) => {
+      logins.review();
+      void point?.then((server) => server.endSessionsOf(removed));
+      audit.record({ event: 'tokens.reloaded' });
+    },
+    kept: (reason) => audit.record({ event: 'tokens.not_reloaded', reason }),
+  });
+  scope.defer(() => following?.[Symbol.dispose]());
   const listener = scope.own(
     await WebSocketListener.listen({
       address,
       tls: options.tls,
       unixPeer: () => config?.unixPeerUid ?? undefined,
-      auth: () => auth,
+      admission,
+      logins,
       log: options.log,
       audit,
       counters,
@@ -94,7 +111,6 @@ async function serveWebSocket(
     requireAuth(options, address, next.auth);
     registerSecret(next.auth);
     operations.configure(next.config);
-    operations.audit.record({ event: 'tokens.reloaded' });
     ({ auth, config } = next);
     if (next.tls) listener.replaceTls(next.tls);
     listener.maxConnections = { ...defaultConfig, ...next.config }.maxConnections;
@@ -119,11 +135,11 @@ function requireTls(address: ListenAddress, tls: TlsIdentity | undefined): void 
 }
 
 function requireAuth(options: ServeOptions, address: ListenAddress, auth: WebSocketAuth): void {
-  if (address.type !== 'websocket' || auth.type !== 'none' || options.allowUnauthenticated) return;
+  if (address.type !== 'websocket' || auth.type !== 'none' || options.tokens || options.allowUnauthenticated) return;
   const { host } = address;
   if (isLoopback(host)) return;
   throw new Error(
-    `refusing to listen on ${host} without authentication: anyone who can reach it could run commands; use --ws-auth, or --allow-unauthenticated if the network is trusted`,
+    `refusing to listen on ${host} without authentication: anyone who can reach it could run commands; use --tokens-file or --ws-auth, or --allow-unauthenticated if the network is trusted`,
   );
 }
 

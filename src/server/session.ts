@@ -42,6 +42,8 @@ export interface SessionOptions {
   readonly number: number;
   /** The name of the token that the client presented, if it has one. */
   readonly tokenName?: string | undefined;
+  /** All sessions of that token, this one included. */
+  readonly ofToken?: () => readonly ServerSession[];
 }
 
 /** The processes of one client, and what it watches or appends to. A session outlives its connection and waits to be resumed while none is attached. */
@@ -57,15 +59,17 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
   readonly #config: () => ExecServerConfig;
   readonly #familyMark: bigint;
   #files: SessionFiles | undefined;
+  readonly #ofToken: () => readonly ServerSession[];
   #client: Attachment | undefined;
   #wishes: ClientWishes = { events: new Set(), sandboxDenials: false, endings: false };
   #unanswered = 0;
   #unsent = 0;
 
   constructor({ host, sandboxes, config, log, audit, counters, launchers, ...own }: SessionOptions) {
-    const { server, number, tokenName } = own;
+    const { server, number, tokenName, ofToken = () => [this] } = own;
     this.number = number;
     this.tokenName = tokenName;
+    this.#ofToken = ofToken;
     this.#config = config;
     this.#familyMark = familyMark(server, number, 0);
     const nextMark = processMarks(server, number, () => this.processes.marks());
@@ -96,6 +100,11 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
   /** The connection that is attached now, if any. */
   get client(): Attachment | undefined {
     return this.#client;
+  }
+
+  /** How many processes its token has running, over all sessions. */
+  get processesOfToken(): number {
+    return this.#ofToken().reduce((sum, { processes }) => sum + processes.openCount, 0);
   }
 
   /** The session and its present client, for records. */

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { type Grant, unnamedGrant } from '../access/index.ts';
 import { faultFields, type Logger } from '../base/index.ts';
 import type { Host } from '../host/index.ts';
 import { claimServerNumber, ownSessions, processMarks, sessionNumbers, startGuardian } from '../host/os/index.ts';
@@ -10,6 +11,7 @@ import type { ServerCounters } from './ops/server-counters.ts';
 import type { ServerGauges } from './ops/server-metrics.ts';
 import { type Attachment, type ClientWishes, ServerSession } from './session.ts';
 import { stopTimes } from './stop-times.ts';
+import { requireSessionRoom } from './token-room.ts';
 
 export interface SessionsOptions {
   readonly host: Host;
@@ -60,8 +62,11 @@ export class Sessions implements AsyncDisposable {
     return { attachedSessions, detachedSessions: sessions.length - attachedSessions, runningProcesses };
   }
 
-  create(client: Attachment, wishes: ClientWishes, tokenName?: string): ServerSession {
+  create(client: Attachment, wishes: ClientWishes, grant: Grant = unnamedGrant): ServerSession {
     if (this.#finished) throw new ExecError('invalidRequest', SERVER_STOPPING);
+    const { tokenName } = grant;
+    const ofToken = (): ServerSession[] => [...this.#sessions.values()].filter((each) => each.tokenName === tokenName);
+    requireSessionRoom(grant, () => ofToken().length);
     const session = new ServerSession({
       host: this.#host,
       sandboxes: this.#sandboxes,
@@ -73,6 +78,7 @@ export class Sessions implements AsyncDisposable {
       server: this.#server,
       number: this.#numbers.take(),
       tokenName,
+      ofToken,
     });
     this.#sessions.set(session.id, session);
     this.#living.add(session);
@@ -89,7 +95,7 @@ export class Sessions implements AsyncDisposable {
     id: string,
     client: Attachment,
     wishes: ClientWishes,
-    tokenName?: string,
+    { tokenName }: Pick<Grant, 'tokenName'> = unnamedGrant,
   ): ServerSession | Promise<ServerSession> {
     const session = this.#find(id, tokenName);
     if (session.client) return this.#takeOver(session, session.client, client, wishes);
@@ -129,6 +135,13 @@ export class Sessions implements AsyncDisposable {
     this.#expiries.delete(session);
     session.attach(client, wishes);
     return session;
+  }
+
+  /** Ends the sessions that belong to tokens of these names, attached or not. */
+  endOf(tokenNames: ReadonlySet<string>): void {
+    for (const session of [...this.#sessions.values()]) {
+      if (session.tokenName !== undefined && tokenNames.has(session.tokenName)) this.#end(session);
+    }
   }
 
   /** Keeps a session whose connection is lost until it expires, or ends it at once if its client cannot resume it. */

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { type Grant, unnamedGrant } from '../access/index.ts';
-import { authenticate, grantFor, sha256, type WebSocketAuth } from './websocket-auth.ts';
+import { AccessTokens, type Grant, parseTokens, unnamedGrant } from '../access/index.ts';
+import { authenticate, sha256, type WebSocketAuth } from './websocket-auth.ts';
 
 const capability: WebSocketAuth = {
   type: 'capability-token',
@@ -11,14 +11,14 @@ const capability: WebSocketAuth = {
 
 /** Why a request with this header is refused; undefined if it is not. */
 async function refusalOf(auth: WebSocketAuth, authorization: string | undefined): Promise<string | undefined> {
-  const answer = await authenticate(auth, authorization);
+  const answer = await authenticate({ auth }, authorization);
   return answer.type === 'refused' ? answer.reason : undefined;
 }
 
 /** What a request with this header may do. */
 async function grantOf(auth: WebSocketAuth, authorization: string | undefined): Promise<Grant | undefined> {
-  const credential = await authenticate(auth, authorization);
-  return credential.type === 'refused' ? undefined : grantFor(auth, credential);
+  const answer = await authenticate({ auth }, authorization);
+  return answer.type === 'refused' ? undefined : answer.granted();
 }
 
 describe('a server without authentication', () => {
@@ -55,19 +55,67 @@ describe('a capability token', () => {
     expect(await refusalOf(capability, header)).toBe('invalid websocket bearer token');
   });
 
-  it('is good for everything but the work of others, until another is in force', async () => {
-    const credential = await authenticate(capability, 'Bearer golden-capability-token');
-    if (credential.type === 'refused') throw new Error(credential.reason);
-
-    expect(grantFor(capability, credential)).toEqual(unnamedGrant);
+  it('is good for everything but the work of others', async () => {
+    expect(await grantOf(capability, 'Bearer golden-capability-token')).toEqual(unnamedGrant);
     expect([...unnamedGrant.scopes]).toEqual(['run', 'view', 'files', 'forward', 'approve']);
-    expect(grantFor({ type: 'capability-token', sha256: sha256('another') }, credential)).toBeUndefined();
-    expect(grantFor({ type: 'none' }, credential)).toBeUndefined();
-    expect(grantFor(capability, { type: 'none' })).toBeUndefined();
   });
 
   it('is kept as its digest', () => {
     expect(sha256('abc').toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+  });
+});
+
+describe('a token of a file', () => {
+  const entry = (name: string, scopes: readonly string[], more: object = {}) => ({
+    ...{ name, sha256: sha256(name).toString('hex'), scopes },
+    ...more,
+  });
+  const tokens = new AccessTokens(
+    parseTokens(
+      JSON.stringify({
+        tokens: [
+          entry('viewer', ['view', 'files'], { limits: { sessions: 2 } }),
+          entry('nothing', []),
+          entry('executor', ['executor'], { environments: ['*'] }),
+          entry('late', ['run'], { expires: '2001-01-01T00:00:00Z' }),
+        ],
+      }),
+    ),
+  );
+  const present = (token: string, auth: WebSocketAuth = { type: 'none' }) =>
+    authenticate({ auth, tokens }, `Bearer ${token}`);
+
+  it('grants its scopes and limits, until it is removed', async () => {
+    const answer = await present('viewer');
+    const { granted } = answer as Extract<typeof answer, { type: 'admitted' }>;
+
+    expect(granted()).toMatchObject({
+      tokenName: 'viewer',
+      scopes: new Set(['view', 'files']),
+      limits: { sessions: 2 },
+    });
+    tokens.replace(['nothing', 'executor', 'late'].map((name) => tokens.find(sha256(name).toString('hex'))!));
+    expect(granted()).toBeUndefined();
+    expect(await present('viewer')).toEqual({ type: 'refused', reason: 'invalid websocket bearer token' });
+  });
+
+  it.each([
+    ['executor', { reason: 'this token is for a rendezvous', tokenName: 'executor' }],
+    ['late', { reason: 'expired websocket bearer token', tokenName: 'late' }],
+    ['forged', { reason: 'invalid websocket bearer token' }],
+  ])('that is no good here is refused: %s', async (token, refusal) => {
+    expect(await present(token)).toEqual({ type: 'refused', ...refusal });
+  });
+
+  it('without any scope may connect, as it may look at the server', async () => {
+    expect(await present('nothing')).toMatchObject({ type: 'admitted', proof: 'token' });
+  });
+
+  it('is asked for although nothing else is, and accepted beside the token of a flag', async () => {
+    expect(await authenticate({ auth: { type: 'none' }, tokens }, undefined)).toMatchObject({ type: 'refused' });
+    expect(await present('nothing', capability)).toMatchObject({ type: 'admitted' });
+    expect(await present('golden-capability-token', capability)).toMatchObject({ type: 'admitted' });
+    expect(await present('forged', capability)).toMatchObject({ type: 'refused' });
   });
 });
 
@@ -109,27 +157,19 @@ describe('a signed token', () => {
   });
 
   it.each<[string, Record<string, unknown>, string, readonly string[]]>([
-    ['without a claim of scopes', {}, 'jwt', [...unnamedGrant.scopes]],
+    ['without a claim of scopes', {}, 'jwt:', [...unnamedGrant.scopes]],
     ['with a list of scopes', { sub: 'ci', scopes: ['view', 'admin', 'unknown', 7] }, 'jwt:ci', ['view', 'admin']],
     ['with scopes as text', { sub: 'ci', scope: 'openid run files' }, 'jwt:ci', ['run', 'files']],
-    ['with both', { scopes: ['view'], scope: 'run' }, 'jwt', ['view']],
-    ['with an empty list', { scopes: [] }, 'jwt', []],
-    ['with an empty text', { scope: '' }, 'jwt', []],
-    ['with scopes of another type', { scopes: 'run', scope: 'run' }, 'jwt', []],
-    ['with a subject of another type', { sub: 7 }, 'jwt', [...unnamedGrant.scopes]],
+    ['with both', { scopes: ['view'], scope: 'run' }, 'jwt:', ['view']],
+    ['with an empty list', { scopes: [] }, 'jwt:', []],
+    ['with an empty text', { scope: '' }, 'jwt:', []],
+    ['with scopes of another type', { scopes: 'run', scope: 'run' }, 'jwt:', []],
+    ['with a subject of another type', { sub: 7 }, 'jwt:', [...unnamedGrant.scopes]],
   ])('%s grants what it says, until it expires', async (_, claims, tokenName, granted) => {
     const { exp, ...rest } = valid();
     const grant = await grantOf(signed, `Bearer ${await sign({ ...rest, exp, ...claims })}`);
 
     expect(grant).toEqual({ tokenName, scopes: new Set(granted), limits: {}, expiresAtMs: (exp + 30) * 1000 });
-  });
-
-  it('is good for nothing once another secret is in force', async () => {
-    const credential = await authenticate(signed, `Bearer ${await sign(valid())}`);
-    if (credential.type === 'refused') throw new Error(credential.reason);
-
-    expect(grantFor({ ...signed, secret: randomBytes(32) }, credential)).toBeUndefined();
-    expect(grantFor({ ...signed, secret: Buffer.from(secret) }, credential)).toBeDefined();
   });
 
   it('with another key or algorithm is invalid', async () => {

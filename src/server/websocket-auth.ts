@@ -1,4 +1,4 @@
-import { type Grant, signedGrant, unnamedGrant } from '../access/index.ts';
+import { type AccessTokens, type Grant, signedGrant, tokenDigest, unnamedGrant } from '../access/index.ts';
 import { bearerToken } from '../base/index.ts';
 import { ownCredential, ownCredentialDigest } from '../host/own/index.ts';
 
@@ -14,15 +14,24 @@ export type WebSocketAuth =
       readonly maxClockSkewSeconds: number;
     };
 
-/** What a client has proved with its upgrade request; the token itself is not kept. */
-export type Credential =
-  | { readonly type: 'none' }
-  | { readonly type: 'capability-token'; readonly sha256: Buffer }
-  | { readonly type: 'signed-bearer-token'; readonly secret: Uint8Array; readonly grant: Grant };
+/** Who may connect. With `tokens` a client presents one of these, or else what `auth` asks for. */
+export interface Admission {
+  readonly auth: WebSocketAuth;
+  readonly tokens?: AccessTokens | undefined;
+}
 
-export interface Refusal {
+export interface Admitted {
+  readonly type: 'admitted';
+  readonly proof: 'token' | 'none';
+  /** What was proved is good for, now; undefined if it is not accepted any more. The token itself is not kept. */
+  readonly granted: () => Grant | undefined;
+}
+
+export interface Refused {
   readonly type: 'refused';
   readonly reason: string;
+  /** The token that was presented, if it is known. */
+  readonly tokenName?: string | undefined;
 }
 
 /** Keeps commands from inheriting the secret that clients are checked against. */
@@ -34,46 +43,48 @@ export function registerSecret(auth: WebSocketAuth): void {
 /** Loads `node:crypto` only when a token has to be checked: loading it takes a tenth of the time to start. */
 const crypto = (): typeof import('node:crypto') => process.getBuiltinModule('node:crypto');
 
-/** The credential in the header of a request, or the reason to refuse it. */
+/** Examines the header of a request. */
 export async function authenticate(
-  auth: WebSocketAuth,
+  { auth, tokens }: Admission,
   authorization: string | undefined,
-): Promise<Credential | Refusal> {
-  if (auth.type === 'none') return auth;
+): Promise<Admitted | Refused> {
+  if (auth.type === 'none' && !tokens) return { type: 'admitted', proof: 'none', granted: () => unnamedGrant };
   if (authorization === undefined) return refused('missing websocket bearer token');
   const token = bearerToken(authorization);
   if (!token) return refused('invalid authorization header');
-  if (auth.type === 'signed-bearer-token') return verifyJwt(auth, token);
-  const digest = sha256(token);
-  return crypto().timingSafeEqual(digest, auth.sha256)
-    ? { type: 'capability-token', sha256: digest }
-    : refused('invalid websocket bearer token');
+  return (tokens && findToken(tokens, token)) ?? (await examine(auth, token));
 }
 
-/** What a credential is good for where clients authenticate like this; undefined if it is not accepted (any more). */
-export function grantFor(auth: WebSocketAuth, credential: Credential): Grant | undefined {
-  switch (credential.type) {
-    case 'none':
-      return auth.type === 'none' ? unnamedGrant : undefined;
-    case 'capability-token':
-      return auth.type === 'capability-token' && auth.sha256.equals(credential.sha256) ? unnamedGrant : undefined;
-    case 'signed-bearer-token':
-      return auth.type === 'signed-bearer-token' && Buffer.from(auth.secret).equals(credential.secret)
-        ? credential.grant
-        : undefined;
+function findToken(tokens: AccessTokens, token: string): Admitted | Refused | undefined {
+  const digest = tokenDigest(token);
+  const { name: tokenName, expiresAtMs } = tokens.find(digest) ?? {};
+  if (tokenName === undefined) return undefined;
+  const granted = (): Grant | undefined => tokens.grantOf(digest);
+  if (!granted()) return { ...refused('this token is for a rendezvous'), tokenName };
+  if (expiresAtMs !== undefined && Date.now() >= expiresAtMs)
+    return { ...refused('expired websocket bearer token'), tokenName };
+  return { type: 'admitted', proof: 'token', granted };
+}
+
+/** Examines a token that is in no file. What is admitted here stays so when the flags' files are read again. */
+async function examine(auth: WebSocketAuth, token: string): Promise<Admitted | Refused> {
+  if (auth.type === 'signed-bearer-token') return verifyJwt(auth, token);
+  if (auth.type === 'none' || !crypto().timingSafeEqual(sha256(token), auth.sha256)) {
+    return refused('invalid websocket bearer token');
   }
+  return { type: 'admitted', proof: 'token', granted: () => unnamedGrant };
 }
 
 export function sha256(text: string): Buffer {
   return crypto().createHash('sha256').update(text).digest();
 }
 
-const refused = (reason: string): Refusal => ({ type: 'refused', reason });
+const refused = (reason: string): Refused => ({ type: 'refused', reason });
 
 async function verifyJwt(
   auth: WebSocketAuth & { type: 'signed-bearer-token' },
   token: string,
-): Promise<Credential | Refusal> {
+): Promise<Admitted | Refused> {
   const claims = await verifiedClaims(auth.secret, token);
   const { exp, nbf } = claims ?? {};
   if (!claims || !isWholeNumber(exp)) return refused('invalid websocket jwt');
@@ -87,7 +98,7 @@ async function verifyJwt(
     return refused('websocket jwt audience mismatch');
   }
   const grant = signedGrant(claims, (exp + skew) * 1000);
-  return { type: 'signed-bearer-token', secret: auth.secret, grant };
+  return { type: 'admitted', proof: 'token', granted: () => grant };
 }
 
 const isWholeNumber = (value: unknown): value is number => Number.isSafeInteger(value);

@@ -2,7 +2,7 @@ import { createServer, type Server as HttpServer, type IncomingMessage } from 'n
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { Login } from '../access/index.ts';
+import type { Login, Logins } from '../access/index.ts';
 import { faultFields, type Logger } from '../base/index.ts';
 import { HttpPort, refuseUpgrade } from '../host/http/index.ts';
 import { type PeerProof, refusePeer, refuseUnixPeer } from '../host/peers/index.ts';
@@ -11,7 +11,7 @@ import type { AuditLog } from './audit/audit-log.ts';
 import type { ListenAddress } from './listen-url.ts';
 import type { ServerCounters } from './ops/server-counters.ts';
 import { createTlsServer, type TlsIdentity } from './tls-identity.ts';
-import { authenticate, grantFor, type WebSocketAuth } from './websocket-auth.ts';
+import { type Admission, type Admitted, authenticate } from './websocket-auth.ts';
 
 export interface WebSocketListenerOptions {
   readonly address: Exclude<ListenAddress, { type: 'stdio' }>;
@@ -20,7 +20,9 @@ export interface WebSocketListenerOptions {
   /** A user besides the server's own whose programs are served on a Unix socket; read for every connection. */
   readonly unixPeer: () => number | undefined;
   /** Read for every connection, since it can change. */
-  readonly auth: () => WebSocketAuth;
+  readonly admission: () => Admission;
+  /** Those of the open connections. */
+  readonly logins: Logins;
   readonly maxConnections: number;
   /** Whether messages may go past `ws` and Node's streams; read for every connection. */
   readonly fastPath: () => boolean;
@@ -109,18 +111,23 @@ export class WebSocketListener implements AsyncDisposable {
     const answer = answerTo(request, true);
     if (answer) return refuseUpgrade(socket, { ...answer, type: 'text/plain' });
     const peer = peerName(socket as Socket);
-    const login = this.#refusedWhenFull() ?? (await this.#login(request, socket as Socket));
-    if (!(login instanceof Login)) {
-      this.#recordRefusal(peer, login);
-      return refuseUpgrade(socket, { ...login, type: 'text/plain' });
+    const admitted = this.#refusedWhenFull() ?? (await this.#admit(request, socket as Socket));
+    if ('by' in admitted) {
+      this.#recordRefusal(peer, admitted);
+      return refuseUpgrade(socket, { ...admitted, type: 'text/plain' });
     }
-    this.#recordLogin(peer, login);
+    this.#recordLogin(peer, admitted);
     // Not needed to open the port. Nothing may be read before the receiver is there.
     const [{ acceptWebSocket }, take] = await Promise.all([import('./accept-websocket.ts'), this.#options.receiver()]);
     const options = { peer, fastPath: this.#options.fastPath(), onFault: (error: unknown) => this.#failed(error) };
     acceptWebSocket(request, socket as Socket, head, options, (link) => {
+      const { logins } = this.#options;
+      const login = logins.open(admitted.granted);
       this.#links.add(link);
-      void link.closed.then(() => this.#links.delete(link));
+      void link.closed.then(() => {
+        this.#links.delete(link);
+        logins.close(login);
+      });
       take(link, login);
     });
   }
@@ -133,9 +140,9 @@ export class WebSocketListener implements AsyncDisposable {
     return refuseUnixPeer(socket, descriptorOf(socket), users, proof);
   }
 
-  #recordLogin(peer: string, { state }: Login): void {
+  #recordLogin(peer: string, { granted }: Admitted): void {
     const { log, audit } = this.#options;
-    const tokenName = state.phase === 'granted' ? state.grant.tokenName : undefined;
+    const tokenName = granted()?.tokenName;
     log.info('login.accepted', { peer, tokenName });
     audit.with({ peer, tokenName }).record({ event: 'login.accepted' });
   }
@@ -161,13 +168,13 @@ export class WebSocketListener implements AsyncDisposable {
   }
 
   /** The process at the other end is looked up after authentication, so that strangers cannot cause a search of `/proc`. */
-  async #login({ headers }: IncomingMessage, socket: Socket): Promise<Login | Refusal> {
-    const { auth } = this.#options;
-    const credential = await authenticate(auth(), headers.authorization);
-    if (credential.type === 'refused') return { by: 'token', status: 401, body: credential.reason };
-    const body = await this.#peerRefusal(socket, credential.type === 'none' ? 'none' : 'token');
-    if (body === undefined) return new Login(() => grantFor(auth(), credential));
-    return { by: 'peer', status: 403, body, tokenName: grantFor(auth(), credential)?.tokenName };
+  async #admit({ headers }: IncomingMessage, socket: Socket): Promise<Admitted | Refusal> {
+    const answer = await authenticate(this.#options.admission(), headers.authorization);
+    if (answer.type === 'refused') {
+      return { by: 'token', status: 401, body: answer.reason, tokenName: answer.tokenName };
+    }
+    const body = await this.#peerRefusal(socket, answer.proof);
+    return body === undefined ? answer : { by: 'peer', status: 403, body, tokenName: answer.granted()?.tokenName };
   }
 }
 

@@ -63,6 +63,13 @@ export class TestServer implements AsyncDisposable {
     return JSON.parse(this.#logged.get(event)!) as Record<string, unknown>;
   }
 
+  /** The fields of the next log line about an event, whatever was logged before. */
+  async nextLine(event: string): Promise<Record<string, unknown>> {
+    const last = this.#logged.get(event);
+    while (this.#logged.get(event) === last) await once(this.#log, 'line');
+    return this.lineOf(event);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }

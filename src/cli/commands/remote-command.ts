@@ -84,7 +84,9 @@ async function receiver(options: RemoteCommandOptions, scope: Scope, signal: Abo
     };
   }
   const config = relayedConfig(settings);
-  const operations = scope.own(await Operations.open({ config, auth: () => ({ type: 'none' }), signal, log }));
+  const operations = scope.own(
+    await Operations.open({ config, admission: () => ({ auth: { type: 'none' } }), signal, log }),
+  );
   const { audit, counters } = operations;
   const point = scope.own(await openConnectionPoint({ host, config, sandboxPidNamespace, log, audit, counters }));
   operations.watch(point);

@@ -18,10 +18,11 @@ import { reloadOnHangup, stopBySignals } from '../hangup.ts';
 import { optimizeSooner } from '../optimizer.ts';
 import { checkRemoteValues, remoteOptions } from '../remote-options.ts';
 import { secretFiles } from '../secret-files.ts';
-import { readSettings, settingOptions } from '../settings.ts';
+import { readSettings, type Settings, settingOptions } from '../settings.ts';
 import { stderrLogger } from '../stderr-logger.ts';
 import { exitAfterGrace } from '../stop-deadline.ts';
 import { readTls, tlsOptions } from '../tls-options.ts';
+import { TokenSource } from '../token-source.ts';
 import { readFlag, UsageError } from '../usage-error.ts';
 
 const options = {
@@ -80,6 +81,7 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   const log = stderrLogger(process.env);
   const rereadTls = () => readTls(values, address, log);
   const tls = rereadTls();
+  const tokens = openTokens(values, settings, log);
   const host = new Host({ environment: process.env });
   logSurroundings(log);
   const stop = new AbortController();
@@ -88,9 +90,11 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   let { shutdownGracePeriodMs } = settings;
   const graceMs = (): number => shutdownGracePeriodMs ?? defaultConfig.shutdownGracePeriodMs;
   exitAfterGrace(stop.signal, { graceMs, exitCode: () => (faults.isFatal ? 1 : 0), log });
-  const reloadWith = (change: (next: Settings) => void): void =>
+  const reloadWith = (change: (next: Partial<Settings>) => void): void =>
     reloadOnHangup(async () => {
+      tokens?.reload(log); // also where the settings cannot be read: a token may have been revoked
       const next = await loadSettings();
+      requireSameTokensFile(settings, next);
       change(next);
       ({ shutdownGracePeriodMs } = next);
     }, log);
@@ -102,6 +106,7 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
       host,
       address,
       auth,
+      tokens: tokens?.tokens,
       tls,
       config: settings,
       sandboxPidNamespace,
@@ -116,7 +121,28 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   return faults.isFatal ? 1 : 0;
 }
 
-type Settings = Awaited<ReturnType<typeof readSettings>>;
+/** The tokens of the file that the settings name, if clients present any. */
+function openTokens(values: ServeValues, { tokensFile }: Partial<Settings>, log: Logger): TokenSource | undefined {
+  if (tokensFile == null) return undefined;
+  const other =
+    values.remote !== undefined ? '--remote' : values.listen?.startsWith('stdio') ? '--listen stdio' : undefined;
+  if (other === undefined) return new TokenSource(tokensFile);
+  if (values['tokens-file'] !== undefined) {
+    throw new UsageError(`--tokens-file cannot be used together with ${other}: no client presents a token here`);
+  }
+  log.warn('tokens.not_used', { path: tokensFile, reason: `with ${other} no client presents a token` });
+  return undefined;
+}
+
+function requireSameTokensFile(
+  { tokensFile: present }: Partial<Settings>,
+  { tokensFile: next }: Partial<Settings>,
+): void {
+  if ((present ?? undefined) === (next ?? undefined)) return;
+  throw new Error(
+    `tokens_file was ${present ?? 'not set'} and is ${next ?? 'not set'}: start the server again for that`,
+  );
+}
 
 /** Clients on stdio are the parent process, which presents no token. */
 function requireNoAuth(values: ServeValues, auth: WebSocketAuth): void {

@@ -49,8 +49,10 @@ export interface ProcessTableOptions {
 
 type StartParams = Params<'process/start'>;
 
-/** The results of slow work that is done before the process is started. */
+/** What a start needs besides its parameters: above all the results of slow work that is done before. */
 export interface Preparations {
+  /** Throws when no further process may run. */
+  readonly requireRoom?: (() => void) | undefined;
   readonly network?: ProcessNetwork | undefined;
   /** The network of the session, for a command that joins it. */
   readonly sessionNetwork?: NetworkNamespace | undefined;
@@ -126,6 +128,7 @@ export class ProcessTable implements AsyncDisposable {
     const options = this.#options;
     const request = this.#resolveNew(params, network);
     const { maxProcessesPerConnection: most, retainedOutputBytesPerProcess } = options.settings();
+    prepared.requireRoom?.();
     if (this.openCount >= most) {
       throw new ExecError('invalidRequest', `at most ${most} processes may run per connection`);
     }

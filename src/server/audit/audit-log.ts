@@ -2,7 +2,10 @@
 export type AuditEvent =
   | { readonly event: 'login.accepted' }
   | { readonly event: 'login.refused'; readonly reason: string }
+  /** The connection was closed since its token was removed or is too old. */
+  | { readonly event: 'login.ended'; readonly reason: string }
   | { readonly event: 'tokens.reloaded' }
+  | { readonly event: 'tokens.not_reloaded'; readonly reason: string }
   | { readonly event: 'session.attached'; readonly clientName: string; readonly resumed: boolean }
   | ({ readonly event: 'process.starting' } & StartingProcess)
   | { readonly event: 'process.not_started'; readonly processId: string; readonly reason: string }

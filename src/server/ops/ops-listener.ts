@@ -5,7 +5,7 @@ import { HttpPort } from '../../host/http/index.ts';
 import { secretPaths } from '../../host/own/index.ts';
 import { refusePeer, refuseUnixPeer } from '../../host/peers/index.ts';
 import { isLoopback } from '../listen-url.ts';
-import { authenticate, grantFor, type WebSocketAuth } from '../websocket-auth.ts';
+import { type Admission, authenticate } from '../websocket-auth.ts';
 import { METRICS_TYPE } from './exposition.ts';
 import type { OpsAddress } from './ops-address.ts';
 
@@ -14,7 +14,7 @@ export interface OpsListenerOptions {
   /** A user besides the server's own who may connect to a Unix socket. */
   readonly unixPeer: number | undefined;
   /** Decides, beyond loopback, who may see the metrics. */
-  readonly auth: () => WebSocketAuth;
+  readonly admission: () => Admission;
   readonly isStopping: () => boolean;
   /** The metrics in the text format of Prometheus. */
   readonly metrics: () => Promise<string>;
@@ -88,12 +88,11 @@ export class OpsListener implements AsyncDisposable {
   }
 
   async #unauthorized(authorization: string | undefined): Promise<Answer | undefined> {
-    const auth = this.#options.auth();
-    const credential = await authenticate(auth, authorization);
-    if (credential.type === 'refused') {
-      return { status: 401, body: `${credential.reason}\n`, headers: { 'www-authenticate': 'Bearer' } };
+    const answer = await authenticate(this.#options.admission(), authorization);
+    if (answer.type === 'refused') {
+      return { status: 401, body: `${answer.reason}\n`, headers: { 'www-authenticate': 'Bearer' } };
     }
-    if (grantFor(auth, credential)?.scopes.has('view')) return undefined;
+    if (answer.granted()?.scopes.has('view')) return undefined;
     return { status: 403, body: 'the token has not the scope view\n' };
   }
 

@@ -12,6 +12,10 @@ import { connectBare } from '../../support/wire-client.ts';
 
 const tokenIn = (url: string): string => /^ws:\/\/127\.0\.0\.1:\d+\/#token=([\w-]{43})$/.exec(url)?.[1] ?? '';
 
+const WARNING =
+  'warning: the token stands in the arguments, where other users and the history of the shell can have it; ' +
+  'use --token-file or EXEC_SERVER_TOKEN\n';
+
 describe('--print-token-url', () => {
   it('prints a URL with a token of its own, without which no client is served', async () => {
     await using one = await startServer({ args: ['--print-token-url'] });
@@ -73,7 +77,7 @@ describe('--print-token-url', () => {
     const nonsense = await runCommand(['run', '--connect', 'nonsense#token=very-secret', '--', 'true']);
 
     expect(authorization).toBe('Bearer very-secret');
-    expect(refused.stderr).toBe(
+    expect(refused.stderr.replace(WARNING, '')).toBe(
       `Error: cannot connect to ws://127.0.0.1:${port}: the server refused the connection (HTTP 403): go away\n`,
     );
     expect(refused.stderr + nonsense.stderr).not.toContain('very-secret');
@@ -89,10 +93,35 @@ describe('--print-token-url', () => {
 
     const { stderr } = await runCommand(['run', '--connect', `${plain}${fragment}`, '--', 'true']);
 
-    expect(stderr).toBe(
+    expect(stderr.replace(WARNING, '')).toBe(
       `Error: cannot connect to ${plain}: the server refused the connection (HTTP 401): ${fault} websocket bearer token; ` +
-        'give its token with --token-file, in EXEC_SERVER_TOKEN or as URL/#token=TOKEN\n',
+        'give its token with --token-file or in EXEC_SERVER_TOKEN\n',
     );
+  });
+
+  it.each([
+    ['run', '--', 'true'],
+    ['cp', 'env:/etc/hostname', '/dev/null'],
+    ['forward', '--remote', 'http://127.0.0.1:1', '--environment-id', 'box'],
+    ['mcp'],
+  ])('is warned about once when %s finds it in its arguments', async (command, ...more) => {
+    // Nothing listens there, and no command gets further than that.
+    const args = [command, '--connect', 'ws://127.0.0.1:1/#token=secret', '--register-timeout', '1', ...more];
+    const { stderr } = await runCommand(command === 'forward' ? args : args.toSpliced(3, 2), { CODEX_API_KEY: 'key' });
+
+    expect(stderr.split(WARNING)).toHaveLength(2);
+    expect(stderr).not.toContain('secret');
+  });
+
+  it('is not warned about where it comes from a file or a variable', async () => {
+    await using server = await startServer({ args: ['--print-token-url'] });
+    const [plain = ''] = server.url.split('/#');
+
+    const { code, stderr } = await runCommand(['run', '--connect', plain, '--', 'true'], {
+      EXEC_SERVER_TOKEN: tokenIn(server.url),
+    });
+
+    expect([code, stderr]).toEqual([0, '']);
   });
 
   it('keeps its token when the settings are read again', async () => {
