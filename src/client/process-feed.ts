@@ -1,49 +1,39 @@
 import type { Result } from '../protocol/index.ts';
 import { OutputGapError } from './errors.ts';
-import { EventOrder } from './event-order.ts';
+import { EventFeed, type FeedObserver } from './event-feed.ts';
 import type { ProcessEvent } from './process-event.ts';
+import { ProcessOrder, type Retained } from './process-order.ts';
 
-export interface FeedObserver {
-  event(event: ProcessEvent): void;
-  failed(failure: Error): void;
-}
+type Read = (afterSeq: number) => Promise<Result<'process/read'>>;
 
-/** Puts the events of one process in order and reads missing ones from the server. */
+/** The events of one process, in order and complete. */
 export class ProcessFeed {
-  readonly #processId: string;
-  readonly #read: (afterSeq: number) => Promise<Result<'process/read'>>;
-  readonly #observer: FeedObserver;
-  readonly #order = new EventOrder();
-  #catchingUp: Promise<void> | undefined;
+  readonly #read: Read;
+  readonly #feed: EventFeed<ProcessEvent, Retained>;
   #isLearning = false;
   /** The highest number that has arrived; events without a number arrive in order. */
   #arrived = 0;
-  #gapTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(processId: string, read: (afterSeq: number) => Promise<Result<'process/read'>>, observer: FeedObserver) {
-    this.#processId = processId;
+  constructor(processId: string, read: Read, observer: FeedObserver<ProcessEvent>) {
     this.#read = read;
-    this.#observer = observer;
+    this.#feed = new EventFeed({
+      order: new ProcessOrder(),
+      read,
+      gapError: (missing) => new OutputGapError(processId, missing),
+      observer,
+    });
   }
 
   receive(arrived: ProcessEvent): void {
-    const event = { ...arrived, seq: arrived.seq || Math.max(this.#arrived, this.#order.delivered) + 1 };
+    const event = { ...arrived, seq: arrived.seq || Math.max(this.#arrived, this.#feed.delivered) + 1 };
     this.#arrived = Math.max(this.#arrived, event.seq);
-    if (event.type === 'exited' && event.sandboxDenied === undefined) {
-      void this.#learnDenial(event);
-      return;
-    }
-    this.#deliver(this.#order.offer(event));
-    if (this.#order.isStuck && !this.#isLearning) void this.catchUp();
-    else this.#watchGap();
+    if (event.type === 'exited' && event.sandboxDenied === undefined) void this.#learnDenial(event);
+    else this.#feed.receive(event, this.#isLearning);
   }
 
   /** Reads missed events from the server. Never rejects: a gap that stays fails the process. */
   catchUp(): Promise<void> {
-    this.#catchingUp ??= this.#fill().finally(() => {
-      this.#catchingUp = undefined;
-    });
-    return this.#catchingUp;
+    return this.#feed.catchUp();
   }
 
   /** Asks whether the sandbox caused an exit; the exit is held back until the answer comes. */
@@ -53,31 +43,4 @@ export class ProcessFeed {
     this.#isLearning = false;
     this.receive({ ...exit, sandboxDenied: sandboxDenied ?? false });
   }
-
-  /** Neighbouring events may arrive swapped; one that is missing for GAP_MS is read from the server. */
-  #watchGap(): void {
-    if (!this.#order.hasGap) {
-      clearTimeout(this.#gapTimer);
-      this.#gapTimer = undefined;
-    } else this.#gapTimer ??= setTimeout(() => void this.catchUp(), GAP_MS);
-  }
-
-  async #fill(): Promise<void> {
-    clearTimeout(this.#gapTimer);
-    this.#gapTimer = undefined;
-    try {
-      const retained = await this.#read(this.#order.delivered);
-      const { events, missing } = this.#order.reconcile(retained);
-      this.#deliver(events);
-      if (missing) throw new OutputGapError(this.#processId, missing);
-    } catch (failure) {
-      this.#observer.failed(failure as Error);
-    }
-  }
-
-  #deliver(events: readonly ProcessEvent[]): void {
-    for (const event of events) this.#observer.event(event);
-  }
 }
-
-const GAP_MS = 1000;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EventOrder } from './event-order.ts';
 import type { ProcessEvent } from './process-event.ts';
+import { ProcessOrder } from './process-order.ts';
 
 /** The events of a process: `outputs` chunks, the exit somewhere among them, and the close at the end. */
 const life = fc.record({ outputs: fc.integer({ min: 0, max: 40 }), exitAt: fc.nat() }).map(({ outputs, exitAt }) =>
@@ -49,7 +49,7 @@ describe('the order of the events of a process', () => {
   it('is that of their numbers, each delivered once, however they arrive', () => {
     fc.assert(
       fc.property(arrivals, ({ arriving }) => {
-        const order = new EventOrder();
+        const order = new ProcessOrder();
         expect(arriving.flatMap((event) => order.offer(event))).toEqual(orderly(arriving));
       }),
     );
@@ -58,7 +58,7 @@ describe('the order of the events of a process', () => {
   it('is completed from what the server retains, or the missing range is named', () => {
     fc.assert(
       fc.property(arrivals, fc.integer({ min: 0, max: 45 }), ({ events, arriving }, oldest) => {
-        const order = new EventOrder();
+        const order = new ProcessOrder();
         const delivered = arriving.flatMap((event) => order.offer(event));
         const { events: filled, missing } = order.reconcile(retainedBy(events, oldest));
         delivered.push(...filled);
@@ -78,7 +78,7 @@ describe('the order of the events of a process', () => {
   });
 
   it('is known before the process has ended: nothing is missing while the exit is still to come', () => {
-    const order = new EventOrder();
+    const order = new ProcessOrder();
     const chunk = { seq: 1, stream: 'pty' as const, chunk: Uint8Array.of(1) };
     const answer = { chunks: [chunk], nextSeq: 2, exited: false, exitCode: null, closed: false, sandboxDenied: false };
 
@@ -89,9 +89,9 @@ describe('the order of the events of a process', () => {
   });
 
   it('gives up waiting for a gap when the close has come or 256 events are held', () => {
-    const closed = new EventOrder();
+    const closed = new ProcessOrder();
     closed.offer({ type: 'closed', seq: 2 });
-    const flooded = new EventOrder();
+    const flooded = new ProcessOrder();
     for (let seq = 2; seq <= 257; seq++)
       flooded.offer({ type: 'output', seq, stream: 'stdout', bytes: Uint8Array.of(1) });
     const before = flooded.isStuck;
