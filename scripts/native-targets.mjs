@@ -39,6 +39,8 @@ const addon = [
   ...filesystem,
   'addon/addon',
   'addon/children',
+  'addon/connect',
+  'addon/connection',
   'addon/decode',
   'addon/delivery',
   'addon/descriptors',

@@ -74,6 +74,13 @@ static napi_value grant(napi_env env, napi_callback_info info)
     return NULL;
 }
 
+/* After a failed write nothing can be sent any more, and this may have been the last open end. */
+static void end_connection_input(struct call *call)
+{
+    input_drop(&call->child->input);
+    loop_attend(call->addon->loop, call->child);
+}
+
 /* write(child, bytes) */
 static napi_value write_input(napi_env env, napi_callback_info info)
 {
@@ -87,6 +94,8 @@ static napi_value write_input(napi_env env, napi_callback_info info)
     if (napi_get_typedarray_info(env, call.arguments[1], &type, &length, &bytes, NULL, NULL) == napi_ok &&
         type == napi_uint8_array)
         outcome = input_write(call.addon->loop, call.child, bytes, length);
+    if (outcome < 0 && call.child->input.socket)
+        end_connection_input(&call);
     leave(&call);
     return number(env, outcome);
 }
@@ -98,6 +107,8 @@ static napi_value end_input(napi_env env, napi_callback_info info)
     if (!enter(env, info, &call))
         return NULL;
     input_end(&call.child->input);
+    if (call.child->input.socket)
+        loop_attend(call.addon->loop, call.child); /* this may have been its last open end */
     leave(&call);
     return NULL;
 }
@@ -258,6 +269,7 @@ NAPI_MODULE_INIT()
         {"execute", execute_program},                         {"exitNow", exit_now},
         {"unreadBytes", unread_bytes},                        {"lock", lock_file},
         {"fileOperations", file_operations},                  {"openInNetwork", open_in_network},
+        {"connectTcp", connect_tcp},                         {"connectUnix", connect_unix},
     };
     struct addon *addon = calloc(1, sizeof *addon);
     if (addon == NULL)

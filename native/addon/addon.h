@@ -65,6 +65,10 @@ napi_value receive_descriptors(napi_env env, napi_callback_info info);
 /* network.c */
 napi_value open_in_network(napi_env env, napi_callback_info info);
 
+/* connect.c */
+napi_value connect_tcp(napi_env env, napi_callback_info info);
+napi_value connect_unix(napi_env env, napi_callback_info info);
+
 /* execute.c */
 napi_value execute_program(napi_env env, napi_callback_info info);
 napi_value exit_now(napi_env env, napi_callback_info info);

@@ -42,6 +42,8 @@ struct child *loop_find(struct loop *loop, uint32_t id)
  */
 static int watch(struct loop *loop, struct child *child)
 {
+    if (child->connecting)
+        return connection_watch(loop, child);
     for (int i = 0; i < OUTPUTS; i++)
         if (child->outputs[i].fd >= 0 &&
             loop_watch(loop, EPOLL_CTL_ADD, child->outputs[i].fd, EPOLLIN | EPOLLET, SOURCE_OUTPUT + (unsigned)i, child->id) < 0)
@@ -65,7 +67,7 @@ static void kill_and_reap(struct child *child)
         reap(child->pidfd, NULL);
 }
 
-struct child *loop_add(struct loop *loop, const struct spawn_result *result, bool terminal)
+static struct child *child_of(const struct spawn_result *result)
 {
     struct child *child = calloc(1, sizeof *child);
     if (child == NULL)
@@ -74,11 +76,16 @@ struct child *loop_add(struct loop *loop, const struct spawn_result *result, boo
     child->pidfd = result->pidfd;
     child->input.fd = result->input;
     child->generation = UINT64_MAX;
-    child->terminal = terminal;
     for (int i = 0; i < OUTPUTS; i++) {
         child->outputs[i].fd = result->output[i];
         child->outputs[i].child = child;
     }
+    return child;
+}
+
+/* NULL if there is no memory to do so; the child is gone then. */
+static struct child *enlist(struct loop *loop, struct child *child)
+{
     pthread_mutex_lock(&loop->lock);
     bool claimed = claim_id(loop, child) == 0;
     bool watched = claimed && watch(loop, child) == 0;
@@ -88,11 +95,38 @@ struct child *loop_add(struct loop *loop, const struct spawn_result *result, boo
     if (watched)
         return child;
     int error = errno;
-    kill_and_reap(child);
+    if (!child->reaped)
+        kill_and_reap(child);
     close_all(child);
     free(child);
     errno = error;
     return NULL;
+}
+
+struct child *loop_add(struct loop *loop, const struct spawn_result *result, bool terminal)
+{
+    struct child *child = child_of(result);
+    if (child == NULL)
+        return NULL;
+    child->terminal = terminal;
+    return enlist(loop, child);
+}
+
+/* Two descriptors, as of a terminal: the thread closes one while the other is in use. */
+struct child *loop_add_connection(struct loop *loop, int fd)
+{
+    const struct spawn_result ends = {.pidfd = -1, .input = fcntl(fd, F_DUPFD_CLOEXEC, 3), .output = {fd, -1}};
+    struct child *child = ends.input < 0 ? NULL : child_of(&ends);
+    if (child == NULL) {
+        int error = errno;
+        if (ends.input >= 0)
+            close(ends.input);
+        close(fd);
+        errno = error;
+        return NULL;
+    }
+    child->reaped = child->connecting = child->input.socket = true;
+    return enlist(loop, child);
 }
 
 void loop_remove(struct loop *loop, struct child *child)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include "../shared/files.h"
 #include "io.h"
@@ -22,6 +23,8 @@ void input_drop(struct input *input)
     }
     input->last = NULL;
     input->queued = 0;
+    if (input->socket && input->fd >= 0)
+        shutdown(input->fd, SHUT_WR); /* closing one of two descriptors would not tell the other end */
     close_open(&input->fd);
 }
 
@@ -72,7 +75,7 @@ long input_write(struct loop *loop, struct child *child, const uint8_t *bytes, s
     }
     if (written == length)
         return (long)input->queued;
-    if (!input->roomy && !child->terminal) {
+    if (!input->roomy && !child->terminal && !input->socket) {
         fcntl(input->fd, F_SETPIPE_SZ, ROOMY_PIPE_BYTES); /* may be refused; it works without */
         input->roomy = true;
     }

@@ -2,7 +2,8 @@
  * The I/O thread and what it shares with JavaScript.
  *
  * The thread alone reads, reaps and closes outputs. Fields marked (L) are guarded by loop->lock; the others of a child
- * belong to the thread. A child lives from loop_add until JavaScript has got its EVENT_RELEASED.
+ * belong to the thread. A child lives from loop_add until JavaScript has got its EVENT_RELEASED. A connection is a child without a
+ * process: its socket is both its first output and its input.
  */
 #ifndef EXEC_IO_H
 #define EXEC_IO_H
@@ -36,6 +37,7 @@ enum event_kind {
     EVENT_DRAINED,
     EVENT_INPUT_FAILED,
     EVENT_RELEASED,
+    EVENT_CONNECTED,
 };
 
 struct event {
@@ -43,7 +45,7 @@ struct event {
     uint32_t child;
     enum event_kind kind;
     int stream;
-    int value;       /* exit code, signal or errno; raw bytes of an output */
+    int value;       /* exit code, signal or errno, of an ended connection too; raw bytes of an output */
     uint8_t *buffer; /* outputs: headroom, base64 text, tailroom */
     size_t capacity;
     uint8_t carry[2]; /* the raw bytes of an incomplete last group */
@@ -72,6 +74,7 @@ struct input {
     struct piece *first, *last;
     size_t queued;
     bool ending, watched;
+    bool socket; /* its end is announced to the other side */
     bool roomy; /* the pipe has been enlarged */
 };
 
@@ -80,8 +83,9 @@ struct child {
     pid_t pid;
     int pidfd;
     bool terminal;      /* outputs[0] and input are one terminal */
+    bool connecting;    /* (L) a connection that is not made yet */
     bool background;    /* (L) does not keep the process alive */
-    bool reaped;        /* (L) */
+    bool reaped;        /* (L) or it never had a process */
     bool closing;       /* (L) outputs are to be closed */
     bool attention;     /* (L) in loop->attention */
     bool releasing;     /* in loop->releasing, or EVENT_RELEASED queued */
@@ -126,6 +130,7 @@ void loop_release_settled(struct loop *loop, struct child *child);
 
 /* children.c */
 struct child *loop_add(struct loop *loop, const struct spawn_result *result, bool terminal);
+struct child *loop_add_connection(struct loop *loop, int fd); /* takes the socket, also when it fails */
 struct child *loop_find(struct loop *loop, uint32_t id);  /* locked */
 void loop_remove(struct loop *loop, struct child *child); /* locked */
 void loop_abandon(struct loop *loop);
@@ -141,8 +146,12 @@ void event_free(struct event *event);
 void output_ready(struct loop *loop, struct output *output);
 void output_round(struct loop *loop);
 void output_drain(struct loop *loop, struct child *child);
-void output_close(struct loop *loop, struct output *output);
+void output_close(struct loop *loop, struct output *output, int error);
 void output_grant(struct loop *loop, struct child *child, int stream, size_t bytes); /* locked */
+
+/* connection.c, locked */
+int connection_watch(struct loop *loop, struct child *child);
+void connection_continue(struct loop *loop, struct child *child);
 
 /* input.c, all locked; input_continue unlocks while it writes */
 long input_write(struct loop *loop, struct child *child, const uint8_t *bytes, size_t length);
@@ -150,6 +159,5 @@ void input_end(struct input *input);
 void input_continue(struct loop *loop, struct child *child);
 void input_fail(struct loop *loop, struct child *child, int error);
 void input_drop(struct input *input);
-
 
 #endif

@@ -41,10 +41,12 @@ void loop_attend(struct loop *loop, struct child *child)
     loop->attention = child;
 }
 
-/* Queues a child for release once it is reaped and its outputs have ended. */
+/* Queues a child for release once it is reaped and its outputs have ended, and a connection also its input. */
 void loop_release_settled(struct loop *loop, struct child *child)
 {
-    bool open = child->pidfd >= 0;
+    pthread_mutex_lock(&loop->lock);
+    bool open = child->pidfd >= 0 || (child->input.socket && child->input.fd >= 0);
+    pthread_mutex_unlock(&loop->lock);
     for (int i = 0; i < OUTPUTS; i++)
         open = open || child->outputs[i].fd >= 0;
     if (open || child->releasing)
@@ -114,8 +116,12 @@ static void handle(struct loop *loop, const struct epoll_event *event)
         collect(loop, child);
     } else if (source == SOURCE_INPUT) {
         pthread_mutex_lock(&loop->lock);
-        input_continue(loop, child);
+        if (child->connecting)
+            connection_continue(loop, child);
+        else
+            input_continue(loop, child);
         pthread_mutex_unlock(&loop->lock);
+        loop_release_settled(loop, child);
     } else {
         output_ready(loop, &child->outputs[source - SOURCE_OUTPUT]);
     }
@@ -138,18 +144,29 @@ static struct child *take_attention(struct loop *loop, bool *closing)
     return child;
 }
 
+static void drop_input(struct loop *loop, struct child *child)
+{
+    pthread_mutex_lock(&loop->lock);
+    input_drop(&child->input);
+    pthread_mutex_unlock(&loop->lock);
+}
+
 static void attend(struct loop *loop)
 {
     bool closing;
     struct child *child;
-    while ((child = take_attention(loop, &closing)) != NULL)
+    while ((child = take_attention(loop, &closing)) != NULL) {
+        if (closing && child->input.socket)
+            drop_input(loop, child);
         for (int i = 0; i < OUTPUTS; i++) {
             struct output *output = &child->outputs[i];
             if (output->fd >= 0 && closing)
-                output_close(loop, output);
+                output_close(loop, output, 0);
             else if (output->fd >= 0)
                 output_ready(loop, output);
         }
+        loop_release_settled(loop, child);
+    }
 }
 
 static bool is_stopping(struct loop *loop)

@@ -15,7 +15,7 @@
 #include "addon.h"
 #include "spawn.h"
 
-/* The order is that of src/host/os/network-namespace.ts. */
+/* The order is that of src/host/os/sockets/network-namespace.ts. */
 enum kind { TCP4, TCP6, TCP4_TABLE, TCP6_TABLE, KINDS };
 
 struct job {

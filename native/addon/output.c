@@ -62,13 +62,15 @@ static enum outcome pump(struct loop *loop, struct output *output)
     enum outcome outcome = READ_MORE;
     uint8_t *bytes = loop->scratch + FRONT;
     size_t length = 0;
-    int looks = 0;
+    int looks = 0, error = 0;
     while (outcome == READ_MORE && length < limit) {
         ssize_t count = read_retrying(output->fd, bytes + length, limit - length);
         if (count > 0)
             length += (size_t)count;
-        else if (count == 0 || errno != EAGAIN)
+        else if (count == 0 || errno != EAGAIN) {
             outcome = READ_ENDED;
+            error = count < 0 ? errno : 0;
+        }
         else if (looks_again(output, length, looks++))
             sched_yield();
         else
@@ -87,7 +89,7 @@ static enum outcome pump(struct loop *loop, struct output *output)
     /* A terminal that no process has open has not ended while the child lives: closing it now would hang up on the child. */
     if (output->child->terminal && output->child->pidfd >= 0)
         return READ_ALL;
-    output_close(loop, output);
+    output_close(loop, output, error);
     return READ_ENDED;
 }
 
@@ -121,7 +123,7 @@ void output_drain(struct loop *loop, struct child *child)
             ;
 }
 
-void output_close(struct loop *loop, struct output *output)
+void output_close(struct loop *loop, struct output *output, int error)
 {
     struct child *child = output->child;
     pthread_mutex_lock(&loop->lock);
@@ -129,7 +131,7 @@ void output_close(struct loop *loop, struct output *output)
     close_open(&output->fd);
     if (child->terminal)
         input_fail(loop, child, EIO);
-    queue_post(loop, child, EVENT_ENDED, (int)(output - child->outputs), 0);
+    queue_post(loop, child, EVENT_ENDED, (int)(output - child->outputs), error);
     pthread_mutex_unlock(&loop->lock);
     loop_release_settled(loop, child);
 }

@@ -14,6 +14,7 @@ export const childEventKind = {
   drained: 4,
   inputFailed: 5,
   released: 6,
+  connected: 7,
 } as const;
 
 /** Events in order, five entries each: child, kind of the event, stream, value, decoded length of an output buffer. */
@@ -52,6 +53,12 @@ export interface Addon {
     inherit: readonly (number | Uint8Array)[],
     report: Int32Array,
   ): number | string;
+  /**
+   * Begins a connection to an address of 4 or 16 bytes and gives its number, which the other functions take like that of a child, or
+   * a negative errno. `socket` is one that was made in another network and stays open, or -1.
+   */
+  connectTcp(address: Uint8Array, port: number, socket: number): number;
+  connectUnix(path: string): number;
   /** Returns the room of one taken chunk to the reader. */
   grant(child: number, stream: number, byteLength: number): void;
   /** Bytes still queued, or a negative errno. */

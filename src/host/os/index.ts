@@ -37,9 +37,16 @@ export {
   nativeFolders,
   useRuntimePaths,
 } from './native-file.ts';
-export { type ListeningPort, type LoopbackHost, NetworkNamespace } from './network-namespace.ts';
 export { type PeerSocket, peerSockets, type TcpEnd } from './peer-sockets.ts';
 export { platformName } from './platform.ts';
 export { sendNow, sendToSocket } from './socket-send.ts';
+export {
+  ConnectError,
+  type Connection,
+  type ConnectionEvent,
+  type ConnectTarget,
+  connect,
+} from './sockets/native-connection.ts';
+export { type ListeningPort, type LoopbackHost, NetworkNamespace } from './sockets/network-namespace.ts';
 export { type Command, candidates, DEFAULT_PATH, SpawnError, type SpawnOptions, spawn } from './spawn.ts';
 export { mask } from './websocket-masks.ts';

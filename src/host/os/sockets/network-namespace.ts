@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, readlinkSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { addon } from './addon.ts';
-import { errorName } from './error-name.ts';
+import { addon } from '../addon.ts';
+import { errorName } from '../error-name.ts';
 
 /** The addresses of a loopback that servers listen on. */
 export type LoopbackHost = '127.0.0.1' | '::1';
