@@ -13,6 +13,7 @@ const timesOfDay: readonly string[] = [
   'agent/approval/question-members.ts',
   'host/network/service-cookies.ts',
   'host/process/managed-process.ts',
+  'host/ports/net-stream.ts',
   'relay/remote/executor-credential.ts',
   'relay/remote/registry-error.ts',
   'relay/rendezvous/service.ts',

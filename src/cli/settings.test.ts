@@ -31,6 +31,7 @@ describe('a setting', () => {
       'concurrent-requests',
       'proxy-private-ips-via-upstream',
       'unix-peer-uid',
+      'allow-forward',
       'no-fast-path',
       'ops-listen',
       'audit-log',

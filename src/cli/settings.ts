@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { isForwardEntry } from '../host/ports/index.ts';
 import { defaultConfig, type ExecServerConfig, parseOpsUrl } from '../server/index.ts';
 import type { OptionHelp, OptionTable } from './arguments.ts';
-import { choice, count, oneOf, onOff, type SettingKind, text } from './setting-kinds.ts';
+import { choice, count, list, oneOf, onOff, type SettingKind, text } from './setting-kinds.ts';
 import { UsageError } from './usage-error.ts';
 
 /** What an operator can set: the configuration of the server, and where the program finds more of it. */
@@ -55,6 +56,10 @@ const settings: { readonly [N in Name]: Setting<NonNullable<Settings[N]>> } = {
   unixPeerUid: {
     kind: count(0),
     help: 'number of a user besides that of the server whose programs are served on a unix: address without a token',
+  },
+  allowForward: {
+    kind: list('TARGET', 'HOST:PORT, [ADDRESS]:PORT or unix:/PATH', isForwardEntry),
+    help: 'what clients may open connections to besides ports on loopback: HOST:PORT, [ADDRESS]:PORT or unix:/PATH; may be repeated',
   },
   noFastPath: {
     kind: onOff,

@@ -10,6 +10,8 @@ import {
 import type { Incoming } from './connection.ts';
 import type { ProcessEvent } from './process-event.ts';
 import type { RemoteProcess } from './remote-process.ts';
+import type { PortStream } from './streams/port-stream.ts';
+import { streamEvent } from './streams/stream-event.ts';
 
 /** While a returned promise is pending nothing more is read from the connection. */
 export type NotificationListener = (
@@ -26,13 +28,19 @@ export interface ClientServiceOptions {
   readonly logger: Logger;
 }
 
-/** Dispatches notifications and requests of the server: events of a process to the process, others to the listeners. */
+/** The processes and streams of a client that are not over, by their ids. */
+export interface LivingObjects {
+  readonly processes: ReadonlyMap<string, RemoteProcess>;
+  readonly streams: ReadonlyMap<string, PortStream>;
+}
+
+/** Dispatches notifications and requests of the server: events of a process or stream to that, others to the listeners. */
 export class ClientService implements Incoming {
-  readonly #processes: ReadonlyMap<string, RemoteProcess>;
+  readonly #living: LivingObjects;
   readonly #options: ClientServiceOptions;
 
-  constructor(processes: ReadonlyMap<string, RemoteProcess>, options: ClientServiceOptions) {
-    this.#processes = processes;
+  constructor(living: LivingObjects, options: ClientServiceOptions) {
+    this.#living = living;
     this.#options = options;
   }
 
@@ -44,11 +52,14 @@ export class ClientService implements Incoming {
 
   notification(method: string, params: unknown): void | Promise<void> {
     if (!isNotificationName(method)) return;
-    const { processId } = Object(params) as { processId?: string };
-    const process = processId === undefined ? undefined : this.#processes.get(processId);
+    const { processId, streamId } = Object(params) as { processId?: string; streamId?: string };
+    const process = processId === undefined ? undefined : this.#living.processes.get(processId);
     const event = process && processEvent(method, params);
-    if (!event) return this.#options.onNotification?.(method, decode(notifications[method], params));
-    return process.receive(event);
+    if (event) return process.receive(event);
+    const stream = streamId === undefined ? undefined : this.#living.streams.get(streamId);
+    const data = stream && streamEvent(method, params);
+    if (data) return stream.receive(data);
+    return this.#options.onNotification?.(method, decode(notifications[method], params));
   }
 
   violated(error: Error): void {

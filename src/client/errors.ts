@@ -19,6 +19,25 @@ export class OutputGapError extends Error {
   }
 }
 
+/** A connection to a port has failed, or takes nothing more. */
+export class StreamClosedError extends Error {
+  override readonly name = 'StreamClosedError';
+
+  constructor(target: { readonly host?: string; readonly port: number } | { readonly path: string }, reason: string) {
+    const where = 'path' in target ? target.path : `${target.host ?? 'localhost'} port ${target.port}`;
+    super(`the connection to ${where} is closed: ${reason}`);
+  }
+}
+
+/** Data of a stream that the client did not receive and the server no longer keeps. */
+export class StreamGapError extends Error {
+  override readonly name = 'StreamGapError';
+
+  constructor(streamId: string, { from, to }: SeqRange) {
+    super(`data of stream ${streamId} is lost: events ${from} to ${to} are no longer kept`);
+  }
+}
+
 /** Consecutive event numbers, both ends included. */
 export interface SeqRange {
   readonly from: number;

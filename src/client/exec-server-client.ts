@@ -30,6 +30,7 @@ import {
   type StartOptions,
   startParams,
 } from './start-options.ts';
+import { PortStream, type PortTarget, WINDOW_BYTES } from './streams/port-stream.ts';
 
 export interface ExecServerClientConnectOptions {
   /** The name that the client gives in `initialize`. */
@@ -44,7 +45,7 @@ export interface ExecServerClientConnectOptions {
   readonly events?: readonly string[];
   /** Whether to ask which accesses sandboxes denied; servers without the capability do not report them. */
   readonly sandboxDenials?: boolean;
-  /** Called with every notification that is not an event of one of the client's processes. */
+  /** Called with every notification that is not an event of one of the client's processes or streams. */
   readonly onNotification?: NotificationListener;
   /** Answers requests of the server; without it they are answered by `methodNotFound`. */
   readonly onRequest?: RequestListener;
@@ -53,10 +54,11 @@ export interface ExecServerClientConnectOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A connection to an exec-server that survives interruptions, and the processes started over it. */
+/** A connection to an exec-server that survives interruptions, and the processes and streams that were started over it. */
 export class ExecServerClient implements AsyncDisposable {
   readonly #session: ClientSession;
   readonly #processes = new Map<string, RemoteProcess>();
+  readonly #streams = new Map<string, PortStream>();
   readonly #waits = new ConnectionWaits();
   #slots = new RequestSlots(false);
 
@@ -69,7 +71,7 @@ export class ExecServerClient implements AsyncDisposable {
 
   private constructor(connector: Connector, options: ExecServerClientConnectOptions) {
     const logger = options.logger ?? silentLogger;
-    const service = new ClientService(this.#processes, { ...options, logger });
+    const service = new ClientService({ processes: this.#processes, streams: this.#streams }, { ...options, logger });
     this.#session = new ClientSession(connector, service, {
       clientName: options.clientName ?? 'exec-server-client',
       events: options.events,
@@ -81,7 +83,7 @@ export class ExecServerClient implements AsyncDisposable {
       logger,
       onResumed: () => this.#catchUp(),
     });
-    void this.#session.closed.then((reason) => this.#failProcesses(reason));
+    void this.#session.closed.then((reason) => this.#failAll(reason));
   }
 
   get state(): ConnectionState {
@@ -158,6 +160,28 @@ export class ExecServerClient implements AsyncDisposable {
     }
   }
 
+  /** Connects the machine that executes to one of its ports. */
+  async openPort(target: PortTarget, signal?: AbortSignal): Promise<PortStream> {
+    const streamId = crypto.randomUUID();
+    const forget = (): void => void this.#streams.delete(streamId);
+    const windowBytes = WINDOW_BYTES;
+    const stream = new PortStream({ streamId, target, calls: this, waits: this.#waits, windowBytes, onOver: forget });
+    this.#streams.set(streamId, stream); // its events may arrive before the answer
+    const closeQuietly = (): void => void stream.close().catch(() => {}); // the error of the open is what counts
+    try {
+      const { resumes } = this.#session;
+      const params = { streamId, ...target, windowBytes, openId: crypto.randomUUID() };
+      await this.#request('net/open', params, { signal, onLate: closeQuietly });
+      stream.opened();
+      if (this.#session.resumes !== resumes) await stream.catchUp();
+      return stream;
+    } catch (error) {
+      forget();
+      if (signal?.aborted) closeQuietly();
+      throw error;
+    }
+  }
+
   /** Ends the connection. The server ends processes that still run when the session expires, 30 s later unless set otherwise. */
   close(): Promise<void> {
     return this.#session.close();
@@ -195,14 +219,15 @@ export class ExecServerClient implements AsyncDisposable {
   }
 
   #catchUp(): void {
-    for (const process of this.#processes.values()) {
-      if (process.isStarted) void process.catchUp();
-    }
+    for (const process of this.#processes.values()) if (process.isStarted) void process.catchUp();
+    for (const stream of this.#streams.values()) if (stream.isOpened) void stream.catchUp();
   }
 
-  #failProcesses(reason: Error): void {
+  #failAll(reason: Error): void {
     for (const process of this.#processes.values()) process.fail(reason);
+    for (const stream of this.#streams.values()) stream.fail(reason);
     this.#processes.clear();
+    this.#streams.clear();
   }
 }
 

@@ -3,7 +3,7 @@ export { ConnectionLost } from '../rpc/index.ts';
 export type { NotificationListener, RequestListener } from './client-service.ts';
 export type { Connector } from './connection.ts';
 export type { ConnectionState } from './connection-state.ts';
-export { InputRefusedError, OutputGapError, UnsupportedError } from './errors.ts';
+export { InputRefusedError, OutputGapError, StreamClosedError, StreamGapError, UnsupportedError } from './errors.ts';
 export { ExecServerClient, type ExecServerClientConnectOptions } from './exec-server-client.ts';
 export { failureReason } from './failure-reason.ts';
 export type { OutputChunk } from './output-buffer.ts';
@@ -18,3 +18,4 @@ export {
   type WaitOptions,
 } from './remote-process.ts';
 export type { PreparedStartOptions, StartOptions } from './start-options.ts';
+export { PortStream, type PortTarget } from './streams/port-stream.ts';

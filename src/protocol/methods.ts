@@ -4,6 +4,7 @@ import { environmentMethods } from './environment.ts';
 import { fileMethods, fileNotifications } from './files.ts';
 import { httpMethods, httpNotifications } from './http.ts';
 import * as network from './network.ts';
+import { portMethods, portNotifications } from './ports.ts';
 import { processMethods, processNotifications } from './process.ts';
 import { withPolicyInSandbox } from './sandbox-dialects.ts';
 import { refuseUnknownSandboxMembers } from './sandbox-members.ts';
@@ -19,6 +20,7 @@ export const methods = {
   ...fileMethods,
   ...searchMethods,
   ...httpMethods,
+  ...portMethods,
   ...discoveryMethods,
 } satisfies Record<string, Method>;
 
@@ -27,6 +29,7 @@ export const notifications = {
   ...processNotifications,
   ...fileNotifications,
   ...httpNotifications,
+  ...portNotifications,
   'network/policyDecision': network.policyDecision,
 };
 

@@ -21,6 +21,8 @@ export interface ExecServerConfig {
   readonly proxyPrivateIpsViaUpstream: boolean;
   /** A user besides the server's own whose programs are served on a Unix socket without a token. */
   readonly unixPeerUid: number | null;
+  /** What connections to ports may lead to besides loopback: `HOST:PORT`, `[ADDRESS]:PORT` and `unix:/PATH`. */
+  readonly allowForward: readonly string[];
   /** Leaves all reading and writing of WebSocket frames to the `ws` package. */
   readonly noFastPath: boolean;
   /** Where an operator's programs find `/healthz` and `/metrics`: `http://IP:PORT` or `unix:/PATH`. */
@@ -42,6 +44,7 @@ export const defaultConfig: ExecServerConfig = {
   concurrentRequests: limits.requestsInFlight,
   proxyPrivateIpsViaUpstream: false,
   unixPeerUid: null,
+  allowForward: [],
   noFastPath: false,
   opsListen: null,
   auditLog: null,

@@ -37,6 +37,7 @@ import { fileHandlers } from './file-handlers.ts';
 import type { Handlers, RequestContext } from './handlers.ts';
 import { httpHandlers } from './http-handlers.ts';
 import type { ServerCounters } from './ops/server-counters.ts';
+import { portHandlers } from './port-handlers.ts';
 import { processHandlers } from './process-handlers.ts';
 import { endReasons, presentGrant, requireScope } from './required-scope.ts';
 import type { SandboxWarmup } from './sandbox-warmup.ts';
@@ -84,14 +85,19 @@ const controlMethods = new Set([
   'environment/status',
   'process/signal',
   'process/terminate',
+  'net/ack',
+  'net/close',
   'fs/close',
   'fs/searchCancel',
 ]);
 
-/** Methods that wait for a process, for another server or for slow disks. `process/read` waits only when it has `waitMs`. */
-const parkingMethods = new Set(['process/wait', 'process/write', 'http/request', 'fs/search']);
+/** Methods that wait for a process, for another program or for slow disks. */
+const parkingMethods = new Set(['process/wait', 'process/write', 'net/open', 'net/write', 'http/request', 'fs/search']);
 
-/** Methods whose answers may be large. `fs/*` and `process/read` bound theirs themselves. */
+/** Methods that wait only when they have `waitMs`. */
+const readingMethods = new Set(['process/read', 'net/read']);
+
+/** Methods whose answers may be large. `fs/*`, `process/read` and `net/read` bound theirs themselves. */
 const largeAnswerMethods = new Set([
   'process/list',
   'process/snapshot',
@@ -106,6 +112,7 @@ const handlers: Handlers = {
   ...fileHandlers,
   ...discoveryHandlers,
   ...httpHandlers,
+  ...portHandlers,
 };
 
 /** One client: takes it through the handshake and passes its requests to the handlers. */
@@ -145,7 +152,7 @@ export class ServerConnection implements Service {
 
   lane(method: string, params: unknown): Lane {
     if (controlMethods.has(method)) return 'control';
-    if (method === 'process/read') return (params as { waitMs?: unknown } | null)?.waitMs ? 'parked' : 'ordinary';
+    if (readingMethods.has(method)) return (params as { waitMs?: unknown } | null)?.waitMs ? 'parked' : 'ordinary';
     return parkingMethods.has(method) ? 'parked' : 'ordinary';
   }
 

@@ -3,8 +3,10 @@ import { abortable, type Logger } from '../base/index.ts';
 import { SessionFiles, type SessionFilesOptions } from '../host/files/index.ts';
 import type { Host } from '../host/index.ts';
 import { familyMark, killFamily, processMarks, SESSION_MASK } from '../host/os/index.ts';
+import { StreamTable } from '../host/ports/index.ts';
 import { type ProcessAudience, ProcessTable } from '../host/process/index.ts';
 import { type CommandLaunchers, type SandboxHost, SessionNetwork } from '../host/sandbox/index.ts';
+import { InputBudget } from '../host/stream/index.ts';
 import { limits } from '../protocol/index.ts';
 import { ConnectionLost, type Link } from '../rpc/index.ts';
 import type { AuditFacts, AuditLog } from './audit/audit-log.ts';
@@ -46,17 +48,23 @@ export interface SessionOptions {
   readonly ofToken?: () => readonly ServerSession[];
 }
 
-/** The processes of one client, and what it watches or appends to. A session outlives its connection and waits to be resumed while none is attached. */
+/**
+ * The processes of one client, its connections to ports, and what it watches or appends to. A session outlives its connection and
+ * waits to be resumed while none is attached.
+ */
 export class ServerSession implements ProcessAudience, AsyncDisposable {
   readonly id = randomUUID();
   readonly processes: ProcessTable;
   /** The network that its commands with `network: loopback` share. */
   readonly network: SessionNetwork;
+  #streams: StreamTable | undefined;
   /** The number of this session in the marks of its processes. */
   readonly number: number;
   /** The name of the token that the session belongs to: connections with a token of another name cannot resume it. */
   readonly tokenName: string | undefined;
   readonly #config: () => ExecServerConfig;
+  readonly #log: Logger;
+  readonly #inputBudget = new InputBudget();
   readonly #familyMark: bigint;
   #files: SessionFiles | undefined;
   readonly #ofToken: () => readonly ServerSession[];
@@ -71,6 +79,7 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
     this.tokenName = tokenName;
     this.#ofToken = ofToken;
     this.#config = config;
+    this.#log = log;
     this.#familyMark = familyMark(server, number, 0);
     const nextMark = processMarks(server, number, () => this.processes.marks());
     this.network = new SessionNetwork(sandboxes.networks, nextMark);
@@ -78,6 +87,7 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
       audience: this,
       ownEnvironment: host.environment,
       settings: config,
+      inputBudget: this.#inputBudget,
       closedProcessMs: limits.closedProcessMs,
       sandboxes,
       launchers,
@@ -95,6 +105,18 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
 
   get proxyPrivateIpsViaUpstream(): boolean {
     return this.#config().proxyPrivateIpsViaUpstream;
+  }
+
+  /** The connections to ports; made for the first, which most sessions never ask for. */
+  get streams(): StreamTable {
+    this.#streams ??= new StreamTable({
+      audience: this,
+      settings: this.#config,
+      inputBudget: this.#inputBudget,
+      closedMs: limits.closedProcessMs,
+      log: this.#log,
+    });
+    return this.#streams;
   }
 
   /** The connection that is attached now, if any. */
@@ -115,6 +137,7 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
   attach(client: Attachment, wishes: ClientWishes): void {
     this.#client = client;
     this.processes.attached();
+    this.#streams?.attached();
     this.#wishes = wishes;
   }
 
@@ -131,10 +154,11 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
     if (this.#client !== client) return false;
     this.#client = undefined;
     this.processes.detached(forMs);
+    this.#streams?.detached(forMs);
     return true;
   }
 
-  /** Events are not queued for a client that is disconnected: once it has resumed, it reads the missed ones by `process/read`. */
+  /** Events are not queued for a client that is disconnected: once it has resumed, it reads the missed ones by `process/read` and `net/read`. */
   send(message: string | Uint8Array, onDelivered?: () => void): void | Promise<void> {
     return this.#client?.link.send(message, onDelivered);
   }
@@ -171,10 +195,14 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
     if (this.#wishes.events.has(method)) void this.send(`{"method":"${method}","params":${JSON.stringify(params)}}`);
   }
 
-  /** Kills every process of the session, and the daemons that they left behind. */
+  /** Closes its connections, and kills every process of the session and the daemons that they left behind. */
   async [Symbol.asyncDispose](): Promise<void> {
     using _network = this.network;
-    await Promise.all([this.processes[Symbol.asyncDispose](), this.#files?.[Symbol.asyncDispose]()]);
+    await Promise.all([
+      this.processes[Symbol.asyncDispose](),
+      this.#streams?.[Symbol.asyncDispose](),
+      this.#files?.[Symbol.asyncDispose](),
+    ]);
     if (this.processes.hasStarted) await killFamily(this.#familyMark, SESSION_MASK);
   }
 }

@@ -35,7 +35,7 @@ function normalisedInfo({
   ...info
 }: Result): unknown {
   const own =
-    /^process|^sandboxDenials$|^cwdIdentity$|^fs(Rename|Links|Chmod|Append|Watch|Search)$|^errorDetails$|^sessionNetwork$/;
+    /^process|^sandboxDenials$|^cwdIdentity$|^fs(Rename|Links|Chmod|Append|Watch|Search)$|^errorDetails$|^(netStreams|sessionNetwork)$/;
   const shared = Object.entries(info.capabilities as object).filter(([name]) => !own.test(name));
   return { ...info, capabilities: Object.fromEntries(shared.sort(([a], [b]) => (a < b ? -1 : 1))) };
 }

@@ -9,6 +9,7 @@ export function validRequest(
   const uri = `file://${folder}`;
   const processId = `p${random(200)}`;
   const handleId = `h${random(5)}`;
+  const streamId = `s${random(5)}`;
   const path = `${uri}/f${random(5)}`;
   const argv = [['/bin/true'], ['/bin/echo', 'x'], ['/bin/cat'], ['/bin/sleep', '0.01']][random(4)]!;
   const start = { processId, argv, cwd: uri, env: { A: '1' }, tty: random(2) === 0, pipeStdin: random(2) === 0 };
@@ -32,6 +33,13 @@ export function validRequest(
     'process/snapshot': { processId },
     'process/stat': { processId },
     'process/list': {},
+    'net/open': { streamId, host: '192.0.2.1', port: 9 },
+    'net/write': { streamId, chunk: 'YWJj', writeId: `w${random(5)}` },
+    'net/end': { streamId },
+    'net/close': { streamId },
+    'net/read': { streamId, afterSeq: random(5), maxBytes: random(100) },
+    'net/ack': { streamId, seq: random(5) },
+    'net/list': {},
     'fs/readFile': { path },
     'fs/writeFile': { path, dataBase64: Buffer.alloc(random(9000), 'b').toString('base64') },
     'fs/open': { handleId, path, mode: (['read', 'replace', 'append'] as const)[random(3)] },

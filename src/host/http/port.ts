@@ -2,7 +2,7 @@ import { type Server as HttpServer, STATUS_CODES } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import { type AddressInfo, isIPv6, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { announceListener } from '../peers/index.ts';
+import { announceListener, announceSocketFile } from '../peers/index.ts';
 import { listenOnPath, type SocketPath } from './socket-path.ts';
 
 export interface HttpAddress {
@@ -44,7 +44,11 @@ export class HttpPort implements AsyncDisposable {
   }
 
   async listen(address: HttpAddress | SocketPath): Promise<void> {
-    if ('path' in address) return await listenOnPath(this.#server, address);
+    if ('path' in address) {
+      await listenOnPath(this.#server, address);
+      this.#announced = announceSocketFile(address.path);
+      return;
+    }
     const { host, port } = address;
     await new Promise<void>((resolve, reject) => {
       // After listening, an error is about a connection that could not be accepted: `reject` does nothing then.

@@ -1,3 +1,9 @@
 export { type PeerHolder, type PeerIdentity, type PeerProof, peerRefusal } from './decision.ts';
-export { refusePeer, refuseUnixPeer } from './lookup.ts';
-export { announceListener, type ListenerKind, leadsToOwnListener } from './own-listeners.ts';
+export { addressBytes, refusePeer, refuseUnixPeer } from './lookup.ts';
+export {
+  announceListener,
+  announceSocketFile,
+  isOwnSocketFile,
+  type ListenerKind,
+  leadsToOwnListener,
+} from './own-listeners.ts';

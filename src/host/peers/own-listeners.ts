@@ -1,3 +1,4 @@
+import { type BigIntStats, lstatSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { isOfThisHost } from './local-address.ts';
@@ -16,15 +17,43 @@ const ports: Readonly<Record<ListenerKind, Set<number>>> = { work: new Set(), pr
  */
 export function announceListener(kind: ListenerKind, port: number): Disposable {
   ports[kind].add(port);
-  const announcement = createServer((socket) => socket.destroy());
-  announcement.on('error', () => announcement.close()); // announced already for another address with the same port
-  announcement.listen(`\0${PREFIX}/${kind}/${port}`).unref();
+  const announcement = announce(`${kind}/${port}`);
   return {
     [Symbol.dispose]() {
       ports[kind].delete(port);
-      announcement.close();
+      announcement[Symbol.dispose]();
     },
   };
+}
+
+/** Announces the file of a Unix socket that this process listens on, as `announceListener` announces a port. */
+export function announceSocketFile(path: string): Disposable {
+  const file = nameOf(lstatSync(path, { bigint: true }));
+  socketFiles.add(file);
+  const announcement = announce(`socket/${file}`);
+  return {
+    [Symbol.dispose]() {
+      socketFiles.delete(file);
+      announcement[Symbol.dispose]();
+    },
+  };
+}
+
+/** Whether a file is the socket of a listener of this product. */
+export async function isOwnSocketFile(facts: BigIntStats): Promise<boolean> {
+  const file = nameOf(facts);
+  return socketFiles.has(file) || (await areAnnounced([`socket/${file}`]));
+}
+
+/** The sockets that this process listens on. */
+const socketFiles = new Set<string>();
+const nameOf = ({ dev, ino }: BigIntStats): string => `${dev}:${ino}`;
+
+function announce(name: string): Disposable {
+  const announcement = createServer((socket) => socket.destroy());
+  announcement.on('error', () => announcement.close()); // announced already for another address with the same port
+  announcement.listen(`\0${PREFIX}/${name}`).unref();
+  return { [Symbol.dispose]: () => void announcement.close() };
 }
 
 /** Whether a connection to one of these addresses could reach a listener of this product. */
@@ -33,14 +62,15 @@ export async function leadsToOwnListener(
   port: number,
   kinds: readonly ListenerKind[],
 ): Promise<boolean> {
-  if (!kinds.some((kind) => ports[kind].has(port)) && !(await isAnnounced(port, kinds))) return false;
+  if (!kinds.some((kind) => ports[kind].has(port)) && !(await areAnnounced(kinds.map((kind) => `${kind}/${port}`))))
+    return false;
   return (await Promise.all(addresses.map(isOfThisHost))).includes(true);
 }
 
-async function isAnnounced(port: number, kinds: readonly ListenerKind[]): Promise<boolean> {
+async function areAnnounced(listeners: readonly string[]): Promise<boolean> {
   try {
     const names = await readFile('/proc/net/unix', 'utf8'); // some programs pad names with NULs, shown as @
-    return kinds.some((kind) => new RegExp(`@${PREFIX}/${kind}/${port}@*$`, 'm').test(names));
+    return listeners.some((listener) => new RegExp(`@${PREFIX}/${listener}@*$`, 'm').test(names));
   } catch {
     return false; // there is no procfs: only the listeners of this process are known
   }

@@ -17,7 +17,7 @@ import {
   spawn,
 } from '../os/index.ts';
 import type { CommandLaunchers, Confined, SandboxHost } from '../sandbox/index.ts';
-import { InputBudget } from '../stream/index.ts';
+import type { InputBudget } from '../stream/index.ts';
 import type { ProcessAudience } from './audience.ts';
 import { listEntry } from './list-entry.ts';
 import { ManagedProcess } from './managed-process.ts';
@@ -37,6 +37,8 @@ export interface ProcessTableOptions {
   /** The environment that policies inherit from. */
   readonly ownEnvironment: Readonly<Record<string, string>>;
   readonly closedProcessMs: number;
+  /** Shared with the connections of the session. */
+  readonly inputBudget: InputBudget;
   readonly sandboxes: SandboxHost;
   readonly launchers: CommandLaunchers;
   readonly observer: ProcessObserver;
@@ -94,7 +96,6 @@ export class ProcessTable implements AsyncDisposable {
   #closedBytes = 0;
   #started = false;
   #ending = false;
-  readonly #inputBudget = new InputBudget();
   /** From the first connection to a process on. */
   #networks: ProcessNetworks | undefined;
   /** Starts whose processes are not started yet. */
@@ -152,7 +153,7 @@ export class ProcessTable implements AsyncDisposable {
       audience: options.audience,
       retainedOutputBytes: retainedOutputBytesPerProcess,
       timeLimit: params.timeoutMs == null ? undefined : { timeoutMs: params.timeoutMs, graceMs: params.graceMs ?? 0 },
-      inputBudget: this.#inputBudget,
+      inputBudget: options.inputBudget,
       bytes: options.observer.bytes,
       onExited: (exit) => observed.exited(exit),
       onClosed: () => {

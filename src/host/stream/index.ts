@@ -1,4 +1,5 @@
 export type { ClientAudience } from './client-audience.ts';
+export { ClosedRetention } from './closed-retention.ts';
 export { InputBudget } from './input-budget.ts';
 export { NumberedOutput } from './numbered-output.ts';
 export { OutputFrames, readResultParts } from './output-frames.ts';

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { concatBytes, decodeUtf8 } from '../../../src/base/index.ts';
+import type { ExecServerClient } from '../../../src/client/index.ts';
+import { connect } from '../../support/client-specification.ts';
+import { CuttableProxy } from '../../support/cuttable-proxy.ts';
+import { sha256 } from '../../support/digest.ts';
+import { startServer, type TestServer } from '../../support/server.ts';
+import { PortServer } from './port-servers.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.stop());
+
+/** One request over a connection of its own; the body of the answer. */
+async function get(client: ExecServerClient, port: number, path: string): Promise<string> {
+  await using stream = await client.openPort({ port });
+  await stream.write(`POST ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 4\r\n\r\nbody`);
+  const parts: Uint8Array[] = [];
+  for await (const part of stream) parts.push(part);
+  const text = decodeUtf8(concatBytes(parts));
+  return text.slice(text.indexOf('\r\n\r\n') + 4);
+}
+
+describe('a connection to a port, when the connection of its client is cut', () => {
+  it('carries 1,000 HTTP requests, each answered once, over two cuts', async () => {
+    const requests: string[] = [];
+    const http = createServer((request, response) => {
+      requests.push(request.url!);
+      response.end(`answer to ${request.url} ${'.'.repeat(2000)}`);
+    });
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    const { port } = http.address() as AddressInfo;
+    await using proxy = await CuttableProxy.start(server.url);
+    await using client = await connect(proxy.url, { resumeIntervalMs: 5 });
+
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      for (let n = next++; n < 1000; n = next++) {
+        if (n === 300 || n === 700) proxy.cut();
+        expect(await get(client, port, `/${n}`)).toMatch(`answer to /${n} ....`);
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, worker));
+    http.close();
+
+    expect(proxy.accepted).toBe(3);
+    expect(requests.toSorted()).toEqual(Array.from({ length: 1000 }, (_, n) => `/${n}`).toSorted());
+  });
+
+  it('loses nothing and repeats nothing in either direction, cut again and again', async () => {
+    const sent = Buffer.from(Array.from({ length: 3_000_000 }, (_, n) => `${n}\n`).join(''));
+    await using port = await PortServer.listen((socket) => void socket.pipe(socket));
+    await using proxy = await CuttableProxy.start(server.url);
+    await using client = await connect(proxy.url, { resumeIntervalMs: 5 });
+    await using stream = await client.openPort({ port: port.port });
+
+    const hash = createHash('sha256');
+    const writing = stream.write(sent).then(() => stream.end());
+    let untilCut = 0;
+    for await (const part of stream) {
+      hash.update(part);
+      untilCut -= part.length;
+      if (untilCut > 0) continue;
+      proxy.cutAfter(Math.floor(Math.random() * 1_000_000) + 1);
+      untilCut = 3_000_000;
+    }
+    await writing;
+
+    expect(hash.digest('hex')).toBe(sha256(sent));
+    expect(await stream.closed).toBeUndefined();
+    expect(proxy.accepted).toBeGreaterThan(5);
+  });
+});
