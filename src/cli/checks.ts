@@ -28,10 +28,15 @@ export async function examine(sandboxes: SandboxHost): Promise<Check[]> {
     nodeVersion(),
     native,
     ...(native.verdict === 'ok' ? [await processes(), await terminals(), await families()] : []),
-    ...(native.verdict === 'ok' ? [await sandboxedCommands(sandboxes), await interceptions()] : []),
+    ...(native.verdict === 'ok' ? [...(await sandboxing(sandboxes)), await interceptions()] : []),
     account(),
     cgroups(),
   ];
+}
+
+async function sandboxing(sandboxes: SandboxHost): Promise<Check[]> {
+  const commands = await sandboxedCommands(sandboxes);
+  return commands.verdict === 'ok' ? [commands, await sessionNetworks(sandboxes)] : [commands];
 }
 
 function nodeVersion(): Check {
@@ -139,6 +144,18 @@ const READ_ONLY: AccessPolicy = {
   globDepth: undefined,
   minimal: false,
 };
+
+/** Makes a network as for a session, and a sandbox inside. */
+async function sessionNetworks(host: SandboxHost): Promise<Check> {
+  const name = 'networks of sessions';
+  try {
+    using _ = await host.networks.make(() => 0n);
+    return { name, verdict: 'ok', finding: 'sandboxed commands can share a loopback (network: loopback)' };
+  } catch (error) {
+    const remedy = 'allow nested user namespaces; only commands with network: loopback need them';
+    return { name, verdict: 'warning', finding: (error as Error).message, remedy };
+  }
+}
 
 /** Tries both ways in which the shell tool intercepts programs before they start. */
 async function interceptions(): Promise<Check> {

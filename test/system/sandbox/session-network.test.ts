@@ -130,15 +130,27 @@ describe.each(accounts)('a command in the network of its session, of a server ru
   it('has no power over the network', async () => {
     const status = await printed('grep -E "^(NoNewPrivs|Cap)" /proc/self/status | cut -f2 | sort -u | tr "\\n" " "');
     expect(status).toBe('0000000000000000 1');
-    for (const change of ['ip link set lo down', 'ip addr add 10.1.2.3/8 dev lo', 'ip link add d0 type dummy']) {
-      expect(await run(change)).not.toMatchObject({ exitCode: 0 });
-    }
+    const SIOCSIFFLAGS = 0x8914;
+    const takeDown = `perl -MSocket -e 'socket(my $s, 2, 2, 0) or die $!; my $lo = pack("Z16 s x22", "lo", 0); $! = 0;
+      print ioctl($s, ${SIOCSIFFLAGS}, $lo) ? 0 : $!+0'`;
+    expect(await printed(takeDown)).toBe(String(EPERM));
     const [RAW, PACKET, NETLINK_NETFILTER] = [3, 17, 12];
     expect(await printed(socketOf(2, RAW, 1))).toBe(String(EPERM));
     expect(await printed(socketOf(PACKET, RAW))).toBe(String(EPERM));
     expect(await printed(socketOf(16, RAW, NETLINK_NETFILTER))).toBe(String(EPERM));
     expect((await run('unshare -Urn true')).exitCode).toBe(1);
     expect((await run('nsenter --net=/proc/1/ns/net true')).exitCode).toBe(1);
+  });
+
+  it('has the network of its session also where it shares the pid namespace of the server', async () => {
+    await using sharing = await SandboxFixture.open(
+      account,
+      {},
+      { args: ['--linux-sandbox-pid-namespace', 'inherit'] },
+    );
+    const server = await sharing.start('', { ...LOOPBACK, argv: [process.execPath, '-e', SERVE] });
+    const [, port] = /port (\d+)/.exec(await server.printed('\n'))!;
+    expect(await sharing.run(fetched(Number(port)), LOOPBACK)).toMatchObject({ exitCode: 0, stdout: 'served' });
   });
 
   it('can list its interfaces, as servers do when they start', async () => {

@@ -110,9 +110,9 @@ describe('where no such network can be made', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   /** A bubblewrap that makes sandboxes, except where a condition of the shell holds for its arguments. */
-  function bubblewrapBut(condition: string): InstalledBubblewrap {
+  function bubblewrapBut(condition: string, reason = 'No permissions to create new namespace'): InstalledBubblewrap {
     const path = join(folder, 'bwrap');
-    const refusal = 'echo "bwrap: No permissions to create new namespace" >&2; exit 1';
+    const refusal = `echo "bwrap: ${reason}" >&2; exit 1`;
     writeFileSync(path, `#!/bin/sh\nif ${condition}; then ${refusal}; fi\nexec /usr/bin/bwrap "$@"\n`);
     chmodSync(path, 0o755);
     return new InstalledBubblewrap([path]);
@@ -131,6 +131,16 @@ describe('where no such network can be made', () => {
         );
       }
       expect([network.existing, openNetworks()]).toEqual([undefined, []]);
+    },
+  );
+
+  it.runIf(process.getuid!() === 0)(
+    'it is made all the same if only a procfs cannot be mounted (only root makes a bubblewrap that is used)',
+    async () => {
+      const refused = 'case " $* " in *" --proc /proc "*) true;; *) false;; esac';
+      const maker = new NetworkMaker(bubblewrapBut(refused, "Can't mount proc on /newroot/proc"));
+      using network = new SessionNetwork(maker, mark);
+      expect((await network.namespace()).listening()).toEqual([]);
     },
   );
 
