@@ -9,6 +9,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -24,26 +25,57 @@ struct unix_request {
     struct unix_diag_req local;
 };
 
+/*
+ * Opened for the first question and kept, as opening one takes almost as long as a question. Closed after a failure, because the
+ * answer could come later and be taken for that to another question.
+ */
+static struct {
+    pthread_mutex_t lock;
+    int fd;
+} kernel = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+
+static int open_kernel(void)
+{
+    struct timeval timeout = {.tv_sec = 1};
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) < 0) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+static ssize_t ask_kernel(const struct nlmsghdr *request, char *answer, size_t room)
+{
+    if (kernel.fd < 0)
+        kernel.fd = open_kernel();
+    if (kernel.fd < 0 || send(kernel.fd, request, request->nlmsg_len, 0) != (ssize_t)request->nlmsg_len)
+        return -1;
+    ssize_t length;
+    do
+        length = recv(kernel.fd, answer, room, 0);
+    while (length < 0 && errno == EINTR);
+    return length;
+}
+
 /* Sends a request of `size` bytes; the length of the payload of the answer, or -1 with errno. */
 static ssize_t exchange(struct nlmsghdr *request, size_t size, void *answer, size_t room)
 {
     _Alignas(8) char bytes[4096];
-    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-    if (fd < 0)
-        return -1;
-    struct timeval timeout = {.tv_sec = 1};
     request->nlmsg_len = (uint32_t)size;
     request->nlmsg_type = SOCK_DIAG_BY_FAMILY;
     request->nlmsg_flags = NLM_F_REQUEST;
-    ssize_t length = -1;
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) == 0 &&
-        send(fd, request, size, 0) == (ssize_t)size)
-        do
-            length = recv(fd, bytes, sizeof bytes, 0);
-        while (length < 0 && errno == EINTR);
-    int error = errno;
-    close(fd);
-    errno = error;
+    pthread_mutex_lock(&kernel.lock);
+    ssize_t length = ask_kernel(request, bytes, sizeof bytes);
+    if (length < 0 && kernel.fd >= 0) {
+        int error = errno;
+        close(kernel.fd);
+        kernel.fd = -1;
+        errno = error;
+    }
+    pthread_mutex_unlock(&kernel.lock);
     if (length < 0)
         return -1;
     struct nlmsghdr *head = (struct nlmsghdr *)bytes;

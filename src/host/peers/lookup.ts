@@ -104,7 +104,12 @@ export function addressBytes(text: string): Uint8Array | undefined {
   return mapped ? bytes.subarray(12) : bytes;
 }
 
-const ipv4Bytes = (address: string): Uint8Array => Uint8Array.from(address.split('.'), Number);
+function ipv4Bytes(address: string): Uint8Array {
+  const bytes = new Uint8Array(4);
+  let at = 0;
+  for (const part of address.split('.')) bytes[at++] = Number(part);
+  return bytes;
+}
 
 function holder(holders: number): PeerHolder {
   if (holders & heldBy.sandbox) return 'sandbox';
