@@ -14,7 +14,7 @@ import {
 } from '../sandbox/index.ts';
 import { childEnvironment } from './child-environment.ts';
 import { explainSearch } from './program-search.ts';
-import { rewritableIn } from './snapshot-request.ts';
+import { rewritableIn } from './shell/snapshot-request.ts';
 import { withNetwork } from './start-network.ts';
 
 type StartParams = Params<'process/start'>;

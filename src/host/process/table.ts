@@ -24,7 +24,7 @@ import { ManagedProcess } from './managed-process.ts';
 import { type ObservedStart, type ProcessObserver, type WantedProcess, wantedProcess } from './observer.ts';
 import { ProcessNetworks } from './process-networks.ts';
 import { explainSearch } from './program-search.ts';
-import { ShellSnapshots } from './shell-snapshot.ts';
+import { ShellSnapshots } from './shell/snapshots.ts';
 import { confineStart, findDenied, type ProcessNetwork, resolveStart, type StartGates } from './start-request.ts';
 
 export interface ProcessSettings extends StartGates {

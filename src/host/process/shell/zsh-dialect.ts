@@ -7,7 +7,7 @@ import {
   quoted,
   readStartUp,
   type ShellDialect,
-} from './shell-state.ts';
+} from './state.ts';
 
 const tables = ['options', 'functions', 'aliases', 'galiases', 'saliases'] as const;
 

@@ -7,7 +7,7 @@ import {
   quoted,
   readStartUp,
   type ShellDialect,
-} from './shell-state.ts';
+} from './state.ts';
 
 /**
  * In POSIX mode, which an assignment switches on, the special built-ins (`unset`, `trap`, `set`, `exec`) come before functions;

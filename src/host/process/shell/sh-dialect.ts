@@ -6,7 +6,7 @@ import {
   printVariables,
   readStartUp,
   type ShellDialect,
-} from './shell-state.ts';
+} from './state.ts';
 
 const aliasLine = /^(?:alias )?[^\s='"$`;&|<>()]+='(?:[^']|'\\''|'"'"')*'$/;
 const optionLine = /^set [-+]o \w+$/;

@@ -1,12 +1,12 @@
-import type { Logger } from '../../base/index.ts';
-import type { Params } from '../../protocol/index.ts';
-import type { Command } from '../os/index.ts';
-import type { SandboxHost } from '../sandbox/index.ts';
-import { childEnvironment, excludesAny, inheritable } from './child-environment.ts';
-import type { ProcessObserver } from './observer.ts';
-import { captureShell, type ShellState } from './shell-capture.ts';
-import type { ShellDialect } from './shell-state.ts';
+import type { Logger } from '../../../base/index.ts';
+import type { Params } from '../../../protocol/index.ts';
+import type { Command } from '../../os/index.ts';
+import type { SandboxHost } from '../../sandbox/index.ts';
+import { childEnvironment, excludesAny, inheritable } from '../child-environment.ts';
+import type { ProcessObserver } from '../observer.ts';
+import { captureShell, type ShellState } from './capture.ts';
 import { rewritableIn } from './snapshot-request.ts';
+import type { ShellDialect } from './state.ts';
 
 type StartParams = Params<'process/start'>;
 type Environment = Readonly<Record<string, string>>;

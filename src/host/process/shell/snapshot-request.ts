@@ -1,6 +1,6 @@
-import { ExecError, type Params } from '../../protocol/index.ts';
-import { shellDialects } from './shell-dialect.ts';
-import type { ShellDialect } from './shell-state.ts';
+import { ExecError, type Params } from '../../../protocol/index.ts';
+import { shellDialects } from './dialects.ts';
+import type { ShellDialect } from './state.ts';
 
 const SCOPE_BYTES = 256;
 

@@ -1,11 +1,11 @@
 import { constants } from 'node:os';
-import { decodeBase64, decodeLatin1, decodeUtf8 } from '../../base/index.ts';
-import type { Params } from '../../protocol/index.ts';
-import { type Child, type Command, spawn } from '../os/index.ts';
-import type { SandboxHost } from '../sandbox/index.ts';
-import { type ProcessObserver, type WantedProcess, wantedProcess } from './observer.ts';
-import { BEGIN, CAPTURE_VARIABLE, END, NEXT, type ShellDialect } from './shell-state.ts';
-import { confineStart, findDenied } from './start-request.ts';
+import { decodeBase64, decodeLatin1, decodeUtf8 } from '../../../base/index.ts';
+import type { Params } from '../../../protocol/index.ts';
+import { type Child, type Command, spawn } from '../../os/index.ts';
+import type { SandboxHost } from '../../sandbox/index.ts';
+import { type ProcessObserver, type WantedProcess, wantedProcess } from '../observer.ts';
+import { confineStart, findDenied } from '../start-request.ts';
+import { BEGIN, CAPTURE_VARIABLE, END, NEXT, type ShellDialect } from './state.ts';
 
 /** The state of a shell after its start-up files: after all of them, or after those of a login alone. */
 export type ShellState = Captured & ({ readonly whole: true } | { readonly whole: false; readonly cause: unknown });
