@@ -19,6 +19,7 @@ import {
 import type { CommandLaunchers, Confined, SandboxHost } from '../sandbox/index.ts';
 import type { InputBudget } from '../stream/index.ts';
 import type { ProcessAudience } from './audience.ts';
+import { ClosedProcesses } from './closed-processes.ts';
 import { listEntry } from './list-entry.ts';
 import { ManagedProcess } from './managed-process.ts';
 import { type ObservedStart, type ProcessObserver, type WantedProcess, wantedProcess } from './observer.ts';
@@ -71,40 +72,31 @@ export interface Preparing extends Disposable {
   isCancelled: boolean;
 }
 
-interface ClosedProcess {
-  readonly processId: string;
-  forgetAt: number;
-  /** Whether `closed` was sent to a client that has not answered since, and so may have missed it. */
-  mayBeMissed: boolean;
-}
-
-/** The most closed processes that are kept for late readers, so that a client that starts thousands cannot fill the memory. */
-const CLOSED_PROCESSES = 8192;
-const CLOSED_OUTPUT_BYTES = 64 * 1024 * 1024;
-
 /** The processes of one session, by the ids their client chose. */
 export class ProcessTable implements AsyncDisposable {
   readonly #options: ProcessTableOptions;
   readonly #processes = new Map<string, ManagedProcess>();
   readonly #shells: ShellSnapshots;
   readonly #repeatable = new Map<string, { startId: string; request: string }>();
-  /** Closed processes in the order in which they closed. */
-  readonly #closed: ClosedProcess[] = [];
-  #attachedAt = 0;
-  /** While no client is attached: until when a client can resume the session. */
-  #detachedUntil: number | undefined;
-  #closedBytes = 0;
+  readonly #closed: ClosedProcesses;
   #started = false;
   #ending = false;
   /** From the first connection to a process on. */
   #networks: ProcessNetworks | undefined;
   /** Starts whose processes are not started yet. */
   readonly #preparing = new Set<Preparing>();
-  #forgetTimer: NodeJS.Timeout | undefined;
 
   constructor(options: ProcessTableOptions) {
     this.#options = options;
-    const { sandboxes, observer, log } = options;
+    const { sandboxes, observer, log, audience, closedProcessMs } = options;
+    this.#closed = new ClosedProcesses({
+      keepMs: closedProcessMs,
+      answers: () => audience.answers(),
+      forget: ({ processId }) => {
+        this.#processes.delete(processId);
+        this.#repeatable.delete(processId);
+      },
+    });
     this.#shells = new ShellSnapshots({ sandboxes, observer, log, mark: () => this.#nextMark() });
   }
 
@@ -159,7 +151,7 @@ export class ProcessTable implements AsyncDisposable {
       onClosed: () => {
         void network?.[Symbol.asyncDispose]();
         this.#networks?.forget(process);
-        this.#onClosed(process);
+        this.#closed.add(process);
       },
       onFault: (error) => options.log.error('process.lost', { processId, ...faultFields(error) }),
       ...(confined?.record && {
@@ -196,7 +188,7 @@ export class ProcessTable implements AsyncDisposable {
 
   /** How many processes have not closed. */
   get openCount(): number {
-    return this.#processes.size - this.#closed.length;
+    return this.#processes.size - this.#closed.count;
   }
 
   /** The marks of the processes that have not closed. */
@@ -247,7 +239,7 @@ export class ProcessTable implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending = true;
-    clearTimeout(this.#forgetTimer);
+    using _closed = this.#closed;
     using _networks = this.#networks;
     await Promise.all([...this.#processes.values()].map((process) => process[Symbol.asyncDispose]()));
     this.#processes.clear();
@@ -292,71 +284,12 @@ export class ProcessTable implements AsyncDisposable {
 
   /** To be called when the client is detached: it can resume the session within `forMs`, and read what it may have missed. */
   detached(forMs: number): void {
-    const until = performance.now() + forMs;
-    this.#detachedUntil = until;
-    for (const closed of this.#closed) if (closed.mayBeMissed) closed.forgetAt = Math.max(closed.forgetAt, until);
+    this.#closed.detached(forMs);
   }
 
   /** To be called when a client is attached again: it has the usual time to read what ended meanwhile. */
   attached(): void {
-    const detachedUntil = this.#detachedUntil;
-    this.#detachedUntil = undefined;
-    this.#attachedAt = performance.now();
-    for (const closed of this.#closed) {
-      if (!closed.mayBeMissed && closed.forgetAt !== detachedUntil) continue;
-      closed.mayBeMissed = true;
-      closed.forgetAt = this.#attachedAt + this.#options.closedProcessMs;
-    }
-    this.#forgetLater();
-  }
-
-  #onClosed({ processId, retainedBytes }: ManagedProcess): void {
-    const forgetAt = Math.max(performance.now() + this.#options.closedProcessMs, this.#detachedUntil ?? 0);
-    this.#closed.push({ processId, forgetAt, mayBeMissed: this.#detachedUntil === undefined });
-    this.#closedBytes += retainedBytes;
-    while (this.#hasTooManyClosed()) this.#forgetOldest();
-    if (!this.#forgetTimer) this.#forgetLater();
-  }
-
-  #forgetLater(): void {
-    clearTimeout(this.#forgetTimer);
-    const [first] = this.#closed;
-    const waitMs = (first?.forgetAt ?? 0) - performance.now();
-    this.#forgetTimer = first && setTimeout(() => void this.#forgetDue(), Math.max(0, waitMs)).unref();
-  }
-
-  async #forgetDue(): Promise<void> {
-    const now = performance.now();
-    const isDue = (): boolean => this.#closed[0] !== undefined && this.#closed[0].forgetAt <= now;
-    const isMissed = (): boolean => this.#detachedUntil === undefined && this.#closed[0]!.mayBeMissed;
-    if (isDue() && isMissed()) await this.#askClient(now);
-    while (isDue() && !isMissed()) this.#forgetOldest();
-    this.#forgetLater();
-  }
-
-  /** A client that does not answer may have lost its connection without a close, and resume its session later. */
-  async #askClient(now: number): Promise<void> {
-    const announced = [...this.#closed];
-    const hasAnswered = await this.#options.audience.answers();
-    if (this.#attachedAt > now) return; // another client, to which `closed` was not sent
-    const forgetAt = performance.now() + this.#options.closedProcessMs;
-    for (const closed of announced) {
-      if (hasAnswered) closed.mayBeMissed = false;
-      else if (closed.forgetAt <= now) closed.forgetAt = forgetAt;
-    }
-  }
-
-  /** The process that closed last is kept even if its output alone is too large. */
-  #hasTooManyClosed(): boolean {
-    if (this.#closed.length > CLOSED_PROCESSES) return true;
-    return this.#closedBytes > CLOSED_OUTPUT_BYTES && this.#closed.length > 1;
-  }
-
-  #forgetOldest(): void {
-    const { processId } = this.#closed.shift()!;
-    this.#closedBytes -= this.#processes.get(processId)?.retainedBytes ?? 0;
-    this.#processes.delete(processId);
-    this.#repeatable.delete(processId);
+    this.#closed.attached();
   }
 }
 
