@@ -154,6 +154,8 @@ static int make_stdio(const struct spawn_request *request, struct spawn_result *
         return -1;
     if (make_pipe(1, false, &result->output[0]) < 0)
         return -1;
+    if (request->merged)
+        return dup3(slots[1], slots[2], O_CLOEXEC) < 0 ? -1 : 0;
     return make_pipe(2, false, &result->output[1]);
 }
 

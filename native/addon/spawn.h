@@ -10,6 +10,8 @@
 #include "../shared/pin.h"
 
 enum stdio { STDIO_NULL_INPUT, STDIO_OPEN_INPUT, STDIO_TERMINAL };
+/* Added to those with pipes: stdout and stderr are one pipe. */
+#define STDIO_MERGED 4U
 
 struct spawn_request {
     char **files; /* tried in order, NULL-terminated */
@@ -18,6 +20,7 @@ struct spawn_request {
     const char *cwd;
     struct pin workdir; /* the directory that cwd must lead to */
     enum stdio stdio;
+    bool merged; /* stderr is the pipe of stdout */
     unsigned short rows, cols;
     uint64_t mark; /* 0: outside every family */
     bool dies_with_parent; /* the kernel kills it when the thread that spawned it ends */
@@ -29,7 +32,7 @@ struct spawn_result {
     pid_t pid;
     int pidfd;
     int input;     /* -1: none */
-    int output[2]; /* stdout and stderr, or the terminal and -1 */
+    int output[2]; /* stdout and stderr; or the terminal, or both in one pipe, and -1 */
     int error;     /* errno of a failure */
     const char *step; /* what failed, NULL on success */
 };

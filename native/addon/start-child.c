@@ -40,9 +40,11 @@ static bool read_numbers(napi_env env, napi_value *arguments, struct spawn_reque
     if (napi_get_value_uint32(env, arguments[IO], &io) != napi_ok || napi_get_value_uint32(env, arguments[ROWS], &rows) != napi_ok ||
         napi_get_value_uint32(env, arguments[COLS], &cols) != napi_ok ||
         napi_get_value_bigint_uint64(env, arguments[MARK], &request->mark, &lossless) != napi_ok ||
-        napi_get_value_bool(env, arguments[DIES_WITH_PARENT], &request->dies_with_parent) != napi_ok || io > STDIO_TERMINAL)
+        napi_get_value_bool(env, arguments[DIES_WITH_PARENT], &request->dies_with_parent) != napi_ok ||
+        (io & ~STDIO_MERGED) > STDIO_TERMINAL)
         return false;
-    request->stdio = (enum stdio)io;
+    request->stdio = (enum stdio)(io & ~STDIO_MERGED);
+    request->merged = (io & STDIO_MERGED) != 0;
     request->rows = (unsigned short)rows;
     request->cols = (unsigned short)cols;
     return true;

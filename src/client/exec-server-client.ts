@@ -54,6 +54,9 @@ export interface ExecServerClientConnectOptions {
   readonly signal?: AbortSignal;
 }
 
+/** A process as the server lists it. */
+export type ListedProcess = Result<'process/list'>['processes'][number];
+
 /** A connection to an exec-server that survives interruptions, and the processes and streams that were started over it. */
 export class ExecServerClient implements AsyncDisposable {
   readonly #session: ClientSession;
@@ -180,6 +183,12 @@ export class ExecServerClient implements AsyncDisposable {
       if (signal?.aborted) closeQuietly();
       throw error;
     }
+  }
+
+  /** The processes of this session that the server remembers; with `all` those of all sessions, for which a token needs the scope `admin`. */
+  async processes({ all = false }: { readonly all?: boolean } = {}, signal?: AbortSignal): Promise<ListedProcess[]> {
+    if (all && !this.supports('processListAll')) throw new UnsupportedError('list all sessions', 'processListAll');
+    return (await this.request('process/list', all ? { all } : {}, signal)).processes;
   }
 
   /** Ends the connection. The server ends processes that still run when the session expires, 30 s later unless set otherwise. */

@@ -4,10 +4,10 @@ export type { NotificationListener, RequestListener } from './client-service.ts'
 export type { Connector } from './connection.ts';
 export type { ConnectionState } from './connection-state.ts';
 export { InputRefusedError, OutputGapError, StreamClosedError, StreamGapError, UnsupportedError } from './errors.ts';
-export { ExecServerClient, type ExecServerClientConnectOptions } from './exec-server-client.ts';
+export { ExecServerClient, type ExecServerClientConnectOptions, type ListedProcess } from './exec-server-client.ts';
 export { failureReason } from './failure-reason.ts';
 export type { OutputChunk } from './output-buffer.ts';
-export type { ProcessState } from './process-state.ts';
+export type { ProcessExit, ProcessState } from './process-state.ts';
 export { RemoteFileSystem } from './remote-file-system.ts';
 export {
   type Collected,

@@ -20,17 +20,32 @@ export interface OutputChunk {
 export class OutputBuffer implements AsyncIterable<OutputChunk> {
   readonly #processId: string;
   readonly #waits: ConnectionWaits;
+  readonly #onWanted: () => void;
   readonly #changes = new Changes();
   #chunks: OutputChunk[] = [];
   #first = 0;
   #bytes = 0;
   #isRead = false;
+  /** Callers of `change`. */
+  #waiting = 0;
   #dropped: (SeqRange & { bytes: number }) | undefined;
   #end: { readonly failure?: Error } | undefined;
 
-  constructor(processId: string, waits: ConnectionWaits) {
+  /** `onWanted` is called whenever the reader could take more. */
+  constructor(processId: string, waits: ConnectionWaits, onWanted: () => void = () => {}) {
     this.#processId = processId;
     this.#waits = waits;
+    this.#onWanted = onWanted;
+  }
+
+  /** Whether no more output will come. */
+  get hasEnded(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** Whether there is a reader, and it could take more. */
+  get isWanted(): boolean {
+    return (this.#isRead || this.#waiting > 0) && !this.#end && this.#bytes < AHEAD_BYTES;
   }
 
   add(chunk: OutputChunk): void {
@@ -64,8 +79,14 @@ export class OutputBuffer implements AsyncIterable<OutputChunk> {
   }
 
   /** Resolves when output arrives or ends. */
-  change(options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<void> {
-    return this.#changes.next(options);
+  async change(options: { timeoutMs?: number; signal?: AbortSignal | undefined }): Promise<void> {
+    this.#waiting++;
+    this.#onWanted();
+    try {
+      await this.#changes.next(options);
+    } finally {
+      this.#waiting--;
+    }
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<OutputChunk, void, void> {
@@ -88,7 +109,7 @@ export class OutputBuffer implements AsyncIterable<OutputChunk> {
         if (chunk) yield chunk;
         else if (this.#end?.failure) throw this.#end.failure;
         else if (this.#end) return;
-        else await this.#changes.next({ signal });
+        else await this.change({ signal });
       }
     } finally {
       this.#isRead = false;
@@ -106,6 +127,7 @@ export class OutputBuffer implements AsyncIterable<OutputChunk> {
       this.#first = 0;
     }
     if (!this.#isFull()) this.#waits.changes.notify();
+    if (this.isWanted) this.#onWanted();
     return chunk;
   }
 
@@ -145,3 +167,5 @@ const UNREAD_BYTES = 4 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
 /** The same while a caller waits for an answer on the connection, perhaps the reader itself. */
 const MOST_BYTES = 64 * 1024 * 1024;
+/** How far output is fetched ahead of a reader, where it is fetched: enough for a round trip. */
+const AHEAD_BYTES = 512 * 1024;

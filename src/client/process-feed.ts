@@ -6,8 +6,15 @@ import { ProcessOrder, type Retained } from './process-order.ts';
 
 type Read = (afterSeq: number) => Promise<Result<'process/read'>>;
 
+/** Follows one process: takes its events from the connection, and asks for those that were missed. */
+export interface ProcessFollower {
+  receive(event: ProcessEvent): void;
+  /** Never rejects. */
+  catchUp(): Promise<void>;
+}
+
 /** The events of one process, in order and complete. */
-export class ProcessFeed {
+export class ProcessFeed implements ProcessFollower {
   readonly #read: Read;
   readonly #feed: EventFeed<ProcessEvent, Retained>;
   #isLearning = false;

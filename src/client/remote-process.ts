@@ -11,11 +11,13 @@ import { ConnectionLost } from '../rpc/index.ts';
 import type { Calls } from './calls.ts';
 import type { ConnectionWaits } from './connection-waits.ts';
 import { UnsupportedError } from './errors.ts';
+import type { FeedObserver } from './event-feed.ts';
 import { OutputBuffer } from './output-buffer.ts';
 import type { ProcessEvent } from './process-event.ts';
-import { ProcessFeed } from './process-feed.ts';
+import { ProcessFeed, type ProcessFollower } from './process-feed.ts';
 import { isOver, nextProcessState, type ProcessExit, type ProcessState } from './process-state.ts';
 import { ProcessStdin } from './process-stdin.ts';
+import { PulledFeed } from './pulled-feed.ts';
 import { readSnapshot } from './snapshot.ts';
 
 export type ProcessSnapshot = Result<'process/snapshot'>;
@@ -58,7 +60,7 @@ export interface Collected {
 export type StartAnswer = Pick<Result<'process/start'>, 'sandboxType' | 'pid'>;
 
 export interface RemoteProcessOptions {
-  readonly start: Pick<Params<'process/start'>, 'processId' | 'tty' | 'pipeStdin'>;
+  readonly start: Pick<Params<'process/start'>, 'processId' | 'tty' | 'pipeStdin' | 'delivery'>;
   readonly calls: Calls;
   readonly waits: ConnectionWaits;
   readonly onOver: () => void;
@@ -71,7 +73,9 @@ export class RemoteProcess implements AsyncDisposable {
   readonly #waits: ConnectionWaits;
   readonly #stdin: ProcessStdin;
   readonly #output: OutputBuffer;
-  readonly #feed: ProcessFeed;
+  readonly #feed: ProcessFollower;
+  /** Fetches the output where the server does not send it. */
+  readonly #pulled: PulledFeed | undefined;
   readonly #changes = new Changes();
   readonly #printedBytes: Record<OutputStream, number> = { stdout: 0, stderr: 0, pty: 0 };
   readonly #onOver: () => void;
@@ -80,18 +84,29 @@ export class RemoteProcess implements AsyncDisposable {
   #state: ProcessState = { phase: 'running' };
 
   constructor({ start, calls, waits, onOver }: RemoteProcessOptions) {
-    const { processId, tty, pipeStdin } = start;
+    const { processId, tty, pipeStdin, delivery } = start;
     this.processId = processId;
     this.#calls = calls;
     this.#waits = waits;
     this.#onOver = onOver;
     this.#stdin = new ProcessStdin(processId, tty ? 'terminal' : pipeStdin ? 'pipe' : 'none', calls);
-    this.#output = new OutputBuffer(processId, waits);
-    const read = (afterSeq: number) => calls.request('process/read', { processId, afterSeq, waitMs: 0 });
-    this.#feed = new ProcessFeed(processId, read, {
+    this.#output = new OutputBuffer(processId, waits, () => this.#pulled?.want());
+    const read = (afterSeq: number, limits: ReadLimits = { waitMs: 0 }) =>
+      calls.request('process/read', { processId, afterSeq, ...limits });
+    const observer: FeedObserver<ProcessEvent> = {
       event: (event) => this.#apply(event),
-      failed: (failure) => this.fail(failure),
-    });
+      failed: (failure) => this.#lose(failure),
+    };
+    this.#pulled =
+      delivery === 'pull'
+        ? new PulledFeed({
+            processId,
+            read,
+            hasRoom: () => this.#output.isWanted,
+            observer: { ...observer, outputEnded: () => this.#output.finish() },
+          })
+        : undefined;
+    this.#feed = this.#pulled ?? new ProcessFeed(processId, read, observer);
   }
 
   get state(): ProcessState {
@@ -140,8 +155,15 @@ export class RemoteProcess implements AsyncDisposable {
 
   fail(failure: Error): void {
     if (this.isOver) return;
+    this.#pulled?.stop();
     this.#state = { phase: 'failed', failure };
     this.#finish(failure);
+  }
+
+  /** Events or output of the process cannot be had any more. */
+  #lose(failure: Error): void {
+    if (this.isOver) this.#output.finish(failure);
+    else this.fail(failure);
   }
 
   /** Rejects when the process can no longer be followed. */
@@ -187,15 +209,16 @@ export class RemoteProcess implements AsyncDisposable {
       kept.omit(droppedBytes);
       for (const { bytes } of chunks) kept.add(bytes);
       const timeoutMs = deadline - performance.now();
-      if (this.isOver || timeoutMs <= 0) break;
+      if (this.#output.hasEnded || timeoutMs <= 0) break;
       await this.#waits.during(this.#output.change({ timeoutMs, signal }));
       signal?.throwIfAborted();
     }
     const state = this.#state;
-    const end = endOf(state.phase === 'closed' ? state : { phase: 'running' });
+    const running = !this.#output.hasEnded;
+    const end = endOf(running ? { phase: 'running' } : state);
     const failure = state.phase === 'failed' ? state.failure : null;
     const { bytes: output, omittedBytes } = kept;
-    return { output, omittedBytes, running: !this.isOver, ...end, failure };
+    return { output, omittedBytes, running, ...end, failure };
   }
 
   async signal(signal: SignalName): Promise<void> {
@@ -246,12 +269,16 @@ export class RemoteProcess implements AsyncDisposable {
   }
 
   #apply(event: ProcessEvent): void {
+    if (event.type === 'output') this.#print(event);
+    else this.#advance(event);
+  }
+
+  #advance(event: Exclude<ProcessEvent, { type: 'output' }>): void {
     if (this.isOver) return;
     try {
       this.#state = nextProcessState(this.#state, event);
-      this.#lastSeq = event.seq;
-      if (event.type === 'output') this.#print(event);
-      else if (event.type === 'closed') this.#finish();
+      this.#lastSeq = Math.max(this.#lastSeq, event.seq);
+      if (event.type === 'closed') this.#finish();
       else this.#changes.notify();
     } catch (failure) {
       this.fail(failure as Error); // an impossible event fails only this process
@@ -259,12 +286,14 @@ export class RemoteProcess implements AsyncDisposable {
   }
 
   #print(event: ProcessEvent & { type: 'output' }): void {
+    if (this.#state.phase === 'failed') return;
+    this.#lastSeq = event.seq;
     this.#printedBytes[event.stream] += event.bytes.length;
     this.#output.add(event);
   }
 
   #finish(failure?: Error): void {
-    this.#output.finish(failure);
+    if (failure || !this.#pulled) this.#output.finish(failure); // pulled output ends when it has been read
     this.#changes.notify();
     this.#onOver();
   }
@@ -286,6 +315,8 @@ export class RemoteProcess implements AsyncDisposable {
     }
   }
 }
+
+type ReadLimits = Pick<Params<'process/read'>, 'maxBytes' | 'waitMs'>;
 
 /** How the process ended; the exit code is null while it runs. */
 function endOf(

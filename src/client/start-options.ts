@@ -49,6 +49,11 @@ export interface StartOptions
   readonly timeoutMs?: number;
   /** Sends SIGTERM first, and SIGKILL so much later. */
   readonly graceMs?: number;
+  /**
+   * With `pull` the output is fetched as it is read: a slow reader holds up this command alone. With `push`, which is faster, a reader
+   * that falls behind holds up the connection.
+   */
+  readonly delivery?: 'push' | 'pull';
 }
 
 /** A request that the server spawns unchanged: it adds no variable, and searches for the program in the PATH of `env`. */
@@ -99,6 +104,12 @@ const extensions: readonly {
 }[] = [
   { what: 'end a command in time', capability: 'processTimeout', isUsed: ({ timeoutMs }) => timeoutMs != null },
   { what: 'choose the network of a command', capability: 'sessionNetwork', isUsed: ({ network }) => network != null },
+  { what: 'keep output until it is fetched', capability: 'processPull', isUsed: ({ delivery }) => delivery === 'pull' },
+  {
+    what: 'write stderr to the pipe of stdout',
+    capability: 'processMerged',
+    isUsed: ({ io }) => io?.type === 'pipe' && io.stderr === 'stdout',
+  },
 ];
 
 function directParams(options: StartOptions, info: EnvironmentInfo | undefined): DirectStart {

@@ -24,10 +24,14 @@ const terminalSide = z
   .number()
   .check(z.refine((side) => Number.isInteger(side) && side >= 1 && side <= 65_535, 'must be between 1 and 65535'));
 
-/** The stdio of a process: a terminal, or pipes with or without a writable stdin. */
+/** The stdio of a process: a terminal, or pipes with or without a writable stdin; with `stderr: 'stdout'` one pipe for both outputs. */
 const io = z.discriminatedUnion('type', [
   z.object({ type: z.literal('pty'), rows: terminalSide, cols: terminalSide }),
-  z.object({ type: z.literal('pipe'), stdin: z.enum(['open', 'closed']) }),
+  z.object({
+    type: z.literal('pipe'),
+    stdin: z.enum(['open', 'closed']),
+    stderr: optional(z.enum(['separate', 'stdout'])),
+  }),
 ]);
 export type ProcessIo = z.output<typeof io>;
 
@@ -97,6 +101,8 @@ const startOptions = {
    */
   timeoutMs: optional(timerMs(1, 'timeoutMs')),
   graceMs: optional(timerMs(0, 'graceMs')),
+  /** Extension: with `pull` there is no `process/output`: the client reads by `process/read`, and only this process waits for it. */
+  delivery: optional(z.enum(['push', 'pull'])),
 };
 
 const direct = z.object({
@@ -313,10 +319,18 @@ export const processMethods = {
     scope: 'view',
     capability: 'processList',
     repeatable: true,
-    params: optional(z.object({})),
+    params: optional(
+      z.object({
+        /** Extension: the processes of all sessions, for the scope `admin`. */
+        all: optional(z.boolean()),
+      }),
+    ),
     result: z.object({
       processes: z.array(
         z.object({
+          /** With `all`: whose it is, and the name of the token with which the session was begun, if it has one. */
+          sessionId: z.optional(z.string()),
+          tokenName: z.optional(z.string()),
           processId,
           argv: z.array(z.string()),
           tty: z.boolean(),

@@ -39,7 +39,7 @@ import { httpHandlers } from './http-handlers.ts';
 import type { ServerCounters } from './ops/server-counters.ts';
 import { portHandlers } from './port-handlers.ts';
 import { processHandlers } from './process-handlers.ts';
-import { endReasons, presentGrant, requireScope } from './required-scope.ts';
+import { endReasons, presentGrant, requireMethodScope } from './required-scope.ts';
 import type { SandboxWarmup } from './sandbox-warmup.ts';
 import type { Attachment, ClientWishes, ServerSession } from './session.ts';
 import type { Sessions } from './sessions.ts';
@@ -179,7 +179,7 @@ export class ServerConnection implements Service {
     }
     if (!isMethodName(method)) throw notImplemented(method);
     const grant = presentGrant(this.#options.login);
-    requireScope(grant, method);
+    requireMethodScope(grant, method);
     const params = decodeParams(method, wireParams ?? null);
     if (method === 'initialize') return this.#initialize(params as Params<'initialize'>, grant, connection);
     const session = this.#session(methods[method].family);
@@ -193,12 +193,13 @@ export class ServerConnection implements Service {
   }
 
   #context(session: ServerSession, grant: Grant, connection: Ending): RequestContext {
-    const { host, info, log, audit, counters } = this.#options;
+    const { host, info, log, audit, counters, sessions } = this.#options;
     const files = (): FileService => (this.#files ??= this.#openFiles(session));
     const http = (): HttpClient => (this.#http ??= this.#openHttp());
     const signal = (): AbortSignal => (this.#signal ??= withManyListeners(connection.ended));
     return {
       session,
+      sessions,
       grant,
       host,
       info: info.value,

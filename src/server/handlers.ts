@@ -12,6 +12,8 @@ import type { ServerSession } from './session.ts';
 /** What a handler gets besides its parameters. */
 export interface RequestContext {
   readonly session: ServerSession;
+  /** All sessions of the server, of other clients as well. */
+  readonly sessions: Iterable<ServerSession>;
   /** What the client may do at the time of the request. */
   readonly grant: Grant;
   readonly host: Host;

@@ -11,6 +11,7 @@ import { DeferredResult, EncodedResult } from '../rpc/index.ts';
 import type { Handlers, RequestContext } from './handlers.ts';
 import { launchNetwork } from './network-launch.ts';
 import { releaseAfter } from './payload.ts';
+import { requireScope } from './required-scope.ts';
 import type { ServerSession } from './session.ts';
 import { requireProcessRoom } from './token-room.ts';
 
@@ -32,10 +33,10 @@ export const processHandlers: Handlers = {
   },
 
   'process/read': async (params, { session, signal }) => {
-    const process = requireProcess(session, params.processId);
-    await process.readable(params, signal);
+    const { view } = requireProcess(session, params.processId);
+    await view.readable(params, signal);
     return new DeferredResult(() => {
-      const { parts, delivered } = process.read(params);
+      const { parts, delivered } = view.read(params);
       return new EncodedResult(parts, { onDelivered: delivered });
     });
   },
@@ -56,8 +57,17 @@ export const processHandlers: Handlers = {
 
   'process/terminate': (params, { session }) => ({ running: session.processes.terminate(params) }),
 
-  'process/list': (_params, { session }) => ({ processes: session.processes.list() }),
+  'process/list': (params, { session, sessions, grant }) => {
+    if (!params?.all) return { processes: session.processes.list() };
+    requireScope(grant, 'admin', 'process/list of all sessions');
+    return { processes: [...sessions].flatMap(listWithSession) };
+  },
 };
+
+function listWithSession({ id, tokenName, processes }: ServerSession): Result<'process/list'>['processes'] {
+  const owner = { sessionId: id, ...(tokenName !== undefined && { tokenName }) };
+  return processes.list().map((process) => ({ ...process, ...owner }));
+}
 
 type StartParams = Params<'process/start'>;
 

@@ -62,6 +62,10 @@ export class Sessions implements AsyncDisposable {
     return { attachedSessions, detachedSessions: sessions.length - attachedSessions, runningProcesses };
   }
 
+  [Symbol.iterator](): Iterator<ServerSession> {
+    return this.#sessions.values();
+  }
+
   create(client: Attachment, wishes: ClientWishes, grant: Grant = unnamedGrant): ServerSession {
     if (this.#finished) throw new ExecError('invalidRequest', SERVER_STOPPING);
     const { tokenName } = grant;

@@ -12,7 +12,9 @@ export function validRequest(
   const streamId = `s${random(5)}`;
   const path = `${uri}/f${random(5)}`;
   const argv = [['/bin/true'], ['/bin/echo', 'x'], ['/bin/cat'], ['/bin/sleep', '0.01']][random(4)]!;
-  const start = { processId, argv, cwd: uri, env: { A: '1' }, tty: random(2) === 0, pipeStdin: random(2) === 0 };
+  const ours = [{}, { timeoutMs: 1 + random(20), graceMs: random(20) }, { delivery: 'pull' }][random(3)];
+  const wiring = { tty: random(2) === 0, pipeStdin: random(2) === 0 };
+  const start = { processId, argv, cwd: uri, env: { A: '1' }, ...wiring, ...ours };
   const all: Readonly<Record<string, unknown>> = {
     initialize: { clientName: 'fuzz', resumeSessionId: null },
     'environment/info': null,
@@ -32,7 +34,7 @@ export function validRequest(
     'process/wait': { processId, timeoutMs: random(20), until: 'exited' },
     'process/snapshot': { processId },
     'process/stat': { processId },
-    'process/list': {},
+    'process/list': { all: random(2) === 0 },
     'net/open': { streamId, host: '192.0.2.1', port: 9 },
     'net/write': { streamId, chunk: 'YWJj', writeId: `w${random(5)}` },
     'net/end': { streamId },

@@ -5,6 +5,9 @@ import { NativeFileMissing, nativeFile } from './native-file.ts';
 /** The kinds of a child's three standard descriptors, by the addon's numbers. */
 export const stdio = { nullInput: 0, openInput: 1, terminal: 2 } as const;
 
+/** Added to those with pipes: stdout and stderr are one pipe. */
+export const MERGED = 4;
+
 /** The kinds of a child's events, by the addon's numbers. */
 export const childEventKind = {
   output: 0,

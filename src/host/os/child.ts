@@ -6,6 +6,21 @@ export type ExitStatus = { readonly code: number } | { readonly signal: number }
 
 export type OutputStream = 'stdout' | 'stderr' | 'pty';
 
+/** The standard descriptors of a child. With `stderr: 'stdout'` both are one pipe. */
+export type ChildIo =
+  | {
+      readonly type: 'pipe';
+      readonly stdin: 'open' | 'closed';
+      readonly stderr?: 'separate' | 'stdout' | null | undefined;
+    }
+  | { readonly type: 'pty'; readonly rows: number; readonly cols: number };
+
+/** The streams that come from a child. */
+export function outputStreams(io: ChildIo): readonly OutputStream[] {
+  if (io.type === 'pty') return ['pty'];
+  return io.stderr === 'stdout' ? ['stdout'] : ['stdout', 'stderr'];
+}
+
 export type ChildEvent =
   | { readonly type: 'output'; readonly stream: OutputStream; readonly chunk: EncodedChunk }
   | { readonly type: 'ended'; readonly stream: OutputStream }

@@ -1,7 +1,16 @@
 export { nativeStatus } from './addon.ts';
 export { decodeBase64Part } from './base64.ts';
 export { pathBytes, pathText } from './byte-path.ts';
-export type { Child, ChildEvent, ChildInput, EncodedChunk, ExitStatus, OutputStream } from './child.ts';
+export {
+  type Child,
+  type ChildEvent,
+  type ChildInput,
+  type ChildIo,
+  type EncodedChunk,
+  type ExitStatus,
+  type OutputStream,
+  outputStreams,
+} from './child.ts';
 export { HEADROOM, releaseChunk, TAILROOM } from './chunk.ts';
 export {
   DescriptorChannel,

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { type Deferred, deferred } from '../../base/index.ts';
 import { childEventKind } from './addon.ts';
-import type { Child, ChildEvent, ExitStatus, OutputStream } from './child.ts';
+import { type Child, type ChildEvent, type ExitStatus, type OutputStream, outputStreams } from './child.ts';
 import { ChildEvents } from './child-events.ts';
 import { NativeInput } from './child-input.ts';
 import { outputChunk } from './chunk.ts';
@@ -35,7 +35,7 @@ export class NativeChild implements Child, ChildReceiver {
     this.#mark = mark;
     this.#deliverSignal = deliverSignal;
     noteOwnFamily(mark);
-    this.#streams = terminal ? ['pty'] : ['stdout', 'stderr'];
+    this.#streams = outputStreams(io);
     this.events = new ChildEvents((event) => this.#grant(event));
     this.stdin = terminal || io.stdin === 'open' ? new NativeInput(reactor.addon, id, terminal) : undefined;
     reactor.add(id, this);

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
-import { stdio } from './addon.ts';
-import type { Child } from './child.ts';
+import { MERGED, stdio } from './addon.ts';
+import type { Child, ChildIo } from './child.ts';
 import { errorName } from './error-name.ts';
 import { NativeChild } from './native-child.ts';
 import { reactor } from './reactor.ts';
@@ -16,7 +16,7 @@ export interface Command {
   readonly cwdIdentity?: string | undefined;
   /** The whole environment of the child. */
   readonly env: Readonly<Record<string, string>>;
-  readonly io: { type: 'pipe'; stdin: 'open' | 'closed' } | { type: 'pty'; rows: number; cols: number };
+  readonly io: ChildIo;
   /** The child's descriptors from 3 on: open descriptors of this process, or bytes to read from an unnamed file. */
   readonly inherit?: readonly (number | Uint8Array)[];
   /** Sends a signal other than SIGKILL instead of `kill` for the child's process group. Returns false if it cannot. */
@@ -75,7 +75,7 @@ function start(options: SpawnOptions, diesWithParent: boolean): NativeChild {
       typeof cwd === 'string' ? strings([cwd], program) : terminated(cwd, program),
       strings([cwdIdentity ?? '-'], program),
     ]),
-    terminal ? stdio.terminal : io.stdin === 'open' ? stdio.openInput : stdio.nullInput,
+    stdioOf(io),
     terminal ? io.rows : 0,
     terminal ? io.cols : 0,
     mark,
@@ -86,6 +86,11 @@ function start(options: SpawnOptions, diesWithParent: boolean): NativeChild {
   if (typeof child === 'string')
     throw new SpawnError(report[1]!, child, child === 'chdir' || child === 'workdir' ? String(cwd) : program);
   return new NativeChild(reactor(), child, report[0]!, options);
+}
+
+function stdioOf(io: ChildIo): number {
+  if (io.type === 'pty') return stdio.terminal;
+  return (io.stdin === 'open' ? stdio.openInput : stdio.nullInput) + (io.stderr === 'stdout' ? MERGED : 0);
 }
 
 /** The path that libc searches if the environment has no PATH. */

@@ -82,7 +82,10 @@ export class ClosedProcesses implements Disposable {
     const isDue = (): boolean => this.#closed[0] !== undefined && this.#closed[0].forgetAt <= now;
     const isMissed = (): boolean => this.#detachedUntil === undefined && this.#closed[0]!.mayBeMissed;
     if (isDue() && isMissed()) await this.#askClient(now);
-    while (isDue() && !isMissed()) this.#forgetOldest();
+    while (isDue() && !isMissed()) {
+      if (this.#closed[0]!.process.hasUnread) this.#keepOldest();
+      else this.#forgetOldest();
+    }
     this.#forgetLater();
   }
 
@@ -102,6 +105,11 @@ export class ClosedProcesses implements Disposable {
   #areTooMany(): boolean {
     if (this.#closed.length > CLOSED_PROCESSES) return true;
     return this.#bytes > CLOSED_OUTPUT_BYTES && this.#closed.length > 1;
+  }
+
+  /** Output that its client has not fetched yet is kept, within the bounds above. */
+  #keepOldest(): void {
+    this.#closed.push({ ...this.#closed.shift()!, forgetAt: performance.now() + this.#options.keepMs });
   }
 
   #forgetOldest(): void {

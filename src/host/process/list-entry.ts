@@ -4,7 +4,7 @@ import { exitOf } from './state.ts';
 
 /** A process as `process/list` tells of it. */
 export function listEntry(process: ManagedProcess): Result<'process/list'>['processes'][number] {
-  const { processId, argv, cwd, tty, pid, state, startedAtMs, nextSeq, ending } = process;
+  const { processId, argv, cwd, tty, pid, state, startedAtMs, nextSeq, view } = process;
   return {
     processId,
     argv: [...argv],
@@ -16,6 +16,6 @@ export function listEntry(process: ManagedProcess): Result<'process/list'>['proc
     pid,
     cwd: PathUri.fromNative(cwd),
     timedOut: false,
-    ...ending,
+    ...view.ending,
   };
 }

@@ -49,7 +49,7 @@ describe('a managed process', () => {
       processId: 'p',
       argv: ['any'],
       cwd: '/',
-      tty: false,
+      io: { type: 'pipe', stdin: 'closed' },
       mark: 0n,
       child,
       confined,
@@ -67,7 +67,7 @@ describe('a managed process', () => {
     await sending.promise;
     for (const stream of ['stdout', 'stderr'] as const) child.events.push({ type: 'ended', stream });
     child.events.complete();
-    await process.wait({}, new AbortController().signal);
+    await process.view.wait({}, new AbortController().signal);
     sent.resolve();
     await new Promise((resolve) => setImmediate(resolve));
 
@@ -86,7 +86,7 @@ describe('a managed process', () => {
       processId: 'p',
       argv: ['any'],
       cwd: '/',
-      tty: false,
+      io: { type: 'pipe', stdin: 'closed' },
       mark: 0n,
       child,
       confined: { ...confined, claim },

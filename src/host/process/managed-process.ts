@@ -1,16 +1,24 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Changes } from '../../base/index.ts';
-import { type Denial, ExecError, type Params, type Result, type SignalName } from '../../protocol/index.ts';
-import type { Child, EncodedChunk, ExitStatus, OutputStream } from '../os/index.ts';
+import { ExecError, type Params, type Result, type SignalName } from '../../protocol/index.ts';
+import {
+  type Child,
+  type ChildIo,
+  type EncodedChunk,
+  type ExitStatus,
+  type OutputStream,
+  outputStreams,
+} from '../os/index.ts';
 import type { Confined } from '../sandbox/index.ts';
-import { InputBudget, NumberedOutput, OutputFrames, readResultParts } from '../stream/index.ts';
+import { InputBudget, NumberedOutput, OutputFrames } from '../stream/index.ts';
 import type { ProcessAudience } from './audience.ts';
 import { ProcessInput } from './input.ts';
 import type { ProcessObserver } from './observer.ts';
 import { OutputSnapshots } from './output-snapshots.ts';
+import { ProcessView } from './process-view.ts';
 import { SandboxVerdict } from './sandbox-verdict.ts';
 import { signalName, signalNumbers } from './signal-numbers.ts';
-import { type Exit, exitOf, type LifecycleEvent, type LifecycleState, next } from './state.ts';
+import { type Exit, type LifecycleEvent, type LifecycleState, next } from './state.ts';
 import { Termination } from './termination.ts';
 import { TimeLimit, type TimeLimitOptions } from './time-limit.ts';
 
@@ -18,7 +26,9 @@ export interface ManagedProcessOptions {
   readonly processId: string;
   readonly argv: readonly string[];
   readonly cwd: string | Buffer;
-  readonly tty: boolean;
+  readonly io: ChildIo;
+  /** Output is not sent, and waits until it is read. */
+  readonly isPulled?: boolean;
   readonly mark: bigint;
   readonly child: Child;
   /** The sandbox of the child, if it has one. */
@@ -41,9 +51,6 @@ export interface ManagedProcessOptions {
 
 type WriteStatus = Result<'process/write'>;
 
-/** Members that tell more about the end of a process than its exit code. */
-type Ending = Pick<Result<'process/read'>, 'signal' | 'timedOut'>;
-
 /** One process of a session: its states, its retained output and its stdin. */
 export class ManagedProcess implements AsyncDisposable {
   readonly processId: string;
@@ -52,6 +59,8 @@ export class ManagedProcess implements AsyncDisposable {
   readonly tty: boolean;
   readonly startedAtMs = Date.now();
   readonly mark: bigint;
+  /** What its client can see of it. */
+  readonly view: ProcessView;
   readonly #child: Child;
   readonly #confined: Confined | undefined;
   readonly #audience: ProcessAudience;
@@ -72,11 +81,23 @@ export class ManagedProcess implements AsyncDisposable {
   #heldExit: { readonly status: ExitStatus; readonly timer: NodeJS.Timeout } | undefined;
 
   constructor(options: ManagedProcessOptions) {
-    const { processId, argv, cwd, tty, mark, child, confined, audience, retainedOutputBytes, onClosed } = options;
+    const {
+      processId,
+      argv,
+      cwd,
+      io,
+      isPulled = false,
+      mark,
+      child,
+      confined,
+      audience,
+      retainedOutputBytes,
+      onClosed,
+    } = options;
     this.processId = processId;
     this.argv = argv;
     this.cwd = cwd;
-    this.tty = tty;
+    this.tty = io.type === 'pty';
     this.mark = mark;
     this.#child = child;
     this.#confined = confined;
@@ -88,15 +109,15 @@ export class ManagedProcess implements AsyncDisposable {
     this.#onDenialsLost = options.onDenialsLost;
     this.#output = new NumberedOutput({
       audience,
-      frames: new OutputFrames('process/output', { processId }),
+      frames: isPulled ? undefined : new OutputFrames('process/output', { processId }),
       retainedBytes: retainedOutputBytes,
       changes: this.#changes,
-      settledBy: 'delivery',
+      settledBy: isPulled ? 'client' : 'delivery',
     });
     this.#snapshots = new OutputSnapshots(retainedOutputBytes, (chunk) => this.#output.drop(chunk));
     this.#verdict = new SandboxVerdict(confined, this.#output, argv);
     this.#termination = new Termination(child, mark, async (timeoutMs, signal) => {
-      await this.wait({ timeoutMs }, signal);
+      await this.view.wait({ timeoutMs }, signal);
       return this.#state.phase === 'closed';
     });
     this.#timeLimit =
@@ -104,8 +125,17 @@ export class ManagedProcess implements AsyncDisposable {
       new TimeLimit(options.timeLimit, child.exited, (graceMs) =>
         this.#inBackground(graceMs > 0 ? this.#termination.gracefully(graceMs) : this.#termination.byForce()),
       );
-    this.#input = new ProcessInput(child, tty, options.inputBudget ?? new InputBudget(), options.bytes);
-    this.#inBackground(this.#apply({ type: 'spawned', streams: (tty ? 1 : 2) + this.#sandboxStreams }));
+    this.view = new ProcessView({
+      state: () => this.#state,
+      output: this.#output,
+      snapshots: this.#snapshots,
+      verdict: this.#verdict,
+      timeLimit: this.#timeLimit,
+      changes: this.#changes,
+      wantsDenials: () => audience.wantsDenials,
+    });
+    this.#input = new ProcessInput(child, this.tty, options.inputBudget ?? new InputBudget(), options.bytes);
+    this.#inBackground(this.#apply({ type: 'spawned', streams: outputStreams(io).length + this.#sandboxStreams }));
     this.#inBackground(
       this.#handleEvents().catch((error) => {
         options.onFault(error);
@@ -134,6 +164,11 @@ export class ManagedProcess implements AsyncDisposable {
 
   get nextSeq(): number {
     return this.#output.nextSeq;
+  }
+
+  /** Whether it has output that waits to be read by its client. */
+  get hasUnread(): boolean {
+    return this.#output.waitsForClient;
   }
 
   get retainedBytes(): number {
@@ -199,22 +234,6 @@ export class ManagedProcess implements AsyncDisposable {
     });
   }
 
-  /** The refusals of the sandbox, for a client that asks for them; absent if they are unknown. */
-  #denials(): { denials?: Denial[] } {
-    if (!this.#audience.wantsDenials) return {};
-    const { denials } = this.#verdict;
-    return denials ? { denials } : {};
-  }
-
-  /** More about the end of the process, as far as it is known. */
-  get ending(): Ending {
-    const { signal } = exitOf(this.#state) ?? {};
-    return {
-      ...(signal !== undefined && { signal }),
-      ...(this.#timeLimit && { timedOut: this.#timeLimit.isOver }),
-    };
-  }
-
   /** Notifications get members that the reference does not know only where the client has shown that it knows them. */
   get #announcesEnding(): boolean {
     return this.#audience.wantsEndings || this.#timeLimit !== undefined;
@@ -236,8 +255,8 @@ export class ManagedProcess implements AsyncDisposable {
         this.#announcement('process/exited', {
           exitCode: event.exit.exitCode,
           sandboxDenied: event.exit.sandboxDenied,
-          ...this.#denials(),
-          ...(this.#announcesEnding ? this.ending : {}),
+          ...this.view.denials,
+          ...(this.#announcesEnding ? this.view.ending : {}),
         }),
       );
     }
@@ -256,51 +275,6 @@ export class ManagedProcess implements AsyncDisposable {
   #exitCode(status: ExitStatus): number {
     if ('code' in status) return status.code;
     return this.tty ? 1 : 128 + status.signal;
-  }
-
-  /** Notes that the client has received every event up to this number. */
-  settle(seq: number): void {
-    this.#output.settle(seq);
-  }
-
-  /** Resolves when there is output to read, or none will come, or the time is over. */
-  async readable(params: Params<'process/read'>, signal: AbortSignal): Promise<void> {
-    const afterSeq = params.afterSeq ?? 0;
-    const deadline = performance.now() + (params.waitMs ?? 0);
-    this.settle(afterSeq);
-    for (;;) {
-      const waitMs = deadline - performance.now();
-      if (this.#output.hasAfter(afterSeq) || this.#nothingToAwait(afterSeq) || waitMs <= 0 || signal.aborted) return;
-      await this.#changes.next({ timeoutMs: Math.ceil(waitMs), signal });
-    }
-  }
-
-  /** The parts of a `process/read` result as JSON text; `delivered` must be called when the client has received them. */
-  read(params: Params<'process/read'>): { parts: Uint8Array[]; delivered: () => void } {
-    const afterSeq = params.afterSeq ?? 0;
-    const { chunks, nextSeq, truncated, oldestSeq, delivered } = this.#output.read(
-      afterSeq,
-      params.maxBytes ?? undefined,
-    );
-    return { parts: readResultParts(chunks, { nextSeq, ...this.#facts(), truncated, oldestSeq }), delivered };
-  }
-
-  #nothingToAwait(afterSeq: number): boolean {
-    const { phase } = this.#state;
-    return phase === 'closed' || (phase === 'draining' && afterSeq < this.nextSeq - 1);
-  }
-
-  #facts() {
-    const exit = exitOf(this.#state);
-    return {
-      exited: exit !== undefined,
-      exitCode: exit?.exitCode ?? null,
-      closed: this.#state.phase === 'closed',
-      failure: null,
-      sandboxDenied: exit?.sandboxDenied ?? false,
-      ...this.#denials(),
-      ...this.ending,
-    };
   }
 
   write(writeId: string | undefined, bytes: Uint8Array): Promise<WriteStatus> {
@@ -335,28 +309,6 @@ export class ManagedProcess implements AsyncDisposable {
   /** Sends SIGTERM, and SIGKILL when the signal aborts; resolves when the process has closed, or soon after SIGKILL. */
   end(signal: AbortSignal): Promise<void> {
     return this.#termination.until(signal, this.#onFault);
-  }
-
-  async wait(
-    options: { timeoutMs?: number | null | undefined; until?: 'exited' | 'closed' | null | undefined },
-    signal: AbortSignal,
-  ): Promise<Result<'process/wait'>> {
-    const { timeoutMs, until } = options;
-    const deadline = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
-    const reached = () => this.#state.phase === 'closed' || (until === 'exited' && this.#state.phase === 'draining');
-    while (!reached() && performance.now() < deadline && !signal.aborted) {
-      await this.#changes.next({
-        signal,
-        ...(timeoutMs == null ? {} : { timeoutMs: Math.ceil(deadline - performance.now()) }),
-      });
-    }
-    const { failure: _, timedOut = false, ...facts } = this.#facts();
-    return { ...facts, timedOut: !reached() || timedOut };
-  }
-
-  snapshot(): Result<'process/snapshot'> {
-    const running = this.#state.phase === 'running';
-    return { ...this.#snapshots.read(), exitCode: exitOf(this.#state)?.exitCode ?? null, running };
   }
 
   /** Kills the process group and drops the output; resolves when the direct child has ended. */

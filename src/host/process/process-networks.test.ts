@@ -49,8 +49,8 @@ async function start(table: ProcessTable, more: object, sessionNetwork?: Network
   const params = { processId: 'p', argv, cwd: PathUri.parse('/'), env: { PATH: '/usr/bin:/bin' }, tty: false, ...more };
   table.start(params as unknown as Parameters<ProcessTable['start']>[0], { sessionNetwork });
   const process = table.get('p')!;
-  await process.readable({ processId: 'p', waitMs: 20_000 }, new AbortController().signal);
-  const { parts } = process.read({ processId: 'p' });
+  await process.view.readable({ processId: 'p', waitMs: 20_000 }, new AbortController().signal);
+  const { parts } = process.view.read({ processId: 'p' });
   const text = Buffer.concat(parts.map((part) => Buffer.from(part))).toString();
   return Buffer.from(/"chunk":"([^"]+)"/.exec(text)![1]!, 'base64')
     .toString()
@@ -87,7 +87,7 @@ describe('the network of a process', () => {
     await expect(network!.connect({ host: '127.0.0.1', port })).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     host.close();
     table.terminate({ processId: 'p' });
-    await table.get('p')!.wait({ until: 'closed' }, new AbortController().signal);
+    await table.get('p')!.view.wait({ until: 'closed' }, new AbortController().signal);
     await new Promise(setImmediate);
     expect(() => network!.descriptor).toThrow('closed');
     await expect(table.networkOf('p')).rejects.toThrow('the process has ended');

@@ -16,7 +16,7 @@ export const processRequests: ProcessRequests = {
     process.resize(rows, cols);
     return {};
   },
-  'process/wait': (process, params, signal) => process.wait(params, signal),
-  'process/snapshot': (process) => process.snapshot(),
+  'process/wait': (process, params, signal) => process.view.wait(params, signal),
+  'process/snapshot': (process) => process.view.snapshot(),
   'process/stat': ({ pid, mark }) => usageOf(pid, mark),
 };

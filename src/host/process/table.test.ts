@@ -29,7 +29,12 @@ class Client {
   }
 }
 
-async function tableWithClosed(closedProcessMs: number, detachedMs?: number, answers = async () => true) {
+async function tableWithClosed(
+  closedProcessMs: number,
+  detachedMs?: number,
+  answers = async () => true,
+  more: object = {},
+) {
   const server = claimServerNumber();
   let marks = 0;
   const table = new ProcessTable({
@@ -58,9 +63,10 @@ async function tableWithClosed(closedProcessMs: number, detachedMs?: number, ans
     cwd: PathUri.parse('/'),
     env: { PATH: '/usr/bin:/bin' },
     tty: false,
+    ...more,
   };
   table.start({ ...params, pipeStdin: false } as unknown as Parameters<ProcessTable['start']>[0]);
-  await table.get('p')!.wait({}, new AbortController().signal);
+  await table.get('p')!.view.wait({}, new AbortController().signal);
   return table;
 }
 
@@ -113,6 +119,18 @@ describe('a closed process', () => {
     await answer(true);
     expect(table.get('p')).toBeDefined();
     await (await client.asked())(true);
+    expect(table.get('p')).toBeUndefined();
+  });
+
+  it('whose output is to be fetched is kept until it was', async () => {
+    const client = new Client();
+    const more = { argv: ['echo', 'x'], delivery: 'pull' };
+    await using table = await tableWithClosed(10, undefined, client.answers, more);
+    await (await client.asked())(true);
+    await later();
+    const { view, nextSeq } = table.get('p')!;
+    await view.readable({ processId: 'p', afterSeq: nextSeq - 1 }, new AbortController().signal);
+    await later();
     expect(table.get('p')).toBeUndefined();
   });
 });

@@ -8,7 +8,8 @@ import { type NumberedChunk, RetainedOutput } from './retained-output.ts';
 
 export interface NumberedOutputOptions {
   readonly audience: ClientAudience;
-  readonly frames: OutputFrames;
+  /** Without them no output is sent: the client reads it. */
+  readonly frames?: OutputFrames | undefined;
   readonly retainedBytes: number;
   /** Notified when output arrives or makes room. */
   readonly changes: Changes;
@@ -65,10 +66,11 @@ export class NumberedOutput<S extends OutputStream | undefined = OutputStream> {
       await changes.next();
     }
     const numbered = { seq: this.#nextSeq++, stream, chunk };
-    this.#keepers.keep(chunk, keeper ? 3 : 2); // the retained output and the message to the client are two
+    this.#keepers.keep(chunk, (frames ? 2 : 1) + (keeper ? 1 : 0)); // for the message to the client and the retained output
     this.#retained.add(numbered);
     keeper?.(chunk);
     changes.notify();
+    if (!frames) return;
     await audience.send(frames.notification(numbered), () => {
       if (settledBy === 'delivery' && this.#retained.deliver(numbered.seq)) changes.notify();
       this.#keepers.drop(chunk);
@@ -82,6 +84,11 @@ export class NumberedOutput<S extends OutputStream | undefined = OutputStream> {
   /** Notes that the client has every event up to this number. */
   settle(seq: number): void {
     if (this.#retained.settle(seq)) this.#options.changes.notify();
+  }
+
+  /** Whether there is output that only a call of `settle` lets go. */
+  get waitsForClient(): boolean {
+    return this.#options.settledBy === 'client' && this.#retained.hasUnsettled;
   }
 
   hasAfter(seq: number): boolean {

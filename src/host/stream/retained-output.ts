@@ -45,6 +45,11 @@ export class RetainedOutput<S = OutputStream> {
     return this.#chunks[this.#first]?.seq;
   }
 
+  /** Whether there is a chunk that the client has not received. */
+  get hasUnsettled(): boolean {
+    return this.#chunks.length > this.#unsettledFrom;
+  }
+
   /** Whether a chunk of this size fits without evicting one that the client has not received. */
   hasRoom(byteLength: number): boolean {
     const unsettledChunks = this.#chunks.length - this.#unsettledFrom;

@@ -9,11 +9,11 @@ import { EMPTY_FILES_WHILE_WAITING, SOCKET_ROOM, sendAll } from './waiting-launc
 type Io = Command['io'];
 
 /**
- * Starts sandboxed commands. A client that ran a command will run another one with the same kind of stdin: a launcher is loaded for
+ * Starts sandboxed commands. A client that ran a command will run another one that is wired the same way: a launcher is loaded for
  * it while the first command runs.
  */
 export class CommandLaunchers implements AsyncDisposable {
-  /** One kind of launcher for each kind of stdin. */
+  /** One kind of launcher for each way to wire the standard descriptors. */
   readonly #pool = new LauncherPool<CommandLauncher>();
 
   /** Throws SpawnError. */
@@ -21,9 +21,7 @@ export class CommandLaunchers implements AsyncDisposable {
     const child = (order && this.#spawnByOrder(command, order, mark)) ?? spawnLauncher(command, controlSocket, mark);
     if (!order) return child;
     // After the answer has been sent.
-    this.#pool.fillLater(stdinKind(command.io), () =>
-      waitForOrder(order.launcher, command.io, EMPTY_FILES_WHILE_WAITING),
-    );
+    this.#pool.fillLater(wiring(command.io), () => waitForOrder(order.launcher, command.io, EMPTY_FILES_WHILE_WAITING));
     return child;
   }
 
@@ -39,7 +37,7 @@ export class CommandLaunchers implements AsyncDisposable {
   ): Child | undefined {
     if (emptyFiles > EMPTY_FILES_WHILE_WAITING || !canEnter(cwd)) return undefined;
     if (args.length > SOCKET_ROOM || request.length > SOCKET_ROOM) return undefined; // the launcher could read half an order
-    const launcher = this.#pool.take(stdinKind(io));
+    const launcher = this.#pool.take(wiring(io));
     if (!launcher) return undefined;
     const { waiting, controlSocket } = launcher;
     const { child } = waiting;
@@ -80,4 +78,4 @@ function canEnter(directory: string | Buffer): boolean {
   }
 }
 
-const stdinKind = (io: Io): string => (io.type === 'pty' ? 'pty' : io.stdin);
+const wiring = (io: Io): string => (io.type === 'pty' ? 'pty' : `${io.stdin} ${io.stderr ?? 'separate'}`);
