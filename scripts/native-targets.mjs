@@ -53,6 +53,7 @@ const addon = [
   'addon/loop',
   'addon/mask',
   'addon/network',
+  'addon/notify',
   'addon/output',
   'peers/requests',
   'peers/descriptors',

@@ -47,7 +47,7 @@ async function makePackage() {
   await addVendored(join(stage, 'vendor'));
   const bench = join(root, 'dist', 'bench');
   cpSync(join(root, 'dist'), join(stage, 'dist'), { recursive: true, filter: (path) => path !== bench });
-  for (const part of ['docs', 'patches', 'README.md', 'CHANGELOG.md', 'LICENSE']) {
+  for (const part of ['deploy', 'docs', 'patches', 'README.md', 'CHANGELOG.md', 'LICENSE']) {
     cpSync(join(root, part), join(stage, part), { recursive: true });
   }
   const contents = manifest();

@@ -15,5 +15,10 @@ const ready = ensureInstalled({
       '/usr/bin/zsh',
     ].every(existsSync),
 });
+ensureInstalled({
+  purpose: 'the test of the units in deploy/, which is skipped without it',
+  packages: ['systemd'],
+  isThere: () => existsSync('/usr/bin/systemd-analyze'),
+});
 await fetchOtherNodes();
 process.exitCode = ready ? 0 : 1;

@@ -270,6 +270,7 @@ NAPI_MODULE_INIT()
         {"unreadBytes", unread_bytes},                        {"lock", lock_file},
         {"fileOperations", file_operations},                  {"openInNetwork", open_in_network},
         {"connectTcp", connect_tcp},                         {"connectUnix", connect_unix},
+        {"notify", notify_manager},
     };
     struct addon *addon = calloc(1, sizeof *addon);
     if (addon == NULL)

@@ -36,6 +36,9 @@ napi_value decode_base64(napi_env env, napi_callback_info info);
 napi_value mask_bytes(napi_env env, napi_callback_info info);
 napi_value unmask_bytes(napi_env env, napi_callback_info info);
 
+/* notify.c */
+napi_value notify_manager(napi_env env, napi_callback_info info);
+
 /* send.c */
 napi_value send_bytes(napi_env env, napi_callback_info info);
 napi_value receive_bytes(napi_env env, napi_callback_info info);

@@ -19,7 +19,7 @@ Usage: exec-server [OPTIONS]              serve, and print the URL
 Options:
 ${serveOptionsHelp()}
 
-SIGHUP reads the token files and the settings again (without a terminal); SIGTERM and SIGINT stop.
+SIGHUP reads the token files and the settings again and reopens the audit log (without a terminal); SIGTERM and SIGINT stop.
 Exit codes: 0 stopped as asked, 1 failed (the reason is on stderr), 2 wrong usage.
 Log level: EXEC_SERVER_LOG=debug|info|warn|error [default: warn]
 Certificates to trust beside the system's: CODEX_CA_CERTIFICATE=FILE, else SSL_CERT_FILE=FILE (PEM)

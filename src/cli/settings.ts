@@ -68,9 +68,9 @@ const settings: { readonly [N in Name]: Setting<NonNullable<Settings[N]>> } = {
       'for connections that clients open from then on',
   },
   opsListen: {
-    kind: text('URL', 'http://IP:PORT or unix:/PATH', isOpsUrl),
+    kind: text('URL', 'http://IP:PORT, unix:/PATH, systemd:NAME or fd:N', isOpsUrl),
     help:
-      'where to answer /healthz and /metrics (Prometheus): http://IP:PORT or unix:/PATH; beyond loopback the metrics need a ' +
+      'where to answer /healthz and /metrics (Prometheus): http://IP:PORT, unix:/PATH, systemd:NAME or fd:N; beyond loopback the metrics need a ' +
       'bearer token with the scope view',
   },
   auditLog: {
@@ -92,6 +92,7 @@ const settings: { readonly [N in Name]: Setting<NonNullable<Settings[N]>> } = {
 };
 
 function isOpsUrl(text: string): boolean {
+  if (text.startsWith('systemd:')) return true;
   try {
     return parseOpsUrl(text) !== undefined;
   } catch {

@@ -15,11 +15,13 @@ export const tlsOptions = {
 
 export type TlsValues = Values<typeof tlsOptions>;
 
-/** Reads the certificate and the key that a `wss:` address needs; undefined for other addresses. */
+/** Reads the certificate and the key that a `wss:` address needs, and an inherited socket may have; undefined for other addresses. */
 export function readTls(values: TlsValues, address: ListenAddress, log: Logger): TlsIdentity | undefined {
   const { 'tls-cert': certificateFile, 'tls-key': keyFile } = values;
-  if (address.type !== 'websocket' || !address.secure) {
-    if (certificateFile === undefined && keyFile === undefined) return undefined;
+  const isSecure = address.type === 'websocket' && address.secure;
+  const isGiven = certificateFile !== undefined || keyFile !== undefined;
+  if (!isSecure && !isGiven) return undefined;
+  if (!isSecure && address.type !== 'inherited') {
     throw new UsageError('--tls-cert and --tls-key are for a wss:// address: use --listen wss://IP:PORT');
   }
   if (certificateFile === undefined || keyFile === undefined) {

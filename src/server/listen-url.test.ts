@@ -9,6 +9,7 @@ describe('a listen URL', () => {
     ['ws://0.0.0.0:65535', { type: 'websocket', secure: false, host: '0.0.0.0', port: 65_535 }],
     ['ws://[::1]:8080', { type: 'websocket', secure: false, host: '::1', port: 8080 }],
     ['wss://[::1]:443', { type: 'websocket', secure: true, host: '::1', port: 443 }],
+    ['fd:3', { type: 'inherited', descriptor: 3 }],
     ['unix:/run/exec server.sock', { type: 'unix', path: '/run/exec server.sock' }],
   ])('%s names an address', (text, address) => {
     expect(parseListenUrl(text)).toEqual(address);
@@ -23,7 +24,7 @@ describe('a listen URL', () => {
     (text) => {
       expect(() => parseListenUrl(text)).toThrow(
         new ExecServerListenUrlParseError(
-          `unsupported --listen URL \`${text}\`; expected \`ws://IP:PORT\`, \`wss://IP:PORT\`, \`unix:/PATH\` or \`stdio\``,
+          `unsupported --listen URL \`${text}\`; expected \`ws://IP:PORT\`, \`wss://IP:PORT\`, \`unix:/PATH\`, \`systemd:NAME\`, \`fd:N\` or \`stdio\``,
         ),
       );
     },

@@ -6,7 +6,9 @@ export const DEFAULT_LISTEN_URL = 'ws://127.0.0.1:0';
 export type ListenAddress =
   | { readonly type: 'stdio' }
   | { readonly type: 'websocket'; readonly secure: boolean; readonly host: string; readonly port: number }
-  | { readonly type: 'unix'; readonly path: string };
+  | { readonly type: 'unix'; readonly path: string }
+  /** A listening socket that the parent of this process has opened, of TCP or of the file system. */
+  | { readonly type: 'inherited'; readonly descriptor: number };
 
 /** A `--listen` value that names no address. */
 export class ExecServerListenUrlParseError extends Error {
@@ -16,10 +18,11 @@ export class ExecServerListenUrlParseError extends Error {
 export function parseListenUrl(text: string): ListenAddress {
   if (text === 'stdio' || text === 'stdio://') return { type: 'stdio' };
   if (text.startsWith('unix:')) return { type: 'unix', path: socketPath(text) };
+  if (/^fd:\d{1,6}$/.test(text)) return { type: 'inherited', descriptor: Number(text.slice('fd:'.length)) };
   const [, scheme, host, port] = /^(wss?):\/\/(\[[^\]]+\]|[^:/]+):(\d{1,5})$/.exec(text) ?? [];
   if (!/^wss?:\/\//.test(text)) {
     throw new ExecServerListenUrlParseError(
-      `unsupported --listen URL \`${text}\`; expected \`ws://IP:PORT\`, \`wss://IP:PORT\`, \`unix:/PATH\` or \`stdio\``,
+      `unsupported --listen URL \`${text}\`; expected \`ws://IP:PORT\`, \`wss://IP:PORT\`, \`unix:/PATH\`, \`systemd:NAME\`, \`fd:N\` or \`stdio\``,
     );
   }
   const address = host?.replace(/^\[|\]$/g, '') ?? '';

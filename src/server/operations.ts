@@ -3,7 +3,6 @@ import type { AuditFile } from './audit/audit-file.ts';
 import { type AuditLog, noAudit } from './audit/audit-log.ts';
 import { defaultConfig, type ExecServerConfig } from './config.ts';
 import type { ConnectionPoint } from './connection-point.ts';
-import { isLoopback } from './listen-url.ts';
 import { type OpsAddress, parseOpsUrl } from './ops/ops-address.ts';
 import type { OpsListener } from './ops/ops-listener.ts';
 import { ServerCounters } from './ops/server-counters.ts';
@@ -75,13 +74,6 @@ export class Operations implements AsyncDisposable {
 
   async #listen(address: OpsAddress, options: OperationsOptions): Promise<void> {
     const { admission, allowUnauthenticated, signal, log, config } = options;
-    const { auth, tokens } = admission();
-    const isOpen = auth.type === 'none' && !tokens;
-    if (address.type === 'http' && !isLoopback(address.host) && isOpen && !allowUnauthenticated) {
-      throw new Error(
-        `refusing to publish metrics on ${address.host} without authentication; use --tokens-file or --ws-auth and collect them with a token of the scope view, or choose a loopback address or unix:/PATH`,
-      );
-    }
     const [{ OpsListener }, { exposition }, { noGauges, serverMetrics }] = await Promise.all([
       import('./ops/ops-listener.ts'),
       import('./ops/exposition.ts'),
@@ -95,5 +87,11 @@ export class Operations implements AsyncDisposable {
       metrics: async () => exposition(await serverMetrics(this.counters, this.#point?.gauges ?? noGauges)),
       log,
     });
+    const { auth, tokens } = admission();
+    const isAuthenticated = auth.type !== 'none' || tokens !== undefined;
+    if (!this.#listener.isPublic || isAuthenticated || allowUnauthenticated) return;
+    throw new Error(
+      `refusing to publish metrics on ${this.#listener.url} without authentication; use --tokens-file or --ws-auth and collect them with a token of the scope view, or choose a loopback address or unix:/PATH`,
+    );
   }
 }

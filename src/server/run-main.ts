@@ -6,7 +6,7 @@ import { DEFAULT_LISTEN_URL, parseListenUrl } from './listen-url.ts';
 import { type ServeOptions, serve } from './serve.ts';
 
 export interface RunMainOptions extends Partial<Omit<ServeOptions, 'host' | 'address'>> {
-  /** `ws://IP:PORT`, `wss://IP:PORT` (with `tls`), `unix:/PATH` or `stdio`; the default is `DEFAULT_LISTEN_URL`. */
+  /** `ws://IP:PORT`, `wss://IP:PORT` (with `tls`), `unix:/PATH`, `fd:N` (an inherited socket) or `stdio`; the default is `DEFAULT_LISTEN_URL`. */
   readonly listenUrl?: string;
   /** Where the native parts are. Needed when this code is bundled into another program; the package finds its own. */
   readonly runtimePaths?: ExecServerRuntimePaths;

@@ -67,9 +67,8 @@ async function serveWebSocket(
 ): Promise<void> {
   let { auth, config } = options;
   const { tokens } = options;
-  requireAuth(options, address, auth);
+  if (address.type === 'websocket') requireAuth(options, address.host, auth);
   requireTls(address, options.tls);
-  if (address.type === 'unix') secretPaths.add(address.path);
   registerSecret(auth);
   await using scope = new Scope();
   let point: Promise<ConnectionPoint> | undefined;
@@ -107,8 +106,10 @@ async function serveWebSocket(
       },
     }),
   );
+  requireAuth(options, listener.host, auth);
+  secretPaths.add(listener.path);
   options.changes?.((next) => {
-    requireAuth(options, address, next.auth);
+    requireAuth(options, listener.host, next.auth);
     registerSecret(next.auth);
     operations.configure(next.config);
     ({ auth, config } = next);
@@ -129,15 +130,16 @@ async function serveWebSocket(
 }
 
 function requireTls(address: ListenAddress, tls: TlsIdentity | undefined): void {
+  if (address.type === 'inherited') return; // the one address that may be either
   const needed = address.type === 'websocket' && address.secure;
   if (needed && !tls) throw new Error('a wss:// address needs a certificate and its key');
   if (!needed && tls) throw new Error('a certificate is used on a wss:// address only');
 }
 
-function requireAuth(options: ServeOptions, address: ListenAddress, auth: WebSocketAuth): void {
-  if (address.type !== 'websocket' || auth.type !== 'none' || options.tokens || options.allowUnauthenticated) return;
-  const { host } = address;
-  if (isLoopback(host)) return;
+/** The host is that of a port; a Unix socket has none. */
+function requireAuth(options: ServeOptions, host: string | undefined, auth: WebSocketAuth): void {
+  if (host === undefined || isLoopback(host) || auth.type !== 'none' || options.tokens || options.allowUnauthenticated)
+    return;
   throw new Error(
     `refusing to listen on ${host} without authentication: anyone who can reach it could run commands; use --tokens-file or --ws-auth, or --allow-unauthenticated if the network is trusted`,
   );

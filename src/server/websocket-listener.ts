@@ -85,9 +85,18 @@ export class WebSocketListener implements AsyncDisposable {
   }
 
   get url(): string {
-    const { address } = this.#options;
-    if (address.type === 'unix') return `unix:${address.path}`;
-    return `${address.secure ? 'wss' : 'ws'}://${this.#port.authority}`;
+    const { path } = this.#port;
+    if (path !== undefined) return `unix:${path}`;
+    return `${this.#options.tls ? 'wss' : 'ws'}://${this.#port.authority}`;
+  }
+
+  /** The address of its port; undefined for a Unix socket. */
+  get host(): string | undefined {
+    return this.#port.host;
+  }
+
+  get path(): string | undefined {
+    return this.#port.path;
   }
 
   /** Presents another certificate to clients that connect from now on. Connections that are open keep theirs. */
@@ -133,8 +142,8 @@ export class WebSocketListener implements AsyncDisposable {
   }
 
   async #peerRefusal(socket: Socket, proof: PeerProof): Promise<string | undefined> {
-    const { address, unixPeer } = this.#options;
-    if (address.type !== 'unix') return refusePeer(socket, proof);
+    const { unixPeer } = this.#options;
+    if (this.#port.path === undefined) return refusePeer(socket, proof);
     const { descriptorOf } = await import('../link/index.ts'); // not needed to open the port
     const users = new Set([process.geteuid!(), unixPeer() ?? process.geteuid!()]);
     return refuseUnixPeer(socket, descriptorOf(socket), users, proof);

@@ -26,6 +26,8 @@ export interface RemoteCommandOptions {
   /** A server to forward all connections to, instead of serving them here. */
   readonly destination?: { readonly url: string; readonly token?: string };
   readonly log: Logger;
+  /** Called once harnesses can connect. */
+  readonly ready?: () => void;
   /** Called with a function that changes the settings while serving. */
   readonly changes?: (change: (settings: Partial<ExecServerConfig>) => void) => void;
 }
@@ -49,16 +51,14 @@ export async function serveRemotely(options: RemoteCommandOptions, signal: Abort
   });
   optimizeSooner();
   const registerTimeoutMs = seconds(values['register-timeout']);
-  const onRegistered = process.stderr.isTTY ? registeredLine(environmentId, registryUrl) : undefined;
+  const onRegistered = once(() => {
+    if (process.stderr.isTTY) process.stderr.write(`registered as ${environmentId} with ${registryUrl}\n`);
+    options.ready?.();
+  });
   await serve(
     { registryUrl, environmentId, accept, registerTimeoutMs, onRegistered, outgoing: host.outgoing, log },
     stop,
   );
-}
-
-/** Prints once that harnesses can connect. */
-function registeredLine(environmentId: string, registryUrl: string): () => void {
-  return once(() => void process.stderr.write(`registered as ${environmentId} with ${registryUrl}\n`));
 }
 
 type Serve = (config: Omit<RemoteEnvironmentConfig, 'credentials'>, stop: AbortController) => Promise<void>;

@@ -1,4 +1,4 @@
-import type { Logger } from '../../base/index.ts';
+import { type Logger, onAbort } from '../../base/index.ts';
 import { Host } from '../../host/index.ts';
 import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
 import { ownCredentialDigest, secretPaths, statePlace } from '../../host/own/index.ts';
@@ -18,6 +18,7 @@ import { reloadOnHangup, stopBySignals } from '../hangup.ts';
 import { optimizeSooner } from '../optimizer.ts';
 import { checkRemoteValues, remoteOptions } from '../remote-options.ts';
 import { secretFiles } from '../secret-files.ts';
+import { ServiceManager } from '../service-manager.ts';
 import { readSettings, type Settings, settingOptions } from '../settings.ts';
 import { stderrLogger } from '../stderr-logger.ts';
 import { exitAfterGrace } from '../stop-deadline.ts';
@@ -29,7 +30,7 @@ const options = {
   listen: {
     type: 'string',
     value: 'URL',
-    help: `where to listen: ws://IP:PORT or wss://IP:PORT (port 0 picks a free one), unix:/PATH, or stdio [default: ${DEFAULT_LISTEN_URL}]`,
+    help: `where to listen: ws://IP:PORT or wss://IP:PORT (port 0 picks a free one), unix:/PATH, systemd:NAME (the socket of a .socket unit), fd:N (an inherited socket), or stdio [default: ${DEFAULT_LISTEN_URL}]`,
   },
   ...tlsOptions,
   ...authOptions,
@@ -70,10 +71,12 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   requireNoPositionals(parsed.positionals);
   const values = parsed.values as ServeValues;
   runUnderInit();
+  const manager = ServiceManager.take(process.env);
   checkRemoteValues(values);
-  const loadSettings = () => readSettings(values, process.env, values.config);
+  const loadSettings = async () => ownSocketIn(await readSettings(values, process.env, values.config), manager);
   const settings = await loadSettings();
-  const address = readFlag(() => parseListenUrl(values.listen ?? DEFAULT_LISTEN_URL));
+  const listen = manager.resolve(values.listen ?? DEFAULT_LISTEN_URL, '--listen');
+  const address = readFlag(() => parseListenUrl(listen));
   const { auth, shown, reread: rereadAuth } = chooseAuth(values);
   if (address.type === 'stdio') requireNoAuth(values, auth);
   prepareProcess(values);
@@ -87,6 +90,7 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
   const stop = new AbortController();
   using faults = handleFaults(log, stop);
   stopBySignals(stop);
+  onAbort(stop.signal, () => manager.stopping(log));
   let { shutdownGracePeriodMs } = settings;
   const graceMs = (): number => shutdownGracePeriodMs ?? defaultConfig.shutdownGracePeriodMs;
   exitAfterGrace(stop.signal, { graceMs, exitCode: () => (faults.isFatal ? 1 : 0), log });
@@ -100,7 +104,8 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
     }, log);
   if (values.remote !== undefined) {
     const { serveRemotely } = await import('./remote-command.ts');
-    await serveRemotely({ host, values, settings, sandboxPidNamespace, log, changes: reloadWith }, stop.signal);
+    const ready = (): void => manager.ready(`registered with ${values.remote}`, log);
+    await serveRemotely({ host, values, settings, sandboxPidNamespace, log, ready, changes: reloadWith }, stop.signal);
   } else {
     const serving: ServeOptions = {
       host,
@@ -112,7 +117,10 @@ export async function serveCommand(argv: readonly string[]): Promise<number> {
       sandboxPidNamespace,
       allowUnauthenticated: values['allow-unauthenticated'] === true,
       log,
-      announce: (url) => process.stdout.write(`${shown(url)}\n`),
+      announce: (url) => {
+        process.stdout.write(`${shown(url)}\n`);
+        manager.ready(`listening on ${url}`, log);
+      },
       loaded: optimizeSooner,
       changes: (change) => reloadWith((config) => change({ config, auth: rereadAuth(), tls: rereadTls() })),
     };
@@ -142,6 +150,12 @@ function requireSameTokensFile(
   throw new Error(
     `tokens_file was ${present ?? 'not set'} and is ${next ?? 'not set'}: start the server again for that`,
   );
+}
+
+/** The settings with the descriptor of a socket that a service manager has passed, where one is named. */
+function ownSocketIn(settings: Partial<Settings>, manager: ServiceManager): Partial<Settings> {
+  const { opsListen } = settings;
+  return opsListen == null ? settings : { ...settings, opsListen: manager.resolve(opsListen, '--ops-listen') };
 }
 
 /** Clients on stdio are the parent process, which presents no token. */

@@ -3,6 +3,7 @@ import type { Server as HttpsServer } from 'node:https';
 import { type AddressInfo, isIPv6, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { announceListener, announceSocketFile } from '../peers/index.ts';
+import { type InheritedSocket, listenOnInherited } from './inherited-socket.ts';
 import { listenOnPath, type SocketPath } from './socket-path.ts';
 
 export interface HttpAddress {
@@ -21,6 +22,7 @@ export class HttpPort implements AsyncDisposable {
   /** Connections that have not sent the head of a request yet, the oldest first, by their peer: with TLS a request has another socket. */
   readonly #silent = new Map<unknown, Socket>();
   #closed: Promise<unknown> | undefined;
+  #path: string | undefined;
 
   /** When the port is disposed, clients have `closeMs` to close their connections. */
   constructor(server: HttpServer | HttpsServer, closeMs: number) {
@@ -43,19 +45,41 @@ export class HttpPort implements AsyncDisposable {
     server.headersTimeout = HEADERS_MS;
   }
 
-  async listen(address: HttpAddress | SocketPath): Promise<void> {
-    if ('path' in address) {
-      await listenOnPath(this.#server, address);
-      this.#announced = announceSocketFile(address.path);
-      return;
-    }
-    const { host, port } = address;
-    await new Promise<void>((resolve, reject) => {
-      // After listening, an error is about a connection that could not be accepted: `reject` does nothing then.
-      this.#server.on('error', (error) => reject(cannotListen(error, host, port)));
+  async listen(address: HttpAddress | SocketPath | InheritedSocket): Promise<void> {
+    const path = await this.#listenAt(address);
+    // From now on an error is about a connection that could not be accepted.
+    this.#server.on('error', () => {});
+    this.#path = path;
+    this.#announced =
+      path === undefined
+        ? announceListener('work', (this.#server.address() as AddressInfo).port)
+        : announceSocketFile(path);
+  }
+
+  /** Gives the path of a Unix socket. */
+  async #listenAt(address: HttpAddress | SocketPath | InheritedSocket): Promise<string | undefined> {
+    if ('descriptor' in address) return await listenOnInherited(this.#server, address);
+    if ('path' in address) await listenOnPath(this.#server, address);
+    else await this.#listenOnPort(address);
+    return 'path' in address ? address.path : undefined;
+  }
+
+  #listenOnPort({ host, port }: HttpAddress): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', (error) => reject(cannotListen(error, host, port)));
       this.#server.listen({ host, port, backlog: 1024 }, resolve);
     });
-    this.#announced = announceListener('work', (this.#server.address() as AddressInfo).port);
+  }
+
+  /** The path of a Unix socket; undefined for a port. */
+  get path(): string | undefined {
+    return this.#path;
+  }
+
+  /** The address of a port; undefined for a Unix socket. */
+  get host(): string | undefined {
+    const bound = this.#server.address();
+    return bound !== null && typeof bound === 'object' ? bound.address : undefined;
   }
 
   /** The host and port, as in a URL. */

@@ -118,6 +118,8 @@ export interface Addon {
   unixPeer(fd: number): [number, number] | number;
   /** Opens something (network-namespace.ts) in another network namespace: a descriptor, or a negative errno. */
   openInNetwork(network: number, kind: number): number;
+  /** Sends a datagram to a Unix socket, without waiting; the path of an abstract one begins with a NUL. 0 or an error number. */
+  notify(path: Uint8Array, text: Uint8Array): number;
   /**
    * Searches for the processes that have sockets open, on a thread of its own. Marks are mark, mask, mark, mask, …: first of any
    * server of this product, then of this process. Resolves with the bits of native/peers/peers.h for each inode.

@@ -48,6 +48,7 @@ export {
 } from './native-file.ts';
 export { type PeerSocket, peerSockets, type TcpEnd } from './peer-sockets.ts';
 export { platformName } from './platform.ts';
+export { notifyServiceManager } from './service-manager.ts';
 export { sendNow, sendToSocket } from './socket-send.ts';
 export {
   ConnectError,

@@ -2,11 +2,12 @@ import { parseListenUrl } from '../listen-url.ts';
 
 export type OpsAddress =
   | { readonly type: 'http'; readonly host: string; readonly port: number }
-  | { readonly type: 'unix'; readonly path: string };
+  | { readonly type: 'unix'; readonly path: string }
+  | { readonly type: 'inherited'; readonly descriptor: number };
 
-/** Reads `http://IP:PORT` or `unix:/PATH`; throws an error that says what is wrong. */
+/** Reads `http://IP:PORT`, `unix:/PATH` or `fd:N`; throws an error that says what is wrong. */
 export function parseOpsUrl(text: string): OpsAddress {
-  if (text.startsWith('unix:')) return unixAddress(text);
+  if (/^(unix|fd):/.test(text)) return socketAddress(text);
   if (!text.startsWith('http://')) throw new Error(`expected http://IP:PORT or unix:/PATH, not ${text}`);
   try {
     const address = parseListenUrl(text.replace(/^http/, 'ws').replace(/\/$/, ''));
@@ -17,8 +18,8 @@ export function parseOpsUrl(text: string): OpsAddress {
   throw new Error(`expected http://IP:PORT, with an IPv6 address in brackets, not ${text}`);
 }
 
-function unixAddress(text: string): OpsAddress {
+function socketAddress(text: string): OpsAddress {
   const address = parseListenUrl(text);
-  if (address.type !== 'unix') throw new Error(`expected unix:/PATH, not ${text}`);
-  return address;
+  if (address.type === 'unix' || address.type === 'inherited') return address;
+  throw new Error(`expected unix:/PATH, not ${text}`);
 }

@@ -49,15 +49,21 @@ export class OpsListener implements AsyncDisposable {
   static async listen(options: OpsListenerOptions): Promise<OpsListener> {
     const { address, unixPeer } = options;
     const listener = new OpsListener(options);
-    if (address.type === 'unix') secretPaths.add(address.path);
     await listener.#port.listen(address.type === 'unix' ? { path: address.path, user: unixPeer } : address);
+    secretPaths.add(listener.#port.path);
     options.log.info('ops.listening', { url: listener.url });
     return listener;
   }
 
   get url(): string {
-    const { address } = this.#options;
-    return address.type === 'unix' ? `unix:${address.path}` : `http://${this.#port.authority}`;
+    const { path } = this.#port;
+    return path === undefined ? `http://${this.#port.authority}` : `unix:${path}`;
+  }
+
+  /** Whether programs of other machines can connect. */
+  get isPublic(): boolean {
+    const { host } = this.#port;
+    return host !== undefined && !isLoopback(host);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -81,10 +87,8 @@ export class OpsListener implements AsyncDisposable {
   }
 
   async #metrics(authorization: string | undefined): Promise<Answer> {
-    const { address, metrics } = this.#options;
-    const isOpen = address.type === 'unix' || isLoopback(address.host);
-    const refusal = isOpen ? undefined : await this.#unauthorized(authorization);
-    return refusal ?? { status: 200, body: await metrics(), headers: { 'content-type': METRICS_TYPE } };
+    const refusal = this.isPublic ? await this.#unauthorized(authorization) : undefined;
+    return refusal ?? { status: 200, body: await this.#options.metrics(), headers: { 'content-type': METRICS_TYPE } };
   }
 
   async #unauthorized(authorization: string | undefined): Promise<Answer | undefined> {
@@ -101,7 +105,7 @@ export class OpsListener implements AsyncDisposable {
    * as proof means just that.
    */
   async #refusedPeer(socket: Socket): Promise<string | undefined> {
-    if (this.#options.address.type === 'http') return await refusePeer(socket, 'token');
+    if (this.#port.path === undefined) return await refusePeer(socket, 'token');
     const { descriptorOf } = await import('../../link/index.ts'); // only a Unix socket needs it
     return await refuseUnixPeer(socket, descriptorOf(socket), new Set(), 'token');
   }

@@ -61,7 +61,7 @@ describe('the command line', () => {
     [['doctor', 'network'], "error: unexpected argument 'network'"],
     [
       ['--listen', 'http://127.0.0.1:0'],
-      'error: unsupported --listen URL `http://127.0.0.1:0`; expected `ws://IP:PORT`, `wss://IP:PORT`, `unix:/PATH` or `stdio`',
+      'error: unsupported --listen URL `http://127.0.0.1:0`; expected `ws://IP:PORT`, `wss://IP:PORT`, `unix:/PATH`, `systemd:NAME`, `fd:N` or `stdio`',
     ],
     [
       ['--listen', 'ws://localhost:0'],

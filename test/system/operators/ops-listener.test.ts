@@ -186,11 +186,11 @@ describe('the port for operators', () => {
   });
 
   it.each([
-    ['http://0.0.0.0:0', 1, 'refusing to publish metrics on 0.0.0.0 without authentication; use --ws-auth'],
+    ['http://0.0.0.0:0', 1, 'without authentication; use --tokens-file or --ws-auth'],
     [
       'https://127.0.0.1:0',
       2,
-      "invalid value 'https://127.0.0.1:0' for --ops-listen: expected http://IP:PORT or unix:/PATH",
+      "invalid value 'https://127.0.0.1:0' for --ops-listen: expected http://IP:PORT, unix:/PATH, systemd:NAME or fd:N",
     ],
     ['http://localhost:0', 2, "invalid value 'http://localhost:0' for --ops-listen"],
     ['unix:/does/not/exist/s', 1, 'cannot listen on /does/not/exist/s: there is no directory /does/not/exist'],
