@@ -1,4 +1,4 @@
-import type { Params } from '../../protocol/index.ts';
+import type { Params, StartNetwork } from '../../protocol/index.ts';
 import type { Command } from '../os/index.ts';
 import type { Exit } from './state.ts';
 
@@ -10,6 +10,8 @@ export interface WantedProcess {
   readonly tty: boolean;
   /** The kind of its permission profile; `none` without a sandbox. */
   readonly sandbox: string;
+  /** The network that the client asks for beside the profile. */
+  readonly network?: StartNetwork;
   /** A shell that is started to copy the state that start-up files leave. */
   readonly purpose?: 'shellSnapshot';
 }
@@ -31,8 +33,9 @@ export interface ObservedStart {
 
 /** What a request wants to have started by this command. */
 export function wantedProcess(
-  { processId, sandbox }: Params<'process/start'>,
+  { processId, sandbox, network }: Params<'process/start'>,
   { argv, cwd, io }: Command,
 ): WantedProcess {
-  return { processId, argv, cwd: String(cwd), tty: io.type === 'pty', sandbox: sandbox?.permissions.type ?? 'none' };
+  const profile = sandbox?.permissions.type ?? 'none';
+  return { processId, argv, cwd: String(cwd), tty: io.type === 'pty', sandbox: profile, ...(network && { network }) };
 }

@@ -1,3 +1,5 @@
+import type { StartNetwork } from '../../protocol/index.ts';
+
 /** What happened, as it stands in the audit log beside the facts of its session. */
 export type AuditEvent =
   | { readonly event: 'login.accepted' }
@@ -26,6 +28,8 @@ export interface StartingProcess {
   readonly tty: boolean;
   /** The kind of the permission profile; `none` for a process without a sandbox. */
   readonly sandbox: string;
+  /** The network that the client asks for beside the profile. */
+  readonly network?: StartNetwork;
   /** A shell that the server starts for itself, to copy the state that start-up files leave. */
   readonly purpose?: 'shellSnapshot';
 }

@@ -37,7 +37,9 @@ describe('the audit log', () => {
     const sessionId = await client.initialize({ clientName: 'tester' });
     const argv = ['sh', '-c', 'exit 3', 'with "quotes" and\nlines'];
     await (await client.start({ processId: 'p', argv, cwd: 'file:///tmp' })).closed();
-    await expect(client.start({ processId: 'q', argv: ['/does/not/exist'] })).rejects.toThrow('No such file');
+    await expect(client.start({ processId: 'q', argv: ['/does/not/exist'], network: 'on' })).rejects.toThrow(
+      'No such file',
+    );
     await client[Symbol.asyncDispose]();
     await server.stop();
 
@@ -57,7 +59,7 @@ describe('the audit log', () => {
         sandboxDenied: false,
         durationMs: expect.any(Number),
       },
-      expect.objectContaining({ event: 'process.starting', processId: 'q', argv: ['/does/not/exist'] }),
+      expect.objectContaining({ event: 'process.starting', processId: 'q', argv: ['/does/not/exist'], network: 'on' }),
       { ...facts, event: 'process.not_started', processId: 'q', reason: any },
       { time: any, event: 'server.stopped' },
     ]);
