@@ -1,7 +1,11 @@
-/* Entering a network namespace, for which the user namespace that owns it has to be entered first: only there may an ordinary user. */
+/*
+ * Entering a network namespace. The user namespace that owns it is entered first, where an ordinary user has the rights for it. One
+ * that belongs to the caller's own (EINVAL) only root can enter.
+ */
 #ifndef EXEC_ENTER_NETWORK_H
 #define EXEC_ENTER_NETWORK_H
 
+#include <errno.h>
 #include <linux/nsfs.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -13,9 +17,12 @@ static inline int enter_network(int network)
     int owner = ioctl(network, NS_GET_USERNS);
     if (owner < 0)
         return -1;
-    int entered = setns(owner, CLONE_NEWUSER);
+    int entered = setns(owner, CLONE_NEWUSER), error = errno;
     close(owner);
-    return entered < 0 ? -1 : setns(network, CLONE_NEWNET);
+    errno = error;
+    if (entered < 0 && errno != EINVAL)
+        return -1;
+    return setns(network, CLONE_NEWNET);
 }
 
 #endif

@@ -93,6 +93,18 @@ describe('the network of a process', () => {
     await expect(table.networkOf('p')).rejects.toThrow('the process has ended');
   });
 
+  it.runIf(process.getuid!() === 0)(
+    'is another one if its command has left that of the server, as only root can',
+    async () => {
+      await using table = newTable();
+      const argv = ['unshare', '-n', '/bin/sh', '-c', 'readlink /proc/self/ns/net; exec sleep 60'];
+      const shown = await start(table, { argv });
+      const network = await table.networkOf('p');
+      expect(shownBy(network)).toBe(shown);
+      await expect(network!.connect({ host: '127.0.0.1', port: 9 })).rejects.toMatchObject({ code: 'ENETUNREACH' });
+    },
+  );
+
   it('is unknown of a process that is none of its session', async () => {
     await using table = newTable();
     await expect(table.networkOf('p')).rejects.toThrow('unknown process id p');
