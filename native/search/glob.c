@@ -108,7 +108,9 @@ static uint32_t parse_braces(struct glob *glob)
         glob->at++;
         whole = syntax_either(glob->syntax, whole, parse_sequence(glob));
     }
-    if (whole != NO_NODE && *glob->at != '}')
+    if (whole == NO_NODE)
+        return NO_NODE;
+    if (*glob->at != '}')
         return fail(glob, "has a { without a }");
     glob->at++;
     glob->depth--;

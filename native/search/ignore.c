@@ -76,11 +76,11 @@ static void add_lines(struct ignore *ignore, char *text, char *end)
 {
     while (text < end) {
         char *line = text, *feed = memchr(line, '\n', (size_t)(end - line));
+        char *line_end = feed != NULL ? feed : end;
         text = feed != NULL ? feed + 1 : end;
-        if (feed != NULL)
-            *feed = '\0';
-        if (feed != NULL && feed > line && feed[-1] == '\r')
-            feed[-1] = '\0';
+        *line_end = '\0';
+        if (line_end > line && line_end[-1] == '\r')
+            line_end[-1] = '\0';
         if (line[0] == '\0' || line[0] == '#')
             continue;
         if (ignore->total >= IGNORE_RULE_LIMIT)

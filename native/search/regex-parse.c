@@ -95,7 +95,9 @@ static uint32_t parse_group(struct parser *parser)
     if (++parser->depth > DEPTH_LIMIT)
         return regex_complain(parser, "more than %d groups inside each other", DEPTH_LIMIT);
     uint32_t inside = parse_alternatives(parser);
-    if (inside != NO_NODE && *parser->at != ')')
+    if (inside == NO_NODE)
+        return NO_NODE;
+    if (*parser->at != ')')
         return regex_complain(parser, "( without a )");
     parser->at++;
     parser->depth--;

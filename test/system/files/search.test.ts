@@ -1,6 +1,9 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ExecServerClient, RemoteFileSystem } from '../../../src/client/index.ts';
+import { webSocket } from '../../../src/link/index.ts';
+import { PathUri } from '../../../src/protocol/index.ts';
 import { connect } from '../../support/wire-client.ts';
 import { accounts, glob, path, restrictedRead, SandboxFixture, uri, workspaceWrite } from '../sandbox/fixture.ts';
 import { FilesFixture, refusal } from './fixture.ts';
@@ -19,6 +22,18 @@ interface Found {
   readonly filesSearched: number;
   readonly skipped: { readonly binary: number; readonly unreadable: number; readonly tooLarge: number };
   readonly errors: readonly { readonly path: string; readonly message: string }[];
+}
+
+/** In `randomLetters` nearly every byte needs a state of the automaton that there was not before: this takes many seconds. */
+const slowly = { regex: 'a[ab]{250}[cd]' };
+
+function randomLetters(): string {
+  let state = 7;
+  const letter = (): string => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state >>> 31 ? 'a' : 'b';
+  };
+  return Array.from({ length: 4_000_000 }, letter).join('');
 }
 
 describe('fs/search', () => {
@@ -209,29 +224,31 @@ describe('fs/search', () => {
     await written;
   });
 
-  describe('of a large tree', () => {
+  describe('that takes long', () => {
     beforeEach(() => {
-      for (let directory = 0; directory < 20; directory++) {
-        for (let file = 0; file < 20; file++) write(`d${directory}/f${file}`, 'ab\n'.repeat(60_000));
-      }
+      write('a/found', `${'a'.repeat(251)}c\n`);
+      write('b/long', randomLetters());
     });
 
     it('is cancelled by its id and answers with what it had', async () => {
-      const slow = search({ searchId: 'mine', content: { regex: '(a|b)*c|(b*a*)*d' } });
+      const slow = search({ searchId: 'mine', content: slowly });
       expect(await refusal(search({ searchId: 'mine', name: '*' }))).toEqual({
         code: -32600,
         message: 'search `mine` is running already',
       });
+      await fixture.read(`${root}/a/found`);
       expect(await fixture.call('fs/searchCancel', { searchId: 'mine' })).toEqual({ cancelled: true });
-      expect(await slow).toMatchObject({ cancelled: true, matches: [] });
+      expect(await slow).toMatchObject({ cancelled: true, truncated: false });
       expect(await fixture.call('fs/searchCancel', { searchId: 'mine' })).toEqual({ cancelled: false });
     });
 
     it('lets other requests through, also changes below it', async () => {
       let over = false;
-      const slow = search({ searchId: 'slow', content: { regex: '(a|b)*c|(b*a*)*d' } }).finally(() => (over = true));
-      await fixture.write(`${root}/d1/new`, 'x');
-      await fixture.read(`${root}/d2/f1`);
+      const slow = search({ searchId: 'slow', content: slowly }).finally(() => {
+        over = true;
+      });
+      await fixture.write(`${root}/a/new`, 'x');
+      await fixture.read(`${root}/a/found`);
       expect(over).toBe(false);
       await fixture.call('fs/searchCancel', { searchId: 'slow' });
       await slow;
@@ -239,11 +256,22 @@ describe('fs/search', () => {
 
     it('ends with its connection', async () => {
       const other = await connect(fixture.server.url);
-      const query = { searchId: 'a', path: fixture.uri(root), content: { literal: 'nowhere' } };
-      void other.call('fs/search', query).catch(() => {}); // its connection is cut
+      void other.call('fs/search', { path: fixture.uri(root), content: slowly }).catch(() => {}); // its connection is cut
       await other.call('environment/status');
       other.cut();
-      await expect(paths({ content: { literal: 'ab' }, maxMatches: 1 })).resolves.toEqual(['d0/f0']);
+      // As many as a client may have at a time: none of them waits for the one before.
+      const all = Array.from({ length: 8 }, () => paths({ content: { literal: 'aac' } }));
+      expect(await Promise.all(all)).toEqual(Array.from({ length: 8 }, () => ['a/found']));
+    });
+
+    it('is cancelled by the signal of a client', async () => {
+      await using client = await ExecServerClient.connect(webSocket(fixture.server.url));
+      const stop = new AbortController();
+      const files = new RemoteFileSystem(client);
+      const slow = files.search(PathUri.parse(fixture.uri(root)), { content: slowly, signal: stop.signal });
+      await client.request('environment/status', {});
+      stop.abort(new Error('enough'));
+      await expect(slow).rejects.toThrow('enough');
     });
   });
 });
@@ -296,6 +324,15 @@ describe.each(accounts)('fs/search in a sandbox, for a server run by $name', (ac
     expect([names(byName), byName.errors]).toEqual([['a.txt', 'sub'], []]);
     const byContent = await search(fixture.workspace, { content: { literal: 'a' } }, entries);
     expect([names(byContent), byContent.errors, byContent.skipped.unreadable]).toEqual([['a.txt'], [], 0]);
+  });
+
+  it('lets other requests to the same helper through, and is cancelled', async () => {
+    fixture.write('workspace/long', randomLetters());
+    const slow = search(fixture.workspace, { searchId: 's', content: slowly }, restrictedRead);
+    const quick = await search(fixture.workspace, { name: 'a.txt' }, restrictedRead);
+    expect(names(quick)).toEqual(['a.txt']);
+    expect(await fixture.client.call('fs/searchCancel', { searchId: 's' })).toEqual({ cancelled: true });
+    expect(await slow).toMatchObject({ cancelled: true, matches: [] });
   });
 
   it('reports directories and files that it cannot read, and goes on', async () => {
