@@ -100,7 +100,7 @@ uint32_t dfa_row_of(struct dfa *dfa, enum context context, bool *forgot)
 bool dfa_make_states(struct dfa *dfa, size_t memory)
 {
     size_t count = dfa->program->count;
-    dfa->stride = (dfa->program->classes + 3u) / 4 * 4;
+    dfa->stride = (dfa->program->classes + 7u) / 8 * 8;
     dfa->row_limit = memory / 2 / (dfa->stride * sizeof *dfa->table) + FIRST_ROWS;
     dfa->id_limit = memory / 2 / sizeof *dfa->ids + 2 * count;
     dfa->row_capacity = FIRST_ROWS;

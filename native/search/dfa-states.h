@@ -2,6 +2,7 @@
 #ifndef EXEC_SEARCH_DFA_STATES_H
 #define EXEC_SEARCH_DFA_STATES_H
 
+#include "byte-set.h"
 #include "dfa.h"
 
 /*
@@ -10,6 +11,8 @@
  */
 #define UNKNOWN 1
 #define MATCHED 2 /* a match ends before the byte */
+#define IDLE 4    /* the first row, and most bytes lead back to it: those may be skipped */
+#define FLAGS (UNKNOWN | MATCHED | IDLE)
 
 /* What is before the next byte, for assertions. */
 enum context { AT_START, AFTER_WORD, AFTER_OTHER };
@@ -34,6 +37,8 @@ struct dfa {
     size_t stride; /* of a row */
     size_t rows, row_capacity, row_limit;
     size_t id_count, id_capacity, id_limit;
+    struct byte_set leaving; /* the first row, if the others are skipped */
+    bool skips;
     int64_t work;
 };
 

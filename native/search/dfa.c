@@ -82,13 +82,25 @@ static uint32_t learn(struct dfa *dfa, uint32_t row, unsigned class)
                 step_over(dfa, id, byte);
         }
         dfa->work -= state.count;
-        bool is_word = program->has_assertions && program_is_word(byte);
-        entry = dfa_row_of(dfa, is_word ? AFTER_WORD : AFTER_OTHER, &forgot);
+        enum context context = !program->looks_back ? AT_START : program_is_word(byte) ? AFTER_WORD : AFTER_OTHER;
+        entry = dfa_row_of(dfa, context, &forgot);
     }
-    entry |= accepts ? MATCHED : 0;
+    entry |= (accepts ? MATCHED : 0u) | (entry == 0 && dfa->skips ? IDLE : 0u);
     if (!forgot)
         dfa->table[row + class] = entry;
     return entry;
+}
+
+/* Finds out which bytes lead out of the first state, and whether it is worth while to look for them alone. */
+static void learn_skips(struct dfa *dfa)
+{
+    const struct program *program = dfa->program;
+    for (unsigned byte = 0; byte < 256; byte++)
+        dfa->leaving.has[byte] = learn(dfa, 0, program->class_of[byte]) != 0;
+    byte_set_prepare(&dfa->leaving);
+    dfa->skips = byte_set_is_rare(&dfa->leaving);
+    for (unsigned class = 0; class < program->classes && dfa->skips; class++)
+        dfa->table[class] |= dfa->table[class] == 0 ? IDLE : 0u;
 }
 
 struct dfa *dfa_new(const struct program *program, size_t memory)
@@ -110,6 +122,8 @@ struct dfa *dfa_new(const struct program *program, size_t memory)
     clear(dfa, dfa->reached);
     follow(dfa, dfa->reached, program->start, 0);
     dfa_row_of(dfa, AT_START, &forgot);
+    if (program->in_lines)
+        learn_skips(dfa);
     return dfa;
 }
 
@@ -136,7 +150,7 @@ enum dfa_outcome dfa_run(struct dfa *dfa, struct dfa_place *place, const uint8_t
     enum dfa_outcome outcome = DFA_END;
     for (; at < end; at++) {
         uint32_t entry = dfa->table[row + class_of[*at]];
-        if (entry & (UNKNOWN | MATCHED)) {
+        if (entry & FLAGS) {
             if (entry == UNKNOWN && dfa->work < 0) {
                 outcome = DFA_PAUSED;
                 break;
@@ -147,8 +161,10 @@ enum dfa_outcome dfa_run(struct dfa *dfa, struct dfa_place *place, const uint8_t
                 outcome = DFA_MATCH;
                 break;
             }
+            if (entry & IDLE)
+                at = byte_set_find(&dfa->leaving, at + 1, end) - 1;
         }
-        row = entry;
+        row = entry & ~(uint32_t)FLAGS;
     }
     *place = (struct dfa_place){row, at};
     return outcome;
@@ -189,7 +205,7 @@ bool dfa_leftmost(struct dfa *dfa, const uint8_t *line, const uint8_t *end, int6
             *start = at;
         if (dfa->work < 0)
             return false;
-        row = entry & ~(uint32_t)MATCHED;
+        row = entry & ~(uint32_t)FLAGS;
     }
     if (end_entry(dfa, row) & MATCHED)
         *start = line;

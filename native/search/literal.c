@@ -7,22 +7,15 @@
 
 #include <string.h>
 
-/* Bytes of source code and prose, the most frequent first; all others are rarer. */
-static const char frequent[] = " etaoinrslcdpumfhg_b.yv\n,()-k;:=/\"'*w0x1T>ESAIC{}R<N\tP2MOD[]LF3#&U84q56j7zB9+|$!\\GHWV%@?XKYQJZ^~`";
-
-static int rarity(uint8_t byte)
-{
-    const char *at = byte == 0 ? NULL : strchr(frequent, byte);
-    return at == NULL ? (int)sizeof frequent : (int)(at - frequent);
-}
+#include "byte-set.h"
 
 void literal_prepare(struct literal *literal)
 {
     size_t rarest = 0, second = literal->length > 1 ? 1 : 0;
     for (size_t i = 1; i < literal->length; i++) {
-        if (rarity(literal->bytes[i]) > rarity(literal->bytes[rarest]))
+        if (byte_rarity(literal->bytes[i]) > byte_rarity(literal->bytes[rarest]))
             second = rarest, rarest = i;
-        else if (second == rarest || rarity(literal->bytes[i]) > rarity(literal->bytes[second]))
+        else if (second == rarest || byte_rarity(literal->bytes[i]) > byte_rarity(literal->bytes[second]))
             second = i;
     }
     literal->rarest = rarest;

@@ -135,7 +135,7 @@ static uint32_t compile_assertion(struct compiler *compiler, enum assertion whic
     uint32_t at = emit(compiler, ASSERT, next, 0);
     if (at != NOWHERE)
         compiler->program->code[at].low = compiler->backwards ? reversed[which] : (uint8_t)which;
-    compiler->program->has_assertions = true;
+    compiler->program->looks_back |= at != NOWHERE && compiler->program->code[at].low != LINE_END;
     return at;
 }
 
@@ -180,7 +180,7 @@ static void classify(struct program *program)
         if (instruction->operation == MATCH_BYTE && instruction->low <= instruction->high)
             begins[instruction->low] = begins[instruction->high + 1] = true;
     }
-    for (unsigned byte = 1; byte < 256 && program->has_assertions; byte++)
+    for (unsigned byte = 1; byte < 256 && program->looks_back; byte++)
         begins[byte] |= program_is_word((uint8_t)byte) != program_is_word((uint8_t)(byte - 1));
     begins['\n'] |= program->in_lines;
     begins['\n' + 1] |= program->in_lines;

@@ -22,7 +22,7 @@ struct program {
     uint16_t start;
     /* Whether a match may begin anywhere, and a line feed ends the text; otherwise the whole text has to match. */
     bool in_lines;
-    bool has_assertions;
+    bool looks_back; /* an assertion depends on what is before it */
     /* Bytes that no instruction tells apart are of one class; the last class is the end of the text. */
     uint8_t class_of[256];
     uint8_t representative[256];

@@ -38,6 +38,7 @@ struct scanner {
     size_t at;      /* the line that is searched next, or in which the automaton is */
     size_t counted; /* line ends up to here are in `lines` */
     uint64_t lines;
+    uint64_t left;  /* of the file, by its size; 0 also if that is unknown */
     struct dfa_place place; /* place.at: NULL between lines */
     bool begun, ended;      /* of the file */
 };
@@ -111,6 +112,8 @@ static void begin(struct scanner *scanner, struct job *job, const struct slice *
         finish(scanner, FILE_UNREADABLE, ENXIO);
     else if ((uint64_t)status.st_size > slice->options->most_file_bytes)
         finish(scanner, FILE_TOO_LARGE, 0);
+    else
+        scanner->left = (uint64_t)status.st_size;
 }
 
 /* Room for a line that is longer than the buffer. */
@@ -145,7 +148,9 @@ static int read_piece(struct scanner *scanner)
         ssize_t count = read_retrying(scanner->fd, scanner->buffer + scanner->filled, scanner->capacity - scanner->filled);
         if (count < 0)
             return -errno;
-        scanner->ended = count == 0;
+        /* What is added to the file meanwhile is not searched. */
+        scanner->ended = count == 0 || scanner->left == (uint64_t)count;
+        scanner->left -= scanner->left < (uint64_t)count ? scanner->left : (uint64_t)count;
         const uint8_t *read = scanner->buffer + scanner->filled;
         const uint8_t *feed = count == 0 ? NULL : memrchr(read, '\n', (size_t)count);
         scanner->filled += (size_t)count;
