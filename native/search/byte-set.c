@@ -69,7 +69,27 @@ __attribute__((target("avx2"))) static const uint8_t *find_block(const struct by
     }
     return at;
 }
+__attribute__((target("avx2"))) static const uint8_t *find_block_with(const uint8_t *at, const uint8_t *end, uint8_t byte)
+{
+    const __m256i wanted = _mm256_set1_epi8((char)byte);
+    for (; end - at >= 32; at += 32) {
+        __m256i equal = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)at), wanted);
+        unsigned present = (unsigned)_mm256_movemask_epi8(equal);
+        if (present != 0)
+            return at + __builtin_ctz(present);
+    }
+    return at;
+}
 #endif
+
+const uint8_t *byte_find(const uint8_t *at, const uint8_t *end, uint8_t byte)
+{
+#if defined(__x86_64__)
+    if (end - at >= 32 && has_avx2())
+        at = find_block_with(at, end, byte);
+#endif
+    return at < end ? memchr(at, byte, (size_t)(end - at)) : NULL;
+}
 
 const uint8_t *byte_set_find(const struct byte_set *set, const uint8_t *at, const uint8_t *end)
 {

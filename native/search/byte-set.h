@@ -19,6 +19,9 @@ const uint8_t *byte_set_find(const struct byte_set *set, const uint8_t *at, cons
 /* Whether less than a quarter of the bytes of source code and prose is in the set. */
 bool byte_set_is_rare(const struct byte_set *set);
 
+/* The first such byte, or NULL: memchr where the C library has a slow one. */
+const uint8_t *byte_find(const uint8_t *at, const uint8_t *end, uint8_t byte);
+
 /* How frequent a byte is there: 0 for the most frequent one. */
 int byte_rarity(uint8_t byte);
 

@@ -149,7 +149,9 @@ enum dfa_outcome dfa_run(struct dfa *dfa, struct dfa_place *place, const uint8_t
     uint32_t row = place->row;
     enum dfa_outcome outcome = DFA_END;
     for (; at < end; at++) {
-        uint32_t entry = dfa->table[row + class_of[*at]];
+        /* The next entry depends on the one before by a single load: its address is worked out meanwhile. */
+        const uint32_t *column = dfa->table + class_of[*at];
+        uint32_t entry = column[row];
         if (entry & FLAGS) {
             if (entry == UNKNOWN && dfa->work < 0) {
                 outcome = DFA_PAUSED;
@@ -163,8 +165,9 @@ enum dfa_outcome dfa_run(struct dfa *dfa, struct dfa_place *place, const uint8_t
             }
             if (entry & IDLE)
                 at = byte_set_find(&dfa->leaving, at + 1, end) - 1;
+            entry &= ~(uint32_t)FLAGS;
         }
-        row = entry & ~(uint32_t)FLAGS;
+        row = entry;
     }
     *place = (struct dfa_place){row, at};
     return outcome;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../shared/files.h"
+#include "byte-set.h"
 #include "search.h"
 
 /* Stays in the processor's second cache. */
@@ -167,7 +168,7 @@ static void report(struct scanner *scanner, const uint8_t *place, const uint8_t 
 {
     uint8_t *buffer = scanner->buffer, *end = buffer + scanner->whole;
     const uint8_t *before = memrchr(buffer + scanner->at, '\n', (size_t)(place - buffer) - scanner->at);
-    const uint8_t *feed = memchr(place, '\n', (size_t)(end - place));
+    const uint8_t *feed = byte_find(place, end, '\n');
     struct line_match match = {
         .line = before != NULL ? before + 1 : buffer + scanner->at, .end = feed != NULL ? feed : end, .start = start};
     if (start == NULL)
@@ -215,14 +216,14 @@ static void search_on(struct scanner *scanner, const struct slice *slice)
         const uint8_t *feed = memrchr(buffer + scanner->at, '\n', (size_t)(found - buffer) - scanner->at);
         scanner->at = feed != NULL ? (size_t)(feed - buffer) + 1 : scanner->at;
     }
-    const uint8_t *feed = memchr(buffer + scanner->at, '\n', scanner->whole - scanner->at);
+    const uint8_t *feed = byte_find(buffer + scanner->at, end, '\n');
     return run(scanner, feed != NULL ? feed + 1 : end, slice);
 }
 
 static bool is_binary(const struct scanner *scanner)
 {
     size_t length = scanner->filled < BINARY_PREFIX ? scanner->filled : BINARY_PREFIX;
-    return memchr(scanner->buffer, '\0', length) != NULL;
+    return byte_find(scanner->buffer, scanner->buffer + length, '\0') != NULL;
 }
 
 static bool has_enough(const struct scanner *scanner, const struct slice *slice)

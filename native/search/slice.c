@@ -9,8 +9,8 @@
 
 #include "state.h"
 
-/* Other requests of the same helper wait for so long at most, and a cancelled search goes on for so long. */
-#define SLICE_MICROSECONDS 10000
+/* Other requests of the same helper wait for so long at most, and a cancelled search goes on for so long. Shorter slices cost more. */
+#define SLICE_MICROSECONDS 20000
 /* Of the answer of a slice, roughly. */
 #define SLICE_BYTES (256 * 1024)
 /* Directories and files that cannot be read are counted; so many are named. */

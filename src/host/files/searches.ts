@@ -14,7 +14,7 @@ interface Slice {
   readonly search: number;
 }
 
-/** The searches of one client. Each is done in slices of milliseconds: between two it can be cancelled, and other requests are answered. */
+/** The searches of one client. Each is done in slices of 20 ms: between two it can be cancelled, and other requests are answered. */
 export class Searches implements AsyncDisposable {
   readonly #running = new Set<Search>();
   readonly #slots: AnswerSlots | undefined;
