@@ -79,6 +79,7 @@ const benchmarks = {
   exec: 'bench/exec/main.ts',
   relay: 'bench/relay/main.ts',
   denials: 'bench/denials/main.ts',
+  search: 'bench/search/main.ts',
 };
 await bundle(benchmarks, 'dist/bench');
 
