@@ -306,6 +306,7 @@ export class ServerConnection implements Service {
   #failed(method: string, thrown: unknown): never {
     const error = ExecError.from(thrown);
     if (error !== thrown) this.#options.log.error('request.failed', { method, ...faultFields(thrown) });
+    if (error.kind === 'forbidden') this.#options.counters.denials.scope++;
     throw error;
   }
 

@@ -38,18 +38,26 @@ export const portHandlers: Handlers = {
   'net/list': (_params, { session }) => ({ streams: session.streams.list() }),
 };
 
-async function open(params: Params<'net/open'>, { session, audit }: RequestContext): Promise<Result<'net/open'>> {
+async function open(
+  params: Params<'net/open'>,
+  { session, audit, counters }: RequestContext,
+): Promise<Result<'net/open'>> {
   const { streamId, host, port, path, processId } = params;
   const wanted = {
     streamId,
     ...(path == null ? { host: host ?? 'localhost', port: port ?? undefined } : { path }),
     ...(processId != null && { processId }),
   };
+  let isPermitted = false;
   try {
-    const opening = (): void => audit.record({ event: 'port.opening', ...wanted });
+    const opening = (): void => {
+      audit.record({ event: 'port.opening', ...wanted });
+      isPermitted = true;
+    };
     await session.streams.open(params, networkOf(params, session), opening);
     return {};
   } catch (error) {
+    if (!isPermitted) counters.denials.port++;
     audit.record({ event: 'port.refused', reason: ExecError.from(error).message, ...wanted });
     throw error;
   }

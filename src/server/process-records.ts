@@ -1,5 +1,5 @@
 import type { Logger } from '../base/index.ts';
-import type { ObservedStart, ProcessObserver, WantedProcess } from '../host/process/index.ts';
+import type { ObservedExit, ObservedStart, ProcessObserver, WantedProcess } from '../host/process/index.ts';
 import { ExecError } from '../protocol/index.ts';
 import type { AuditFacts, AuditLog } from './audit/audit-log.ts';
 import type { ServerCounters } from './ops/server-counters.ts';
@@ -50,11 +50,17 @@ export class ProcessRecords implements ProcessObserver {
       failed: notStarted,
       exited: (exit) => {
         const durationMs = Math.round(performance.now() - beganAt);
-        counters.processes[exit.exitCode === 0 ? 'succeeded' : 'failed']++;
+        counters.outcomes[outcomeOf(exit)]++;
         if (exit.sandboxDenied) counters.denials.sandbox++;
         log.info('process.exited', { ...facts, pid, ...exit, durationMs });
         audit.record({ event: 'process.exited', processId, pid, ...exit, durationMs });
       },
     };
   }
+}
+
+function outcomeOf({ exitCode, signal, timedOut }: ObservedExit): keyof ServerCounters['outcomes'] {
+  if (timedOut) return 'timeout';
+  if (signal !== undefined) return 'signal';
+  return exitCode === 0 ? 'success' : 'failure';
 }

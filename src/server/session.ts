@@ -65,6 +65,7 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
   readonly #config: () => ExecServerConfig;
   readonly #log: Logger;
   readonly #inputBudget = new InputBudget();
+  readonly #counters: ServerCounters;
   readonly #familyMark: bigint;
   #files: SessionFiles | undefined;
   readonly #ofToken: () => readonly ServerSession[];
@@ -79,6 +80,7 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
     this.tokenName = tokenName;
     this.#ofToken = ofToken;
     this.#config = config;
+    this.#counters = counters;
     this.#log = log;
     this.#familyMark = familyMark(server, number, 0);
     const nextMark = processMarks(server, number, () => this.processes.marks());
@@ -113,6 +115,7 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
       audience: this,
       settings: this.#config,
       inputBudget: this.#inputBudget,
+      bytes: this.#counters.bytes,
       closedMs: limits.closedProcessMs,
       log: this.#log,
     });

@@ -12,6 +12,11 @@ import {
 import { connectionFailure } from './connect-errors.ts';
 import { next, type StreamEvent, type StreamState } from './state.ts';
 
+export interface StreamBytes {
+  fromPorts: number;
+  toPorts: number;
+}
+
 export interface NetStreamOptions {
   readonly streamId: string;
   readonly connection: Connection;
@@ -21,6 +26,8 @@ export interface NetStreamOptions {
   /** What shows that the client has used a chunk. */
   readonly settledBy: 'delivery' | 'client';
   readonly inputBudget: InputBudget;
+  /** Counts what goes through streams. */
+  readonly bytes: StreamBytes;
   readonly onClosed: () => void;
   /** Called when an event of the connection could not be handled, which is a bug; the stream is closed. */
   readonly onFault: (error: unknown) => void;
@@ -35,6 +42,7 @@ export class NetStream implements AsyncDisposable {
   readonly #settledBy: NetStreamOptions['settledBy'];
   readonly #output: NumberedOutput<undefined>;
   readonly #writes: RepeatableWrites;
+  readonly #bytes: StreamBytes;
   readonly #changes = new Changes();
   readonly #onClosed: () => void;
   readonly #handled: Promise<void>;
@@ -55,6 +63,7 @@ export class NetStream implements AsyncDisposable {
       settledBy,
     });
     this.#writes = new RepeatableWrites(inputBudget);
+    this.#bytes = options.bytes;
     this.#handled = this.#handleEvents().catch((error) => {
       onFault(error);
       this.close();
@@ -81,6 +90,7 @@ export class NetStream implements AsyncDisposable {
 
   async #handle(event: ConnectionEvent): Promise<void> {
     if (event.type === 'output') {
+      this.#bytes.fromPorts += event.chunk.byteLength;
       if (!this.#isAbandoned) await this.#output.publish(undefined, event.chunk);
     } else if (event.type === 'inputFailed') {
       await this.#apply({ type: 'failed', error: connectionFailure(event.code) });
@@ -129,6 +139,7 @@ export class NetStream implements AsyncDisposable {
       this.#writes.note(writeId);
       return { status: 'accepted' };
     }
+    this.#bytes.toPorts += bytes.length;
     try {
       await this.#writes.write(this.#connection.input, writeId, bytes, (cause) => cause);
       return { status: 'accepted' };

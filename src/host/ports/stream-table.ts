@@ -6,7 +6,7 @@ import { cannotConnect } from './connect-errors.ts';
 import { type Endpoint, endpointsOf, type PortNetwork } from './destination.ts';
 import { ForwardRules } from './forward-rules.ts';
 import { portLimits } from './limits.ts';
-import { NetStream } from './net-stream.ts';
+import { NetStream, type StreamBytes } from './net-stream.ts';
 import { openSocketFile } from './socket-file.ts';
 
 export interface StreamSettings {
@@ -17,6 +17,8 @@ export interface StreamSettings {
 export interface StreamTableOptions {
   readonly audience: ClientAudience;
   readonly inputBudget: InputBudget;
+  /** Counts what goes through the streams. */
+  readonly bytes: StreamBytes;
   readonly closedMs: number;
   readonly log: Logger;
   /** The current settings, as a server may reload them. */
@@ -81,7 +83,7 @@ export class StreamTable implements AsyncDisposable {
   async #open(params: OpenParams, retainedBytes: number, network: PortNetwork, opening: () => void): Promise<void> {
     const { streamId, windowBytes } = params;
     const connection = await this.#connect(params, network, opening);
-    const { audience, inputBudget, log } = this.#options;
+    const { audience, inputBudget, bytes, log } = this.#options;
     const stream = new NetStream({
       streamId,
       connection,
@@ -89,6 +91,7 @@ export class StreamTable implements AsyncDisposable {
       retainedBytes,
       settledBy: windowBytes == null ? 'delivery' : 'client',
       inputBudget,
+      bytes,
       onClosed: () => this.#closed.add(streamId, stream.retainedBytes),
       onFault: (error) => log.error('stream.lost', { streamId, ...faultFields(error) }),
     });

@@ -1,7 +1,7 @@
 export type { ProcessAudience } from './audience.ts';
 export { inheritable } from './child-environment.ts';
 export { ManagedProcess } from './managed-process.ts';
-export type { ObservedStart, ProcessObserver, WantedProcess } from './observer.ts';
+export type { ObservedExit, ObservedStart, ProcessObserver, WantedProcess } from './observer.ts';
 export { processRequests } from './requests.ts';
 export { checkNetwork, managedNetworkOf } from './start-network.ts';
 export { type Preparations, ProcessTable } from './table.ts';

@@ -13,12 +13,12 @@ import type { Confined } from '../sandbox/index.ts';
 import { InputBudget, NumberedOutput, OutputFrames } from '../stream/index.ts';
 import type { ProcessAudience } from './audience.ts';
 import { ProcessInput } from './input.ts';
-import type { ProcessObserver } from './observer.ts';
+import type { ObservedExit, ProcessObserver } from './observer.ts';
 import { OutputSnapshots } from './output-snapshots.ts';
 import { ProcessView } from './process-view.ts';
 import { SandboxVerdict } from './sandbox-verdict.ts';
 import { signalName, signalNumbers } from './signal-numbers.ts';
-import { type Exit, type LifecycleEvent, type LifecycleState, next } from './state.ts';
+import { type LifecycleEvent, type LifecycleState, next } from './state.ts';
 import { Termination } from './termination.ts';
 import { TimeLimit, type TimeLimitOptions } from './time-limit.ts';
 
@@ -41,7 +41,7 @@ export interface ManagedProcessOptions {
   readonly inputBudget?: InputBudget;
   /** Counts what goes through the process. */
   readonly bytes: ProcessObserver['bytes'];
-  readonly onExited: (exit: Exit) => void;
+  readonly onExited: (exit: ObservedExit) => void;
   readonly onClosed: () => void;
   /** Called when an event of the process could not be handled, which is a bug; the process is ended. */
   readonly onFault: (error: unknown) => void;
@@ -65,7 +65,7 @@ export class ManagedProcess implements AsyncDisposable {
   readonly #confined: Confined | undefined;
   readonly #audience: ProcessAudience;
   readonly #bytes: ProcessObserver['bytes'];
-  readonly #onExited: (exit: Exit) => void;
+  readonly #onExited: (exit: ObservedExit) => void;
   readonly #onClosed: () => void;
   readonly #onFault: (error: unknown) => void;
   readonly #onDenialsLost: (() => void) | undefined;
@@ -250,7 +250,7 @@ export class ManagedProcess implements AsyncDisposable {
     const closes = this.#state.phase === 'closed'; // before the awaits below, during which a later event may close it
     const announcements: string[] = [];
     if (event.type === 'exited') {
-      this.#onExited(event.exit);
+      this.#onExited(this.#timeLimit?.isOver ? { ...event.exit, timedOut: true } : event.exit);
       announcements.push(
         this.#announcement('process/exited', {
           exitCode: event.exit.exitCode,

@@ -24,11 +24,16 @@ export interface ProcessObserver {
   starting(process: WantedProcess): ObservedStart;
 }
 
+export interface ObservedExit extends Exit {
+  /** It was ended since its time was over. */
+  readonly timedOut?: boolean;
+}
+
 /** Either `failed` is called, or `started` and then `exited`. */
 export interface ObservedStart {
   started(pid: number, spawnMs: number): void;
   failed(error: unknown): void;
-  exited(exit: Exit): void;
+  exited(exit: ObservedExit): void;
 }
 
 /** What a request wants to have started by this command. */

@@ -38,6 +38,10 @@ export interface ExitedProcess {
   readonly processId: string;
   readonly pid: number;
   readonly exitCode: number;
+  /** The signal that ended it, if one did. */
+  readonly signal?: string;
+  /** It was ended since its time was over. */
+  readonly timedOut?: boolean;
   readonly sandboxDenied: boolean;
   readonly durationMs: number;
 }

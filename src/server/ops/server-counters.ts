@@ -5,10 +5,12 @@ import { Histogram } from './histogram.ts';
  * the sessions that are open, is not counted here.
  */
 export class ServerCounters {
-  readonly processes = { started: 0, notStarted: 0, succeeded: 0, failed: 0 };
+  readonly processes = { started: 0, notStarted: 0 };
+  /** How processes ended: with exit code 0, with another, by a signal, or since their time was over. */
+  readonly outcomes = { success: 0, failure: 0, signal: 0, timeout: 0 };
   readonly bytes = { output: 0, stdin: 0, fromPorts: 0, toPorts: 0 };
-  /** Refusals: sandboxed processes that failed because of one, connections of managed networks, ports. */
-  readonly denials = { sandbox: 0, network: 0, port: 0 };
+  /** Refusals: sandboxed processes that failed because of one, connections of managed networks, ports, calls beyond the scopes of a token. */
+  readonly denials = { sandbox: 0, network: 0, port: 0, scope: 0 };
   /** Clients that were turned away: by their token, by what runs at the other end, or since there are too many. */
   readonly refusedLogins = { token: 0, peer: 0, full: 0 };
   readonly audit = { written: 0, dropped: 0 };

@@ -16,7 +16,7 @@ export const noGauges: ServerGauges = { attachedSessions: 0, detachedSessions: 0
 
 /** The metrics of a server. No label has a value that clients choose, so their number is fixed. */
 export async function serverMetrics(counters: ServerCounters, gauges: ServerGauges): Promise<readonly Metric[]> {
-  const { processes, bytes, denials, refusedLogins, audit } = counters;
+  const { processes, outcomes, bytes, denials, refusedLogins, audit } = counters;
   return [
     gauge('exec_server_build_info', 'The version of this server and of Node; always 1.', [
       { value: 1, labels: { version, node: process.versions.node } },
@@ -38,10 +38,11 @@ export async function serverMetrics(counters: ServerCounters, gauges: ServerGaug
     ),
     counter('exec_server_processes_started_total', 'Processes that were started.', processes.started),
     counter('exec_server_processes_not_started_total', 'Processes that could not be started.', processes.notStarted),
-    counter('exec_server_processes_exited_total', 'Processes that exited, by exit code 0 or another.', [
-      { value: processes.succeeded, labels: { outcome: 'success' } },
-      { value: processes.failed, labels: { outcome: 'failure' } },
-    ]),
+    counter(
+      'exec_server_processes_exited_total',
+      'Processes that exited: with code 0, another, by a signal, in time.',
+      [...labelled('outcome', outcomes)],
+    ),
     {
       name: 'exec_server_spawn_seconds',
       type: 'histogram',
@@ -54,9 +55,11 @@ export async function serverMetrics(counters: ServerCounters, gauges: ServerGaug
       { value: bytes.fromPorts, labels: { stream: 'from_port' } },
       { value: bytes.toPorts, labels: { stream: 'to_port' } },
     ]),
-    counter('exec_server_denials_total', 'Refusals by sandboxes, by policies of managed networks, and of ports.', [
-      ...labelled('by', denials),
-    ]),
+    counter(
+      'exec_server_denials_total',
+      'Refusals by sandboxes, by policies of managed networks, of ports, and for want of a scope.',
+      [...labelled('by', denials)],
+    ),
     counter('exec_server_audit_records_total', 'Records in the audit log.', audit.written),
     counter('exec_server_audit_dropped_total', 'Records that are missing in the audit log.', audit.dropped),
     ...(await processMetrics()),

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/command.ts';
@@ -59,6 +61,8 @@ describe('/metrics', () => {
     await reader.printed('twelve bytes');
     expect(await (await client.start({ argv: ['false'] })).exited()).toBe(1);
     expect(await (await client.start({ argv: ['true'] })).exited()).toBe(0);
+    expect(await (await client.start({ argv: ['sh', '-c', 'kill -KILL $$'] })).exited()).toBe(137);
+    await (await client.start({ argv: ['sleep', '600'], timeoutMs: 1 })).exited();
     await expect(client.start({ argv: ['/does/not/exist'] })).rejects.toThrow();
     await using left = await connect(server.url);
     left.cut();
@@ -79,12 +83,14 @@ describe('/metrics', () => {
     expect(sampleOf(families, 'exec_server_connections')).toBe(1);
     expect(sampleOf(families, 'exec_server_connections_total')).toBe(2);
     expect(sampleOf(families, 'exec_server_processes')).toBe(1);
-    expect(sampleOf(families, 'exec_server_processes_started_total')).toBe(3);
+    expect(sampleOf(families, 'exec_server_processes_started_total')).toBe(5);
     expect(sampleOf(families, 'exec_server_processes_not_started_total')).toBe(1);
-    expect(values('exec_server_processes_exited_total', 'outcome', 'success', 'failure')).toEqual([1, 1]);
+    expect(values('exec_server_processes_exited_total', 'outcome', 'success', 'failure', 'signal', 'timeout')).toEqual([
+      1, 1, 1, 1,
+    ]);
     expect(values('exec_server_bytes_total', 'stream', 'output', 'stdin')).toEqual([12, 12]);
-    expect(sampleOf(families, 'exec_server_spawn_seconds_count')).toBe(3);
-    expect(sampleOf(families, 'exec_server_spawn_seconds_bucket', { le: '+Inf' })).toBe(3);
+    expect(sampleOf(families, 'exec_server_spawn_seconds_count')).toBe(5);
+    expect(sampleOf(families, 'exec_server_spawn_seconds_bucket', { le: '+Inf' })).toBe(5);
     expect(sampleOf(families, 'process_open_fds')).toBeGreaterThan(5);
     expect(sampleOf(families, 'process_max_fds')).toBeGreaterThan(5);
   });
@@ -105,6 +111,30 @@ describe('/metrics', () => {
 
     expect(await labels()).toEqual(before);
     expect((await ask(url, '/metrics')).body).not.toContain(sessionId);
+  });
+
+  it('counts what goes through ports, and ports that are refused', async () => {
+    await using server = await startOperated();
+    const url = await opsUrl(server);
+    await using client = await connect(server.url);
+    const echo = createServer((socket) => socket.pipe(socket));
+    echo.listen(0, '127.0.0.1');
+    await once(echo, 'listening');
+    const { port } = echo.address() as AddressInfo;
+
+    await client.call('net/open', { streamId: 's', port });
+    await client.call('net/write', { streamId: 's', chunk: base64('twelve bytes') });
+    await client.strayUntil((message) => 'method' in message && message.method === 'net/data');
+    await expect(client.call('net/open', { streamId: 't', host: '169.254.169.254', port: 80 })).rejects.toThrow(
+      'may not',
+    );
+
+    const families = parseMetrics((await ask(url, '/metrics')).body);
+    expect(sampleOf(families, 'exec_server_bytes_total', { stream: 'to_port' })).toBe(12);
+    expect(sampleOf(families, 'exec_server_bytes_total', { stream: 'from_port' })).toBe(12);
+    expect(sampleOf(families, 'exec_server_denials_total', { by: 'port' })).toBe(1);
+    await client.call('net/close', { streamId: 's' });
+    echo.close();
   });
 
   it('counts a failure that a sandbox has caused, and clients that are turned away', async () => {
@@ -183,6 +213,11 @@ describe('the port for operators', () => {
       body: 'the token has not the scope view\n',
     });
     expect((await ask(url, '/metrics', await bearer('view'))).status).toBe(200);
+
+    await using client = await connect(server.url, { headers: await bearer('view') });
+    await expect(client.start({ argv: ['true'] })).rejects.toThrow('needs scope run');
+    const families = parseMetrics((await ask(url, '/metrics', await bearer('view'))).body);
+    expect(sampleOf(families, 'exec_server_denials_total', { by: 'scope' })).toBe(1);
   });
 
   it.each([
