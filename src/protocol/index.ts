@@ -30,9 +30,9 @@ export {
   type Params,
   type Result,
 } from './methods.ts';
-export type { NetworkProtocol, NetworkProxy, NetworkProxyRules } from './network.ts';
+export type { NetworkProtocol, NetworkProxy, NetworkProxyRules, StartNetwork } from './network.ts';
 export { type NativePath, PathUri } from './path-uri.ts';
-export type { Denial, EnvPolicy, OutputStream, ProcessIo, RetainedChunk, SignalName, StartNetwork } from './process.ts';
+export type { Denial, EnvPolicy, OutputStream, ProcessIo, RetainedChunk, SignalName } from './process.ts';
 export { type PermissionEntry, type PermissionProfile, permissionProfile, type Sandbox, sandbox } from './sandbox.ts';
 export { refuseUnknownSandboxMembers } from './sandbox-members.ts';
 export { decode, encode, type Method } from './schema.ts';

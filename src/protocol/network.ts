@@ -28,6 +28,30 @@ export const networkProxy = z.object({
 });
 export type NetworkProxy = z.output<typeof networkProxy>;
 
+/** `example.com`; `*.example.com` for the names below it; `**.example.com` for both; `*` for all; an address. */
+const isAllowedHost = (host: string): boolean =>
+  host === '*' || /^(\*{1,2}\.)?[\p{L}\p{N}_-]+(\.[\p{L}\p{N}_-]+)*$/u.test(host) || isAddress6(host);
+
+const isAddress6 = (host: string): boolean => /^[0-9a-f:.]+$/i.test(host) && host.split(':').length > 2;
+
+const allowedHost = z.string().check(
+  z.refine(isAllowedHost, {
+    error: ({ input }) =>
+      `network: ${JSON.stringify(String(input).slice(0, 200))} cannot be allowed: expected a host such as example.com, *.example.com or ` +
+      '**.example.com, or an address, without scheme and port',
+  }),
+);
+
+/**
+ * The network of one sandboxed command: none; the loopback that the session's commands with this value share, and nothing else; the
+ * host's; or the named hosts alone.
+ */
+export const startNetwork = z.union(
+  [z.enum(['off', 'loopback', 'on']), z.strictObject({ allow: z.readonly(z.array(allowedHost)) })],
+  "network: expected 'off', 'loopback', 'on' or { allow: [hosts] }",
+);
+export type StartNetwork = z.output<typeof startNetwork>;
+
 const protocol = z.enum(['http', 'https_connect', 'socks5_tcp', 'socks5_udp']);
 export type NetworkProtocol = z.output<typeof protocol>;
 

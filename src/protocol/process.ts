@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { LONGEST_TIMER_MS } from '../base/index.ts';
-import { networkProxy } from './network.ts';
+import { networkProxy, startNetwork } from './network.ts';
 import { sandbox } from './sandbox.ts';
 import { bytes, method, optional, pathUri, unsigned } from './schema.ts';
 
@@ -53,28 +53,6 @@ const identity = z.string().check(z.refine(isIdentity, 'cwdIdentity must be DEVI
 function isIdentity(text: string): boolean {
   return /^\d{1,20}:\d{1,20}$/.test(text) && text.split(':').every((number) => BigInt(number) < 2n ** 64n);
 }
-
-/** `example.com`; `*.example.com` for the names below it; `**.example.com` for both; `*` for all; an address. */
-const allowedHost = z
-  .string()
-  .check(
-    z.refine(
-      (host) => host === '*' || /^(\*{1,2}\.)?[\p{L}\p{N}_-]+(\.[\p{L}\p{N}_-]+)*$/u.test(host) || isAddress6(host),
-      'expected a host such as example.com, *.example.com or **.example.com, or an address, without scheme and port',
-    ),
-  );
-
-const isAddress6 = (host: string): boolean => /^[0-9a-f:.]+$/i.test(host) && host.split(':').length > 2;
-
-/**
- * The network of one sandboxed command: none; the loopback that the session's commands with this value share, and nothing else; the
- * host's; or the named hosts alone.
- */
-const startNetwork = z.union([
-  z.enum(['off', 'loopback', 'on']),
-  z.strictObject({ allow: z.readonly(z.array(allowedHost)) }),
-]);
-export type StartNetwork = z.output<typeof startNetwork>;
 
 const startOptions = {
   processId,

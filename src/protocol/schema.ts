@@ -206,9 +206,13 @@ function describeUnion(issue: z.core.$ZodIssueInvalidUnion): string {
     const known = options.filter((option) => typeof option === 'string');
     return tag === undefined ? `missing field \`${discriminator}\`` : unknownVariant(tag, known);
   }
+  if (issue.message !== NO_MESSAGE) return issue.message;
   const first = issue.errors[0]?.[0];
   return first ? describe(first) : 'data did not match any variant';
 }
+
+/** What zod says of a union whose schema says nothing itself. */
+const NO_MESSAGE = 'Invalid input';
 
 function unknownVariant(input: unknown, known: readonly string[]): string {
   if (typeof input !== 'string') return `invalid type: ${nameOf(input)}, expected a string`;
