@@ -51,7 +51,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   client: ['base', 'protocol', 'rpc'],
   relay: ['base', 'rpc'],
   'relay/remote': ['base', 'protocol', 'rpc', 'link', 'host/os', 'host/own', 'host/http', 'server', 'client', 'relay'],
-  'relay/rendezvous': ['base', 'link', 'host/os', 'host/peers', 'host/http', 'relay'],
+  'relay/rendezvous': ['base', 'access', 'link', 'host/os', 'host/peers', 'host/http', 'relay'],
   'agent/rules': ['base'],
   'agent/approval': ['base', 'protocol', 'agent/rules'],
   'agent/patch': ['base', 'protocol', 'host/files'], // files for the interface its changes go through

@@ -17,6 +17,8 @@ const timesOfDay: readonly string[] = [
   'relay/remote/executor-credential.ts',
   'relay/remote/registry-error.ts',
   'relay/rendezvous/service.ts',
+  'relay/rendezvous/trust/file-tokens.ts',
+  'relay/rendezvous/trust/jwt-verifier.ts',
   'agent/rules/store/lock-file.ts',
   'server/websocket-auth.ts',
   'agent/unified-exec/report/command-item.ts',

@@ -1,6 +1,6 @@
 import type { Scope } from '../protocol/index.ts';
 import { scopes } from '../protocol/scopes.ts'; // without the schemas, which a server needs only once it listens
-import type { Grant, TokenLimits } from './grant.ts';
+import { type Grant, type TokenLimits, unnamedGrant } from './grant.ts';
 
 /** What a token may do at a rendezvous, for the environments that it names: register as one, and connect to one. */
 export const relayRights = ['executor', 'harness'] as const;
@@ -20,6 +20,21 @@ export interface AccessToken {
   readonly environments: readonly string[];
   readonly limits: TokenLimits;
   readonly expiresAtMs?: number | undefined;
+}
+
+/**
+ * What a harness with the token may do in the environments that it reaches through a relay: what the token names, or all but `admin`
+ * where it names nothing but rights of the rendezvous, of which `admin` is one too.
+ */
+export function harnessGrant({ name, rights, limits, expiresAtMs }: HarnessToken): Grant {
+  const named = scopes.filter((scope) => rights.includes(scope));
+  const isNamed = named.some((scope) => scope !== 'admin');
+  const granted = isNamed ? new Set(named) : unnamedGrant.scopes;
+  return { tokenName: name, scopes: granted, limits, expiresAtMs };
+}
+
+export interface HarnessToken extends Pick<AccessToken, 'name' | 'limits' | 'expiresAtMs'> {
+  readonly rights: readonly string[];
 }
 
 /** What the holder may do on a server; undefined for a token that is good at a rendezvous only. */

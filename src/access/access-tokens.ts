@@ -25,6 +25,11 @@ export class AccessTokens {
     return this.#byDigest.get(sha256);
   }
 
+  /** A token whose digest begins so. */
+  findByPrefix(digits: string): AccessToken | undefined {
+    return [...this.#byDigest.values()].find(({ sha256 }) => sha256.startsWith(digits));
+  }
+
   /** What the token with this digest is good for on a server. */
   grantOf(sha256: string): Grant | undefined {
     return this.#grants.get(sha256);

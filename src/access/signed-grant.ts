@@ -10,11 +10,11 @@ import { type Grant, unnamedGrant } from './grant.ts';
 export function signedGrant(claims: Readonly<Record<string, unknown>>, expiresAtMs: number): Grant {
   const claimed = claimedScopes(claims);
   const granted = claimed ? new Set(scopes.filter((scope) => claimed.includes(scope))) : unnamedGrant.scopes;
-  return { tokenName: nameOf(claims.sub), scopes: granted as ReadonlySet<Scope>, limits: {}, expiresAtMs };
+  return { tokenName: signedName(claims.sub), scopes: granted as ReadonlySet<Scope>, limits: {}, expiresAtMs };
 }
 
-/** A claim of another type grants nothing: it was meant to say something. */
-function claimedScopes({
+/** The scopes that a signed token claims; undefined without a claim. A claim of another type grants nothing: it was meant to say something. */
+export function claimedScopes({
   scopes: list,
   scope: text,
 }: Readonly<Record<string, unknown>>): readonly unknown[] | undefined {
@@ -23,8 +23,8 @@ function claimedScopes({
   return typeof text === 'string' ? text.split(' ') : [];
 }
 
-/** No token of a file can have such a name. The holders of signed tokens without a subject are not told apart. */
-function nameOf(subject: unknown): string {
+/** The name of a signed token with this subject. No token of a file can have such a name. The holders of signed tokens without a subject are not told apart. */
+export function signedName(subject: unknown): string {
   const text = typeof subject === 'string' ? subject : '';
   return `jwt:${text.length <= LONGEST_SUBJECT ? text : tokenDigest(text)}`;
 }

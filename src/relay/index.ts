@@ -2,6 +2,7 @@ export {
   type EncryptedEnvironmentOptions,
   EncryptedEnvironmentStreams,
   type EnvironmentLimits,
+  type HarnessFacts,
   type StreamFacts,
 } from './stream/encrypted-environment-streams.ts';
 export {

@@ -10,6 +10,8 @@ interface StartOptions {
   /** The program itself, if it is not ours. */
   readonly command?: readonly string[];
   readonly cwd?: string;
+  /** In a session of its own, and so without a controlling terminal. */
+  readonly detached?: boolean;
 }
 
 /** A program in the background whose stdin stays open; stopped by disposal. */
@@ -19,9 +21,10 @@ export class BackgroundProgram implements AsyncDisposable {
   #stdout = '';
   #stderr = '';
 
-  constructor({ args, env, command = [process.execPath, serverProgram], cwd }: StartOptions) {
+  constructor({ args, env, command = [process.execPath, serverProgram], cwd, detached = false }: StartOptions) {
     this.#child = spawn(command[0]!, [...command.slice(1), ...args], {
       stdio: ['pipe', 'pipe', 'pipe'],
+      detached,
       env: { ...process.env, EXEC_SERVER_LOG: 'info', ...env },
       ...(cwd !== undefined && { cwd }),
     });

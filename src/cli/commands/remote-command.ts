@@ -1,3 +1,4 @@
+import { type HarnessFacts, Login, relayedGrant } from '../../access/index.ts';
 import { type Logger, onAbort, once, Scope } from '../../base/index.ts';
 import type { Host } from '../../host/index.ts';
 import {
@@ -90,7 +91,13 @@ async function receiver(options: RemoteCommandOptions, scope: Scope, signal: Abo
   const { audit, counters } = operations;
   const point = scope.own(await openConnectionPoint({ host, config, sandboxPidNamespace, log, audit, counters }));
   operations.watch(point);
-  return { accept: (link: Link): void => point.connect(link, { resumable: true }), point, operations };
+  return {
+    accept: (link: Link, harness: HarnessFacts = {}): void => {
+      point.connect(link, { resumable: true, login: new Login(() => relayedGrant(harness)) });
+    },
+    point,
+    operations,
+  };
 }
 
 const relayedConfig = (settings: Partial<ExecServerConfig>): Partial<ExecServerConfig> => ({

@@ -1,13 +1,14 @@
 import { readFileSync, statSync } from 'node:fs';
+import { AccessTokens, parseTokens } from '../../access/index.ts';
 import { aborted, type Logger } from '../../base/index.ts';
 import { hardenProcess, nativeStatus, runUnderInit } from '../../host/os/index.ts';
 import {
-  AccessTokens,
   AuditLog,
+  anyOf,
   type ClusterOptions,
+  FileTokens,
   freshTokens,
   parseSecrets,
-  parseTokens,
   RendezvousService,
   SigningKeys,
   type TokenVerifier,
@@ -36,7 +37,7 @@ const options = {
   'tokens-file': {
     type: 'string',
     value: 'FILE',
-    help: 'tokens and their rights: {"tokens":[{"sha256","scope","environments"}]}; without it a token for each scope is generated and shown once on stderr',
+    help: 'tokens and their rights, written by `exec-server token` (docs/tokens.md); without it a token for each scope is generated and shown once on stderr',
   },
   'jwt-keys-file': {
     type: 'string',
@@ -210,8 +211,12 @@ function readSecrets(values: Options, log: Logger): Reloadable & { keys: Signing
   const path = values['secret-file'];
   if (path === undefined) return { keys: SigningKeys.random(), reload() {} };
   const keys = new SigningKeys(fromFile(path, parseSecrets));
-  if (statSync(path).mode & 0o077) log.warn('secrets.readable_by_others', { path, advice: 'chmod 600 it' });
+  warnIfReadable(path, log);
   return { keys, reload: () => tryAgain(log, path, () => keys.replace(fromFile(path, parseSecrets))) };
+}
+
+function warnIfReadable(path: string, log: Logger): void {
+  if (statSync(path).mode & 0o077) log.warn('secrets.readable_by_others', { path, advice: 'chmod 600 it' });
 }
 
 interface Tokens extends Reloadable {
@@ -223,14 +228,15 @@ interface Tokens extends Reloadable {
 function readTokens(values: Options, log: Logger): Tokens | undefined {
   const path = values['tokens-file'];
   if (path !== undefined) {
-    const verifier = new AccessTokens(fromFile(path, parseTokens));
-    const reload = (): void => tryAgain(log, path, () => verifier.replace(fromFile(path, parseTokens)));
-    return { verifier, reload, announcement: '' };
+    const tokens = new AccessTokens(fromFile(path, parseTokens));
+    warnIfReadable(path, log);
+    const reload = (): void => tryAgain(log, path, () => tokens.replace(fromFile(path, parseTokens)));
+    return { verifier: new FileTokens(tokens), reload, announcement: '' };
   }
   if (hasTokens(values)) return undefined;
-  const { shown, tokens } = freshTokens();
+  const { shown, verifier } = freshTokens();
   const lines = Object.entries(shown).map(([scope, token]) => `${scope} token: ${token}\n`);
-  return { verifier: new AccessTokens(tokens), reload() {}, announcement: lines.join('') };
+  return { verifier, reload() {}, announcement: lines.join('') };
 }
 
 async function verifierOf(
@@ -246,7 +252,7 @@ async function verifierOf(
     return tokens!.verifier;
   }
   // Loaded only by services with signed tokens.
-  const { anyOf, JwtVerifier } = await import('../../relay/rendezvous/trust/jwt-verifier.ts');
+  const { JwtVerifier } = await import('../../relay/rendezvous/trust/jwt-verifier.ts');
   const jwt = fromFile(
     path,
     (text) =>

@@ -1,6 +1,7 @@
 import { type Clock, type Logger, systemClock } from '../../base/index.ts';
 import { Outgoing } from '../../host/http/index.ts';
 import type { Link } from '../../rpc/index.ts';
+import type { HarnessFacts } from '../index.ts';
 import { ConnectionKeeper, type ConnectionKeeperOptions } from './connection-keeper.ts';
 import type { Credentials } from './credentials.ts';
 import { RegistryClient } from './registry-client.ts';
@@ -11,8 +12,8 @@ export interface RemoteEnvironmentConfig {
   readonly registryUrl: string;
   readonly environmentId: string;
   readonly credentials: Credentials;
-  /** Takes the link of every harness that the registry vouched for. */
-  readonly accept: (link: Link) => void;
+  /** Takes the link of every harness that the registry vouched for, with what it told of the harness. */
+  readonly accept: (link: Link, harness?: HarnessFacts) => void;
   /** How long the first registration may take; without a limit it is tried for ever. */
   readonly registerTimeoutMs?: number | undefined;
   /** Called after every registration, the first and those that renew it. */

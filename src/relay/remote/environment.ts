@@ -15,7 +15,7 @@ export async function runRemoteEnvironment(config: RemoteEnvironmentConfig, sign
       registrationId,
       validate: (harnessKey, authorization, streamId, until) =>
         registry.validate({ registrationId, harnessKey, authorization, streamId }, until),
-      accept: config.accept,
+      accept: (link, { harness }) => config.accept(link, harness),
       log,
     });
     return new StreamRegistration({ url, streams, isReusable: true, ownsStreams: true, outgoing, log });

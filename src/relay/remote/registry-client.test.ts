@@ -70,14 +70,16 @@ describe('asking a registry whether it vouches for a harness', () => {
   const proof = { registrationId: 'r1', harnessKey: key, authorization: 'secret', streamId: 's1' };
 
   it.each([
-    ['{"valid":true}', true],
+    ['{"valid":true}', {}],
+    ['{"valid":true,"harness":null}', {}],
+    ['{"valid":true,"harness":{"token":"ci","scopes":["run"]}}', { token: 'ci', scopes: ['run'] }],
     ['{"valid":false}', false],
     ['{"valid":"true"}', false],
     ['{}', false],
   ])('takes %s for %s', async (body, valid) => {
     answer = { status: 200, body };
 
-    expect(await client().validate(proof, never)).toBe(valid);
+    expect(await client().validate(proof, never)).toEqual(valid);
   });
 
   it('does not show the text of the registry when it does not', async () => {

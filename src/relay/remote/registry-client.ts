@@ -1,5 +1,5 @@
 import type { Outgoing } from '../../host/http/index.ts';
-import { type PublicKeyObject, parsePublicKeyObject } from '../index.ts';
+import { type HarnessFacts, type PublicKeyObject, parsePublicKeyObject } from '../index.ts';
 import type { Credentials } from './credentials.ts';
 import { RegistryError } from './registry-error.ts';
 import { RegistryHttp } from './registry-http.ts';
@@ -72,8 +72,8 @@ export class RegistryClient {
     return { ...registration, executorKey: readKey(key), authorization };
   }
 
-  /** Whether the registry vouches for a harness. */
-  async validate(proof: HarnessProof, signal: AbortSignal): Promise<boolean> {
+  /** What the registry tells of a harness that it vouches for; false for any other. */
+  async validate(proof: HarnessProof, signal: AbortSignal): Promise<HarnessFacts | false> {
     const body = {
       executor_registration_id: proof.registrationId,
       harness_public_key: proof.harnessKey,
@@ -81,8 +81,8 @@ export class RegistryClient {
     };
     const headers = { 'x-codex-noise-stream-id': proof.streamId, ...(await this.#headers(signal)) };
     const request = { url: `${this.#base}/validate`, headers, body: JSON.stringify(body) };
-    const { valid } = await postSecret(this.#http, request, signal);
-    return valid === true;
+    const { valid, harness } = await postSecret(this.#http, request, signal);
+    return valid === true && (Object(harness ?? {}) as HarnessFacts);
   }
 
   async #headers(signal: AbortSignal): Promise<Readonly<Record<string, string>>> {

@@ -1,3 +1,4 @@
+import { Logins } from '../../access/index.ts';
 import { type Logger, Scope } from '../../base/index.ts';
 import type { AuditLog } from './api/audit-log.ts';
 import { HttpListener } from './api/http-listener.ts';
@@ -10,7 +11,7 @@ import type { Directory } from './cluster/directory.ts';
 import { LocalDirectory } from './cluster/local-directory.ts';
 import { type RendezvousLimits, rendezvousLimits, switchLimits } from './limits.ts';
 import { Switchboard } from './switch/switchboard.ts';
-import type { TokenVerifier } from './trust/access-tokens.ts';
+import type { TokenVerifier } from './trust/identity.ts';
 import type { SigningKeys } from './trust/signing-keys.ts';
 import { SocketGate } from './trust/socket-gate.ts';
 import { LocalUsedIds, type UsedIds } from './trust/used-ids.ts';
@@ -91,9 +92,38 @@ async function assemble(options: RendezvousOptions, scope: Scope): Promise<strin
   let listener: HttpListener | undefined;
   const publicUrl = (): string => options.publicUrl ?? listener!.url;
   const isOnline = switchboard.isOnline.bind(switchboard);
-  const registry = new Registry({ directory, usedIds, keys, limits, metrics, audit, publicUrl, now, isOnline });
+  const registry = new Registry({
+    directory,
+    usedIds,
+    keys,
+    verifier,
+    limits,
+    metrics,
+    audit,
+    publicUrl,
+    now,
+    isOnline,
+  });
   const api = new HttpRoutes({ registry, directory, verifier, metrics, audit, limits, log, now, isStopping });
-  const gate = new SocketGate({ switchboard, directory, usedIds, keys, limits, metrics, audit, now, isStopping });
+  const logins = new Logins(options.now);
+  const following = verifier.follow(() => logins.review());
+  scope.defer(() => {
+    following[Symbol.dispose]();
+    logins[Symbol.dispose]();
+  });
+  const gate = new SocketGate({
+    switchboard,
+    directory,
+    usedIds,
+    keys,
+    verifier,
+    logins,
+    limits,
+    metrics,
+    audit,
+    now,
+    isStopping,
+  });
   listener = scope.own(
     await HttpListener.listen({
       host: options.host,

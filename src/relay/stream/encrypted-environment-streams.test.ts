@@ -98,7 +98,7 @@ describe('an environment', () => {
     const own = publicKeyObject(harnessKeys);
     expect(asked).toEqual([[keyFingerprint(own), 'let me in', 'a']]);
     expect(harness.rig.accepted.map(({ facts }) => facts)).toEqual([
-      { streamId: 'a', harnessKey: own, reliable: false },
+      { harness: {}, streamId: 'a', harnessKey: own, reliable: false },
     ]);
     expect(await harness.echo('a', ciphers, 'hello')).toBe('hello');
   });

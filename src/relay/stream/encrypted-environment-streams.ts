@@ -20,20 +20,29 @@ export interface EnvironmentLimits {
   readonly validationMs: number;
 }
 
+/** What a registry tells of a harness beside that it vouches for it; others than ours tell nothing. */
+export type HarnessFacts = Readonly<Record<string, unknown>>;
+
 /** A stream of a harness that was admitted. */
 export interface StreamFacts {
   readonly streamId: string;
   readonly harnessKey: PublicKeyObject;
   /** Whether deliveries are acknowledged and the stream outlives a lost connection. */
   readonly reliable: boolean;
+  readonly harness: HarnessFacts;
 }
 
 export interface EncryptedEnvironmentOptions {
   readonly keys: RelayKeys;
   readonly environmentId: string;
   readonly registrationId: string;
-  /** Asks the registry whether the harness may connect; a rejection means no. */
-  validate(key: PublicKeyObject, authorization: string, streamId: string, signal: AbortSignal): Promise<boolean>;
+  /** Asks the registry whether the harness may connect, and what its token is good for; a rejection means no. */
+  validate(
+    key: PublicKeyObject,
+    authorization: string,
+    streamId: string,
+    signal: AbortSignal,
+  ): Promise<HarnessFacts | boolean>;
   accept(link: Link, facts: StreamFacts): void;
   readonly limits?: Partial<EnvironmentLimits>;
   readonly log: Logger;
@@ -173,10 +182,11 @@ export class EncryptedEnvironmentStreams implements AsyncDisposable {
     const action = this.#apply(streamId, allowed ? { type: 'vouched', hasRoom } : { type: 'notVouched' });
     if (action === 'refuse') this.#refuse(streamId, 'the registry does not vouch for the harness');
     else if (action === 'reset') this.#connection.reset(streamId, RESET_REASON);
-    else this.#activate(streamId, validation, pending.state);
+    else this.#activate(streamId, validation, pending.state, allowed === true ? {} : (allowed as HarnessFacts));
   }
 
-  #activate(streamId: string, { handshake, harnessKey }: Validation, state: AdmissionState): void {
+  #activate(streamId: string, validation: Validation, state: AdmissionState, harness: HarnessFacts): void {
+    const { handshake, harnessKey } = validation;
     const reliable = state.phase === 'validating' && state.isOffered;
     let answer: { readonly message: Uint8Array; readonly ciphers: RecordCiphers };
     try {
@@ -189,7 +199,7 @@ export class EncryptedEnvironmentStreams implements AsyncDisposable {
     if (reliable) void this.#connection.send(streamId, { type: 'heartbeat' });
     const records = new SealedRecords(answer.ciphers, reliable ? defaults.largeRecordBytes : defaults.recordBytes);
     const stream = this.#connection.open(streamId, records, reliable);
-    if (stream) this.#options.accept(stream, { streamId, harnessKey, reliable });
+    if (stream) this.#options.accept(stream, { streamId, harnessKey, reliable, harness });
   }
 
   /** Ends a handshake, which counts against the budget of the connection. */

@@ -176,14 +176,19 @@ describe('exec-server rendezvous', () => {
   });
 
   it('reads tokens and secrets again and reopens the audit log on SIGHUP', async () => {
-    const tokens = await file('tokens.json', JSON.stringify({ tokens: [await tokenEntry('old', 'executor')] }));
+    const first = [await tokenEntry('kept', 'executor'), await tokenEntry('old', 'executor')];
+    const tokens = await file('tokens.json', JSON.stringify({ tokens: first }));
     const secret = await file('secret', `${'a'.repeat(32)}\n`);
     const audit = join(folder, 'audit.jsonl');
     const args = ['--tokens-file', tokens, '--secret-file', secret, '--audit-log', audit];
     await using program = await RendezvousProgram.start(args, { EXEC_SERVER_LOG: 'info' });
     const caller = new RegistryCaller(program.url, { executor: 'old', harness: '', admin: '' });
-    const { body } = await caller.register('env');
-    await writeFile(tokens, JSON.stringify({ tokens: [await tokenEntry('new', 'executor')] }));
+    const { body: lost } = await caller.register('lost');
+    const { body } = await new RegistryCaller(program.url, { executor: 'kept', harness: '', admin: '' }).register(
+      'env',
+    );
+    const kept = [await tokenEntry('kept', 'executor'), await tokenEntry('new', 'executor')];
+    await writeFile(tokens, JSON.stringify({ tokens: kept }));
     await writeFile(secret, `${'a'.repeat(32)}\n${'b'.repeat(32)}\n`);
     await rename(audit, `${audit}.1`);
     const reloaded = (): number => program.errors.filter((line) => line.includes('"settings.reloaded"')).length;
@@ -195,6 +200,7 @@ describe('exec-server rendezvous', () => {
     const renewed = new RegistryCaller(program.url, { executor: 'new', harness: '', admin: '' });
     const kid = (url: string): string | null => new URL(url).searchParams.get('kid');
     await using _environment = await Endpoint.open(body.url!); // signed with the older secret
+    await expect(Endpoint.open(lost.url!)).rejects.toThrow('401'); // given for a token that is gone
     const again = await renewed.register('other');
     expect(kid(again.body.url!)).not.toBe(kid(body.url!));
     await program.stop();

@@ -4,7 +4,6 @@ import { WebSocket } from 'ws';
 import { Scope, silentLogger } from '../../../src/base/index.ts';
 import { decodeFrame, encodeFrame, type RelayBody, type RelayFrame } from '../../../src/relay/index.ts';
 import {
-  AccessTokens,
   AuditLog,
   freshTokens,
   type RendezvousOptions,
@@ -109,7 +108,7 @@ export async function startRendezvous(options: TestRendezvousOptions = {}): Prom
     await RendezvousService.start({
       host: '127.0.0.1',
       port: 0,
-      verifier: new AccessTokens(access.tokens),
+      verifier: access.verifier,
       keys: SigningKeys.random(),
       audit: scope.own(new AuditLog(silentLogger, auditPath)),
       log: silentLogger,

@@ -204,7 +204,7 @@ describe('a harness key authorization', () => {
     await using _environment = await service.environment();
     const { key, bundle } = await admitted(service);
 
-    expect(await service.validate('env', bundle, key)).toEqual({ valid: true });
+    expect(await service.validate('env', bundle, key)).toMatchObject({ valid: true });
     expect(await service.validate('env', bundle, key)).toEqual({ valid: false });
   });
 
@@ -214,7 +214,7 @@ describe('a harness key authorization', () => {
     await using _environment = await service.environment();
     const [early, late] = [await admitted(service), await admitted(service)];
     now += 119_000;
-    expect(await service.validate('env', early.bundle, early.key)).toEqual({ valid: true });
+    expect(await service.validate('env', early.bundle, early.key)).toMatchObject({ valid: true });
     now += 2_000;
     expect(await service.validate('env', late.bundle, late.key)).toEqual({ valid: false });
   });
@@ -235,7 +235,7 @@ describe('a harness key authorization', () => {
     ] as const;
 
     for (const [id, changed, by] of wrong) expect(await service.validate(id, changed, by)).toEqual({ valid: false });
-    expect(await service.validate('env', bundle, key)).toEqual({ valid: true });
+    expect(await service.validate('env', bundle, key)).toMatchObject({ valid: true });
   });
 
   it('ends with the registration', async () => {

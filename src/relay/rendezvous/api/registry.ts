@@ -1,8 +1,9 @@
+import { harnessFacts } from '../../../access/index.ts';
 import { keyFingerprint, type PublicKeyObject, parsePublicKeyObject } from '../../index.ts';
 import type { Directory, Registration } from '../cluster/directory.ts';
 import { type RendezvousLimits, registryLimits } from '../limits.ts';
-import type { Identity } from '../trust/access-tokens.ts';
 import { readAuthorization, signAuthorization } from '../trust/authorization.ts';
+import type { Identity, TokenVerifier } from '../trust/identity.ts';
 import type { SigningKeys } from '../trust/signing-keys.ts';
 import { signSocketUrl } from '../trust/socket-url.ts';
 import type { UsedIds } from '../trust/used-ids.ts';
@@ -16,6 +17,7 @@ export interface RegistryOptions {
   readonly directory: Directory;
   readonly usedIds: UsedIds;
   readonly keys: SigningKeys;
+  readonly verifier: TokenVerifier;
   readonly limits: RendezvousLimits;
   readonly metrics: Metrics;
   readonly audit: AuditLog;
@@ -81,7 +83,7 @@ export class Registry {
     });
     const executor = keyFingerprint(executorPublicKey).slice(0, 16);
     audit.record('environment.registered', { environmentId, registrationId, by: identity.name, executor });
-    const grant = { role: 'environment', environmentId, registrationId } as const;
+    const grant = { role: 'environment', environmentId, registrationId, token: identity.mark } as const;
     return {
       environment_id: environmentId,
       url: signSocketUrl(publicUrl(), grant, now() + limits.environmentUrlMs, keys),
@@ -117,8 +119,9 @@ export class Registry {
     }
     const { registrationId, executorPublicKey } = registration;
     const connectionId = randomId();
-    const grant = { role: 'harness', environmentId, registrationId, connectionId, key } as const;
-    const authorization = { id: randomId(), environmentId, registrationId, key };
+    const token = identity.mark;
+    const grant = { role: 'harness', environmentId, registrationId, connectionId, key, token } as const;
+    const authorization = { id: randomId(), environmentId, registrationId, key, mark: token };
     audit.record('harness.admitted', { environmentId, registrationId, connectionId, by: identity.name });
     return {
       environment_id: environmentId,
@@ -133,24 +136,33 @@ export class Registry {
     };
   }
 
-  /** Tells an executor whether the harness key of a handshake may talk to it. */
+  /** Tells an executor whether the harness key of a handshake may talk to it, and what the harness's token allows. */
   async validate({ environmentId, identity, body }: RegistryRequest): Promise<object> {
     const { metrics, audit } = this.#options;
-    const valid = await this.#isValid(environmentId, membersOf(body));
+    const harness = await this.#validated(environmentId, membersOf(body));
+    const valid = harness !== undefined;
     metrics.add('rendezvous_validations_total', { valid: String(valid) });
     audit.record('harness.validated', { environmentId, by: identity.name, valid });
-    return { valid };
+    if (!harness?.identity) return { valid };
+    return { valid, harness: harnessFacts(harness.identity.grant) };
   }
 
-  async #isValid(environmentId: string, body: Readonly<Record<string, unknown>>): Promise<boolean> {
-    const { directory, usedIds, keys, now } = this.#options;
+  /** The harness that an authorization was given to, and the bearer of its token as far as it is known. */
+  async #validated(
+    environmentId: string,
+    body: Readonly<Record<string, unknown>>,
+  ): Promise<{ readonly identity: Identity | undefined } | undefined> {
+    const { directory, usedIds, keys, verifier, now } = this.#options;
     const { executor_registration_id: registrationId, harness_public_key, harness_key_authorization: token } = body;
     const key = keyFingerprint(parseKey('harness_public_key', harness_public_key));
     const authorization = typeof token === 'string' ? readAuthorization(token, keys, now()) : undefined;
-    if (!authorization || authorization.key !== key || authorization.environmentId !== environmentId) return false;
-    if (authorization.registrationId !== registrationId) return false;
-    if (directory.get(environmentId)?.registrationId !== registrationId) return false;
-    return usedIds.claim(authorization.id);
+    if (!authorization || authorization.key !== key || authorization.environmentId !== environmentId) return undefined;
+    if (authorization.registrationId !== registrationId) return undefined;
+    if (directory.get(environmentId)?.registrationId !== registrationId) return undefined;
+    const { mark } = authorization;
+    const identity = mark === undefined ? undefined : verifier.marked(mark);
+    if (mark !== undefined && !identity?.mayAct('harness', environmentId)) return undefined; // revoked since then
+    return (await usedIds.claim(authorization.id)) ? { identity } : undefined;
   }
 }
 

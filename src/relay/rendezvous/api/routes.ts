@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { bearerToken, faultFields, type Logger } from '../../../base/index.ts';
 import type { Directory, Registration } from '../cluster/directory.ts';
 import { httpLimits, type RendezvousLimits } from '../limits.ts';
-import type { Identity, TokenScope, TokenVerifier } from '../trust/access-tokens.ts';
+import type { Identity, TokenScope, TokenVerifier } from '../trust/identity.ts';
 import type { AuditLog } from './audit-log.ts';
 import { HttpRefusal } from './http-refusal.ts';
 import { isEnvironmentId } from './identifiers.ts';

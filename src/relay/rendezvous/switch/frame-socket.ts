@@ -33,4 +33,6 @@ export const closings = {
   invalidFrame: { code: 1008, reason: 'invalid frame' },
   replaced: { code: 4409, reason: 'replaced' },
   removed: { code: 4410, reason: 'removed' },
+  revoked: { code: 1008, reason: 'the token was revoked' },
+  expired: { code: 1008, reason: 'the token has expired' },
 } as const satisfies Readonly<Record<string, Closing>>;

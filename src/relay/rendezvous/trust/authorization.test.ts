@@ -9,14 +9,22 @@ const hex = (length: number) =>
     .array(fc.integer({ min: 0, max: 15 }), { minLength: length, maxLength: length })
     .map((digits) => digits.map((digit) => digit.toString(16)).join(''));
 const environmentId = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
+const mark = fc.option(hex(8), { nil: undefined });
 const keys = SigningKeys.random();
 
 describe('an authorization', () => {
   it('holds what was signed until it expires, in less than 400 bytes', () => {
     fc.assert(
-      fc.property(hex(32), environmentId, hex(32), hex(64), fc.integer({ min: 1, max: 4e9 }), (...facts) => {
-        const [id, environment, registrationId, key, seconds] = facts;
-        const authorization = { id, environmentId: environment, registrationId, key, expiresAt: seconds * 1000 };
+      fc.property(hex(32), environmentId, hex(32), hex(64), fc.integer({ min: 1, max: 4e9 }), mark, (...facts) => {
+        const [id, environment, registrationId, key, seconds, sixth] = facts;
+        const authorization = {
+          id,
+          environmentId: environment,
+          registrationId,
+          key,
+          expiresAt: seconds * 1000,
+          mark: sixth,
+        };
         const token = signAuthorization(authorization, keys);
 
         expect(readAuthorization(token, keys, seconds * 1000 - 1)).toEqual(authorization);
@@ -42,8 +50,12 @@ describe('an authorization', () => {
 describe('a socket URL', () => {
   it('grants what was signed, until it expires', () => {
     const grant: fc.Arbitrary<SocketGrant> = fc.oneof(
-      fc.record({ role: fc.constant('environment' as const), environmentId, registrationId: hex(32) }),
+      fc.record(
+        { role: fc.constant('environment' as const), environmentId, registrationId: hex(32), token: hex(8) },
+        { requiredKeys: ['role', 'environmentId', 'registrationId'] },
+      ),
       fc.record({
+        token: hex(8),
         role: fc.constant('harness' as const),
         environmentId,
         registrationId: hex(32),
@@ -60,6 +72,17 @@ describe('a socket URL', () => {
         expect(readSocketUrl(url, keys, seconds * 1000)).toBeUndefined();
       }),
     );
+  });
+
+  it('tells the token that it was given for, which cannot be changed', () => {
+    const grant = { role: 'environment', environmentId: 'e', registrationId: 'r', token: '01234567' } as const;
+    const url = new URL(signSocketUrl('http://h', grant, 1000, keys));
+    expect(readSocketUrl(url, keys, 0)?.token).toBe('01234567');
+
+    url.searchParams.set('tok', '01234568');
+    expect(readSocketUrl(url, keys, 0)).toBeUndefined();
+    url.searchParams.delete('tok');
+    expect(readSocketUrl(url, keys, 0)).toBeUndefined();
   });
 
   it('of an environment cannot be used by a harness', () => {

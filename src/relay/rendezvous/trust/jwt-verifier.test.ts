@@ -1,7 +1,8 @@
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { AccessTokens, freshTokens } from './access-tokens.ts';
-import { anyOf, JwtVerifier } from './jwt-verifier.ts';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { freshTokens } from './file-tokens.ts';
+import { anyOf } from './identity.ts';
+import { JwtVerifier } from './jwt-verifier.ts';
 
 let keys: { keys: object[] };
 let privateKey: Parameters<SignJWT['sign']>[0];
@@ -45,9 +46,25 @@ describe('a signed token', () => {
     expect(await Promise.all(tokens.map((token) => verifier.identify(token)))).toEqual(tokens.map(() => undefined));
   });
 
+  it('with a subject has its name; by its mark it is known until it expires', async () => {
+    const verifier = new JwtVerifier({ keys });
+    const { name, mark, grant } = (await verifier.identify(
+      await sign({ ...claims, sub: 'ci', scopes: ['harness', 'view'] }),
+    ))!;
+
+    expect([name, grant.tokenName, [...grant.scopes]]).toEqual(['jwt:ci', 'jwt:ci', ['view']]);
+    expect(verifier.marked(mark)).toMatchObject({ name: 'jwt:ci', mark, grant });
+    expect(verifier.marked(mark)?.mayAct('harness', 'any')).toBe(true);
+    expect(verifier.marked(mark)?.mayAct('executor', 'any')).toBe(false);
+    vi.useFakeTimers({ now: Date.now() + 3_600_000 });
+    expect(verifier.marked(mark)).toBeUndefined();
+    vi.useRealTimers();
+    expect(verifier.marked('01234567')).toBeUndefined();
+  });
+
   it('is accepted beside other tokens', async () => {
-    const { shown, tokens } = freshTokens();
-    const either = anyOf([new AccessTokens(tokens), new JwtVerifier({ keys })]);
+    const { shown, verifier } = freshTokens();
+    const either = anyOf([verifier, new JwtVerifier({ keys })]);
 
     expect((await either.identify(shown.admin))?.holds('admin')).toBe(true);
     expect((await either.identify(await sign(claims)))?.holds('executor')).toBe(true);

@@ -1,6 +1,7 @@
-import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
+import { createLocalJWKSet, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose';
+import { claimedScopes, harnessGrant, signedName } from '../../../access/index.ts';
 import { shortHash } from '../api/identifiers.ts';
-import { grantedIdentity, type Identity, type TokenVerifier } from './access-tokens.ts';
+import { type Identity, identityOf, type TokenVerifier } from './identity.ts';
 
 export interface JwtOptions {
   /** A JSON Web Key Set. */
@@ -9,7 +10,7 @@ export interface JwtOptions {
   readonly audience?: string;
 }
 
-/** JSON Web Tokens of a trusted issuer, with the claims `scope`, `environments` and `exp`. */
+/** JSON Web Tokens of a trusted issuer, with the claims `scope` or `scopes`, `environments` and `exp`. */
 export class JwtVerifier implements TokenVerifier {
   readonly #keys: ReturnType<typeof createLocalJWKSet>;
   readonly #options: JwtOptions;
@@ -23,28 +24,56 @@ export class JwtVerifier implements TokenVerifier {
     const { issuer, audience } = this.#options;
     try {
       const { payload } = await jwtVerify(token, this.#keys, {
-        requiredClaims: ['exp', 'scope', 'environments'],
+        requiredClaims: ['exp', 'environments'],
         ...(issuer !== undefined && { issuer }),
         ...(audience !== undefined && { audience }),
       });
-      const { scope, environments } = payload;
-      if (typeof scope !== 'string' || !Array.isArray(environments)) return undefined;
-      return grantedIdentity(`jwt-${shortHash(token)}`, scope.split(' '), environments.map(String));
+      return bearerOf(payload, token);
     } catch {
       return undefined; // the bearer of an invalid token is told no more than that
     }
   }
+
+  marked(mark: string): Identity | undefined {
+    const claims = readMark(mark);
+    return claims && Date.now() < claims.expiresAtMs ? identityWith(claims, mark, ['*']) : undefined;
+  }
+
+  follow(): Disposable {
+    return { [Symbol.dispose]: () => {} }; // the keys stay as they are
+  }
 }
 
-/** Asks one verifier after the other. */
-export function anyOf(verifiers: readonly TokenVerifier[]): TokenVerifier {
-  return {
-    async identify(token) {
-      for (const verifier of verifiers) {
-        const identity = await verifier.identify(token);
-        if (identity) return identity;
-      }
-      return undefined;
-    },
-  };
+/** What stays of a signed token, as no file lists it. */
+interface Claims {
+  readonly name: string;
+  readonly rights: readonly string[];
+  readonly expiresAtMs: number;
+}
+
+function bearerOf(payload: JWTPayload, token: string): Identity | undefined {
+  const { environments, sub, exp } = payload;
+  const rights = claimedScopes(payload)?.filter((right) => typeof right === 'string');
+  if (!rights || !Array.isArray(environments)) return undefined;
+  const claims = { name: signedName(sub), rights, expiresAtMs: exp! * 1000 };
+  const identity = identityWith(claims, markOf(claims), environments.map(String));
+  // Those without a subject are told apart here, as limits hold for each.
+  return sub === undefined ? { ...identity, name: `jwt-${shortHash(token)}` } : identity;
+}
+
+const identityWith = (claims: Claims, mark: string, environments: readonly string[]): Identity =>
+  identityOf({ ...claims, mark, environments, grant: harnessGrant({ ...claims, limits: {} }) });
+
+/** The mark stands in what this service signs, so the claims in it need no further proof. */
+const markOf = ({ name, rights, expiresAtMs }: Claims): string =>
+  `jwt.${Buffer.from(JSON.stringify([name, rights, expiresAtMs])).toString('base64url')}`;
+
+function readMark(mark: string): Claims | undefined {
+  if (!mark.startsWith('jwt.')) return undefined;
+  const [name, rights, expiresAtMs] = JSON.parse(Buffer.from(mark.slice(4), 'base64url').toString()) as [
+    string,
+    string[],
+    number,
+  ];
+  return { name, rights, expiresAtMs };
 }

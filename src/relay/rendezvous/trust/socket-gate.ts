@@ -1,15 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { WebSocketServer } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { type Grant, type Logins, unnamedGrant } from '../../../access/index.ts';
 import type { AuditLog } from '../api/audit-log.ts';
 import { HttpRefusal } from '../api/http-refusal.ts';
 import type { Metrics } from '../api/metrics.ts';
 import { RateLimit } from '../api/rate-limit.ts';
 import type { Directory } from '../cluster/directory.ts';
 import type { RendezvousLimits } from '../limits.ts';
-import type { SocketOwner } from '../switch/frame-socket.ts';
+import { type Closing, closings, type SocketOwner } from '../switch/frame-socket.ts';
 import type { Switchboard } from '../switch/switchboard.ts';
 import { WebSocketFrames } from '../switch/websocket-frames.ts';
+import type { TokenVerifier } from './identity.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import { claimedRole, readSocketUrl, type SocketGrant } from './socket-url.ts';
 import type { UsedIds } from './used-ids.ts';
@@ -19,6 +21,9 @@ export interface SocketGateOptions {
   readonly directory: Directory;
   readonly usedIds: UsedIds;
   readonly keys: SigningKeys;
+  readonly verifier: TokenVerifier;
+  /** Those of the open sockets. */
+  readonly logins: Logins;
   readonly limits: RendezvousLimits;
   readonly metrics: Metrics;
   readonly audit: AuditLog;
@@ -74,6 +79,7 @@ export class SocketGate {
     const grant = readSocketUrl(url, keys, now());
     if (!grant)
       throw new HttpRefusal(401, 'invalid_url', 'the URL was not signed by this service, was changed or has expired');
+    if (!this.#loginOf(grant)) throw new HttpRefusal(401, 'token_ended', 'the token of this URL is not good any more');
     if (isStopping()) throw new HttpRefusal(503, 'stopping', 'the service is stopping');
     if (!directory.ready) throw new HttpRefusal(503, 'unavailable', 'the directory cannot be reached');
     if (switchboard.socketCount >= limits.socketsPerNode)
@@ -84,6 +90,15 @@ export class SocketGate {
       throw new HttpRefusal(503, 'too_many_connections', `at most ${limits.socketsPerSecond} sockets in a second`);
     }
     return grant;
+  }
+
+  /** What the token behind a URL is good for now; undefined if it is not good any more. */
+  #loginOf({ token, role, environmentId }: SocketGrant): Grant | undefined {
+    if (token === undefined) return unnamedGrant; // of an earlier version of this service
+    const identity = this.#options.verifier.marked(token);
+    return identity?.mayAct(role === 'environment' ? 'executor' : 'harness', environmentId)
+      ? identity.grant
+      : undefined;
   }
 
   async #receiverFor(grant: SocketGrant): Promise<SocketOwner> {
@@ -100,14 +115,17 @@ export class SocketGate {
   }
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer, grant: SocketGrant, receiver: SocketOwner): void {
-    const { audit, limits, now } = this.#options;
+    const { audit, limits, logins, now } = this.#options;
     let opened = false;
     this.#sockets.handleUpgrade(request, socket, head, (ws) => {
       opened = true;
       const facts = factsOf(grant);
       const since = now();
       audit.record(`${grant.role}.connected`, { ...facts, peer: socket.remoteAddress });
+      const login = logins.open(() => this.#loginOf(grant));
+      void login.ended.then((end) => expel(ws, closings[end]));
       ws.once('close', (code) => {
+        logins.close(login);
         audit.record(`${grant.role}.disconnected`, { ...facts, code, seconds: Math.round((now() - since) / 1000) });
       });
       receiver.attach(new WebSocketFrames(ws, receiver, limits));
@@ -115,6 +133,15 @@ export class SocketGate {
     if (!opened) receiver.ended(); // the client hung up, or its request is no WebSocket upgrade
   }
 }
+
+/** Closes the socket of a peer whose token is not good any more, whether or not the peer answers. */
+function expel(ws: WebSocket, { code, reason }: Closing): void {
+  ws.close(code, reason);
+  setTimeout(() => ws.terminate(), EXPEL_MS).unref();
+}
+
+/** How long an expelled peer may take to answer the close frame. */
+const EXPEL_MS = 250;
 
 const stale = (): HttpRefusal =>
   new HttpRefusal(401, 'stale_registration', 'the environment was registered again since this URL was signed');

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { type AccessToken, AccessTokens, harnessGrant, parseTokens, tokenDigest } from '../../../access/index.ts';
+import { type Identity, identityOf, scopes, type TokenScope, type TokenVerifier } from './identity.ts';
+
+/** The tokens of a file. The service knows only their digests. */
+export class FileTokens implements TokenVerifier {
+  readonly #tokens: AccessTokens;
+  readonly #now: () => number;
+
+  constructor(tokens: AccessTokens, now: () => number = Date.now) {
+    this.#tokens = tokens;
+    this.#now = now;
+  }
+
+  async identify(token: string): Promise<Identity | undefined> {
+    return this.#identity(this.#tokens.find(tokenDigest(token)));
+  }
+
+  marked(mark: string): Identity | undefined {
+    return mark.length === MARK_DIGITS ? this.#identity(this.#tokens.findByPrefix(mark)) : undefined;
+  }
+
+  follow(changed: () => void): Disposable {
+    return this.#tokens.follow({ replaced: changed, kept: () => {} });
+  }
+
+  #identity(token: AccessToken | undefined): Identity | undefined {
+    if (!token || (token.expiresAtMs !== undefined && this.#now() >= token.expiresAtMs)) return undefined;
+    return identityOf({ ...token, mark: token.sha256.slice(0, MARK_DIGITS), grant: harnessGrant(token) });
+  }
+}
+
+/** As many of the digest's digits as logs show for a token without a name. */
+const MARK_DIGITS = 8;
+
+/** An entry of the form that the rendezvous had first. */
+interface FreshToken {
+  readonly sha256: string;
+  readonly scope: TokenScope;
+  readonly environments: readonly string[];
+}
+
+/** One random token for each scope, for every environment. */
+export function freshTokens(): {
+  readonly shown: Readonly<Record<TokenScope, string>>;
+  readonly tokens: readonly FreshToken[];
+  readonly verifier: TokenVerifier;
+} {
+  const made = scopes.map((scope) => ({ scope, token: randomBytes(32).toString('base64url') }));
+  const tokens = made.map(({ scope, token }) => ({ sha256: tokenDigest(token), scope, environments: ['*'] }));
+  return {
+    shown: Object.fromEntries(made.map(({ scope, token }) => [scope, token])) as Record<TokenScope, string>,
+    tokens,
+    verifier: new FileTokens(new AccessTokens(parseTokens(JSON.stringify({ tokens })))),
+  };
+}
