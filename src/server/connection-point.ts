@@ -103,7 +103,8 @@ export class ConnectionPoint implements AsyncDisposable {
   connect(link: Link, { resumable, login = unnamedLogin() }: ConnectOptions): void {
     this.#counters.connections++;
     this.#connections++;
-    void link.closed.finally(() => this.#connections--);
+    const closed = (): void => void this.#connections--;
+    link.closed.then(closed, closed);
     new ServerConnection(link, {
       login,
       host: this.#host,

@@ -83,6 +83,27 @@ describe('the audit log', () => {
     expect(started.map(({ processId }) => processId)).toEqual(['reader', ...starts.map((_, n) => `n${n}`)]);
   });
 
+  it('has the end of processes that nobody waits for: of a session that expires, and of a server that stops', async () => {
+    using folder = new TestFolder();
+    const path = folder.file('audit.log');
+    await using server = await startAudited(path, '--detached-session-ttl-ms', '0');
+    await using client = await connect(server.url);
+    await client.start({ processId: 'left', argv: ['sleep', '600'] });
+    client.cut();
+    await server.logged('process.exited');
+    await using other = await connect(server.url);
+    await other.start({ processId: 'stopped', argv: ['sleep', '600'] });
+
+    await server.stop();
+
+    const ends = recordsIn(path).filter(({ event }) => event === 'process.exited');
+    expect(ends).toMatchObject([
+      { processId: 'left', signal: 'SIGKILL' },
+      { processId: 'stopped', signal: 'SIGTERM' },
+    ]);
+    expect(recordsIn(path).at(-1)).toMatchObject({ event: 'server.stopped' });
+  });
+
   it('shows no credential of the server, in a word or as one', async () => {
     using folder = new TestFolder();
     const [path, file] = [folder.file('audit.log'), folder.file('token')];
@@ -149,6 +170,24 @@ describe('the audit log', () => {
     const starts = (file: string) => recordsIn(file).filter(({ event }) => event === 'process.starting');
     expect(starts(`${path}.1`).map(({ processId }) => processId)).toEqual(['before', 'between']);
     expect(starts(path).map(({ processId }) => processId)).toEqual(['after']);
+  });
+});
+
+describe('a new file that cannot be trusted', () => {
+  it('is not used: the log goes on in the old one, and the server says why', async () => {
+    using folder = new TestFolder();
+    const path = folder.file('audit.log');
+    await using server = await startAudited(path);
+    await using client = await connect(server.url);
+    renameSync(path, `${path}.1`);
+    symlinkSync('/dev/null', path);
+
+    server.process.kill('SIGHUP');
+    const { error } = await server.lineOf('settings.not_reloaded');
+    await (await client.start({ processId: 'after', argv: ['true'] })).closed();
+
+    expect(error).toBe(`cannot use the audit log ${path}: it is a symbolic link; name the file itself`);
+    expect(recordsIn(`${path}.1`).at(-1)).toMatchObject({ event: 'process.exited', processId: 'after' });
   });
 });
 
