@@ -79,6 +79,11 @@ export class NetStream implements AsyncDisposable {
     return this.#output.nextSeq;
   }
 
+  /** Whether data waits to be acknowledged by its client. */
+  get hasUnread(): boolean {
+    return this.#output.waitsForClient;
+  }
+
   get retainedBytes(): number {
     return this.#output.retainedBytes;
   }

@@ -37,16 +37,16 @@ interface Entry {
 export class StreamTable implements AsyncDisposable {
   readonly #options: StreamTableOptions;
   readonly #entries = new Map<string, Entry>();
-  readonly #closed: ClosedRetention;
+  readonly #closed: ClosedRetention<NetStream>;
   readonly #ending = new AbortController();
 
   constructor(options: StreamTableOptions) {
     this.#options = options;
     this.#closed = new ClosedRetention({
-      audience: options.audience,
-      keepMs: options.closedMs,
       most: { count: portLimits.closedStreams, bytes: portLimits.closedBytes },
-      onForgotten: (streamId) => void this.#entries.delete(streamId),
+      keepMs: options.closedMs,
+      answers: () => options.audience.answers(),
+      forget: ({ streamId }) => void this.#entries.delete(streamId),
     });
   }
 
@@ -60,7 +60,7 @@ export class StreamTable implements AsyncDisposable {
     if (earlier && isRepetition(earlier.params, params)) return earlier.opened;
     if (earlier) throw new ExecError('invalidRequest', `stream ${streamId} already exists`);
     this.#ending.signal.throwIfAborted();
-    if (this.#entries.size - this.#closed.size >= portLimits.streams) {
+    if (this.#entries.size - this.#closed.count >= portLimits.streams) {
       throw new ExecError(
         'invalidRequest',
         `at most ${portLimits.streams} streams may be open per session; close one first`,
@@ -92,7 +92,7 @@ export class StreamTable implements AsyncDisposable {
       settledBy: windowBytes == null ? 'delivery' : 'client',
       inputBudget,
       bytes,
-      onClosed: () => this.#closed.add(streamId, stream.retainedBytes),
+      onClosed: () => this.#closed.add(stream),
       onFault: (error) => log.error('stream.lost', { streamId, ...faultFields(error) }),
     });
     this.#entries.get(streamId)!.stream = stream;

@@ -17,13 +17,12 @@ import {
   spawn,
 } from '../os/index.ts';
 import type { CommandLaunchers, Confined, SandboxHost } from '../sandbox/index.ts';
-import type { InputBudget } from '../stream/index.ts';
+import { ClosedRetention, type InputBudget } from '../stream/index.ts';
 import type { ProcessAudience } from './audience.ts';
-import { ClosedProcesses } from './closed-processes.ts';
 import { listEntry } from './list-entry.ts';
 import { ManagedProcess } from './managed-process.ts';
+import { ProcessNetworks } from './network/process-networks.ts';
 import { type ObservedStart, type ProcessObserver, type WantedProcess, wantedProcess } from './observer.ts';
-import { ProcessNetworks } from './process-networks.ts';
 import { explainSearch } from './program-search.ts';
 import { ShellSnapshots } from './shell/snapshots.ts';
 import { confineStart, findDenied, type ProcessNetwork, resolveStart, type StartGates } from './start-request.ts';
@@ -72,13 +71,16 @@ export interface Preparing extends Disposable {
   isCancelled: boolean;
 }
 
+/** The most closed processes that are kept for late readers. */
+const MOST_CLOSED = { count: 8192, bytes: 64 * 1024 * 1024 };
+
 /** The processes of one session, by the ids their client chose. */
 export class ProcessTable implements AsyncDisposable {
   readonly #options: ProcessTableOptions;
   readonly #processes = new Map<string, ManagedProcess>();
   readonly #shells: ShellSnapshots;
   readonly #repeatable = new Map<string, { startId: string; request: string }>();
-  readonly #closed: ClosedProcesses;
+  readonly #closed: ClosedRetention<ManagedProcess>;
   #started = false;
   #ending = false;
   /** From the first connection to a process on. */
@@ -89,7 +91,8 @@ export class ProcessTable implements AsyncDisposable {
   constructor(options: ProcessTableOptions) {
     this.#options = options;
     const { sandboxes, observer, log, audience, closedProcessMs } = options;
-    this.#closed = new ClosedProcesses({
+    this.#closed = new ClosedRetention<ManagedProcess>({
+      most: MOST_CLOSED,
       keepMs: closedProcessMs,
       answers: () => audience.answers(),
       forget: ({ processId }) => {

@@ -1,46 +1,51 @@
-import type { ClientAudience } from './client-audience.ts';
-
-export interface ClosedRetentionOptions {
-  readonly audience: Pick<ClientAudience, 'answers'>;
-  /** How long a closed process or connection stays readable and its id taken. */
-  readonly keepMs: number;
-  /** Above these the oldest is forgotten; the one that closed last is kept even if it alone is too large. */
-  readonly most: { readonly count: number; readonly bytes: number };
-  readonly onForgotten: (id: string) => void;
+/** A process or connection that has closed. */
+export interface ClosedOutput {
+  readonly retainedBytes: number;
+  /** Whether the client has not fetched all of its output. */
+  readonly hasUnread: boolean;
 }
 
-interface Closed {
-  readonly id: string;
-  readonly bytes: number;
+export interface ClosedRetentionOptions<T extends ClosedOutput> {
+  /** How long one is kept for late readers. */
+  readonly keepMs: number;
+  /** Asks the client for an answer, which shows that it has received all earlier messages. */
+  readonly answers: () => Promise<boolean>;
+  readonly forget: (closed: T) => void;
+  /** The most that are kept, so that a client that opens thousands cannot fill the memory. The one that closed last is kept in any case. */
+  readonly most: { readonly count: number; readonly bytes: number };
+}
+
+interface Closed<T> {
+  readonly output: T;
   forgetAt: number;
   /** Whether `closed` was sent to a client that has not answered since, and so may have missed it. */
   mayBeMissed: boolean;
 }
 
-/** Decides how long closed processes or connections of a session are kept for late readers. */
-export class ClosedRetention implements Disposable {
-  readonly #options: ClosedRetentionOptions;
+/** The closed processes or connections of a session, which are forgotten some time after their client has learnt of their end. */
+export class ClosedRetention<T extends ClosedOutput> implements Disposable {
+  readonly #options: ClosedRetentionOptions<T>;
   /** In the order in which they closed. */
-  readonly #closed: Closed[] = [];
+  readonly #closed: Closed<T>[] = [];
   #bytes = 0;
   #attachedAt = 0;
   /** While no client is attached: until when a client can resume the session. */
   #detachedUntil: number | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: ClosedRetentionOptions) {
+  constructor(options: ClosedRetentionOptions<T>) {
     this.#options = options;
   }
 
-  get size(): number {
+  get count(): number {
     return this.#closed.length;
   }
 
-  add(id: string, bytes: number): void {
+  add(output: T): void {
     const forgetAt = Math.max(performance.now() + this.#options.keepMs, this.#detachedUntil ?? 0);
-    this.#closed.push({ id, bytes, forgetAt, mayBeMissed: this.#detachedUntil === undefined });
-    this.#bytes += bytes;
-    while (this.#hasTooMany()) this.#forgetOldest();
+    this.#closed.push({ output, forgetAt, mayBeMissed: this.#detachedUntil === undefined });
+    this.#bytes += output.retainedBytes;
+    while (this.#areTooMany()) this.#forgetOldest();
     if (!this.#timer) this.#forgetLater();
   }
 
@@ -80,14 +85,17 @@ export class ClosedRetention implements Disposable {
     const isDue = (): boolean => this.#closed[0] !== undefined && this.#closed[0].forgetAt <= now;
     const isMissed = (): boolean => this.#detachedUntil === undefined && this.#closed[0]!.mayBeMissed;
     if (isDue() && isMissed()) await this.#askClient(now);
-    while (isDue() && !isMissed()) this.#forgetOldest();
+    while (isDue() && !isMissed()) {
+      if (this.#closed[0]!.output.hasUnread) this.#keepOldest();
+      else this.#forgetOldest();
+    }
     this.#forgetLater();
   }
 
   /** A client that does not answer may have lost its connection without a close, and resume its session later. */
   async #askClient(now: number): Promise<void> {
     const announced = [...this.#closed];
-    const hasAnswered = await this.#options.audience.answers();
+    const hasAnswered = await this.#options.answers();
     if (this.#attachedAt > now) return; // another client, to which `closed` was not sent
     const forgetAt = performance.now() + this.#options.keepMs;
     for (const closed of announced) {
@@ -96,15 +104,19 @@ export class ClosedRetention implements Disposable {
     }
   }
 
-  #hasTooMany(): boolean {
+  #areTooMany(): boolean {
     const { count, bytes } = this.#options.most;
-    if (this.#closed.length > count) return true;
-    return this.#bytes > bytes && this.#closed.length > 1;
+    return this.#closed.length > count || (this.#bytes > bytes && this.#closed.length > 1);
+  }
+
+  /** Output that its client has not fetched yet is kept, within the bounds above. */
+  #keepOldest(): void {
+    this.#closed.push({ ...this.#closed.shift()!, forgetAt: performance.now() + this.#options.keepMs });
   }
 
   #forgetOldest(): void {
-    const { id, bytes } = this.#closed.shift()!;
-    this.#bytes -= bytes;
-    this.#options.onForgotten(id);
+    const { output } = this.#closed.shift()!;
+    this.#bytes -= output.retainedBytes;
+    this.#options.forget(output);
   }
 }

@@ -1,8 +1,8 @@
-import { ExecError } from '../../protocol/index.ts';
-import { NetworkNamespace } from '../os/index.ts';
-import { familyCensus, markOf } from './family-census.ts';
-import type { ManagedProcess } from './managed-process.ts';
-import { firstInSandbox } from './usage.ts';
+import { ExecError } from '../../../protocol/index.ts';
+import { NetworkNamespace } from '../../os/index.ts';
+import { familyCensus, markOf } from '../family-census.ts';
+import type { ManagedProcess } from '../managed-process.ts';
+import { firstInSandbox } from '../usage.ts';
 
 /** The networks of the processes of a session that were asked for, each until its process has closed. */
 export class ProcessNetworks implements Disposable {

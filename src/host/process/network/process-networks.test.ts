@@ -2,11 +2,11 @@ import { fstatSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { silentLogger } from '../../base/index.ts';
-import { PathUri } from '../../protocol/index.ts';
-import { claimServerNumber, familyMark, type NetworkNamespace } from '../os/index.ts';
-import { CommandLaunchers, SandboxHost, SessionNetwork } from '../sandbox/index.ts';
-import { ProcessTable, type ProcessTableOptions } from './table.ts';
+import { silentLogger } from '../../../base/index.ts';
+import { PathUri } from '../../../protocol/index.ts';
+import { claimServerNumber, familyMark, type NetworkNamespace } from '../../os/index.ts';
+import { CommandLaunchers, SandboxHost, SessionNetwork } from '../../sandbox/index.ts';
+import { ProcessTable, type ProcessTableOptions } from '../table.ts';
 
 const sandboxes = new SandboxHost({ environment: {} });
 const server = claimServerNumber();
