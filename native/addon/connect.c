@@ -47,12 +47,12 @@ static napi_value answer(napi_env env, struct addon *addon, int fd, const union 
     return result;
 }
 
-/* The descriptor of the caller, which stays his, or a new socket of this network. */
+/* The socket of the caller, which is taken, or a new one of this network. */
 static int tcp_socket(int given, int family)
 {
-    int fd = given >= 0 ? fcntl(given, F_DUPFD_CLOEXEC, 3) : socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = given >= 0 ? given : socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int on = 1;
-    if (fd >= 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0)
+    if (fd >= 0)
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* writes come in whole messages */
     return fd;
 }

@@ -30,7 +30,7 @@ import {
   type StartOptions,
   startParams,
 } from './start-options.ts';
-import { PortStream, type PortTarget, WINDOW_BYTES } from './streams/port-stream.ts';
+import { type ListeningPort, PortStream, type PortTarget, WINDOW_BYTES } from './streams/port-stream.ts';
 
 export interface ExecServerClientConnectOptions {
   /** The name that the client gives in `initialize`. */
@@ -189,6 +189,11 @@ export class ExecServerClient implements AsyncDisposable {
   async processes({ all = false }: { readonly all?: boolean } = {}, signal?: AbortSignal): Promise<ListedProcess[]> {
     if (all && !this.supports('processListAll')) throw new UnsupportedError('list all sessions', 'processListAll');
     return (await this.request('process/list', all ? { all } : {}, signal)).processes;
+  }
+
+  /** What accepts connections in the network that `openPort` connects in, with the same `processId` or without one. */
+  async ports(options: { readonly processId?: string } = {}, signal?: AbortSignal): Promise<readonly ListeningPort[]> {
+    return (await this.request('net/ports', options, signal)).ports;
   }
 
   /** Ends the connection. The server ends processes that still run when the session expires, 30 s later unless set otherwise. */

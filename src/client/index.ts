@@ -18,4 +18,4 @@ export {
   type WaitOptions,
 } from './remote-process.ts';
 export type { PreparedStartOptions, StartOptions } from './start-options.ts';
-export { PortStream, type PortTarget } from './streams/port-stream.ts';
+export { type ListeningPort, PortStream, type PortTarget } from './streams/port-stream.ts';

@@ -115,6 +115,7 @@ describe('the methods', () => {
       'net/end',
       'net/list',
       'net/open',
+      'net/ports',
       'net/read',
       'net/write',
       'process/closeStdin',

@@ -112,6 +112,27 @@ export const portMethods = {
     params: z.object({ streamId, seq: unsigned }),
     result: z.object({}),
   }),
+  'net/ports': method({
+    family,
+    scope,
+    capability,
+    repeatable: true,
+    /** Of the network that `net/open` with the same `processId`, or without one, connects in. */
+    params: optional(z.object({ processId: optional(z.string()) })),
+    result: z.object({
+      /** What accepts connections on loopback, or on every address. */
+      ports: z.array(
+        z.object({
+          host: z.string(),
+          port,
+          /** The process of the session that it belongs to, with the number and the name of the program; absent for others. */
+          processId: z.optional(z.string()),
+          pid: z.optional(unsigned),
+          program: z.optional(z.string()),
+        }),
+      ),
+    }),
+  }),
   'net/list': method({
     family,
     scope,

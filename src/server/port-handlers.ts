@@ -1,4 +1,4 @@
-import type { PortNetwork } from '../host/ports/index.ts';
+import { listeningPorts, networkOf } from '../host/ports/index.ts';
 import { ExecError, type Params, type Result } from '../protocol/index.ts';
 import { DeferredResult, EncodedResult } from '../rpc/index.ts';
 import type { Handlers, RequestContext } from './handlers.ts';
@@ -35,6 +35,11 @@ export const portHandlers: Handlers = {
     return {};
   },
 
+  'net/ports': async (params, { session }) => {
+    const network = await networkOf(params ?? {}, session.networks);
+    return { ports: await listeningPorts(network, (inodes) => session.processes.socketHolders(inodes)) };
+  },
+
   'net/list': (_params, { session }) => ({ streams: session.streams.list() }),
 };
 
@@ -54,17 +59,11 @@ async function open(
       audit.record({ event: 'port.opening', ...wanted });
       isPermitted = true;
     };
-    await session.streams.open(params, networkOf(params, session), opening);
+    await session.streams.open(params, opening);
     return {};
   } catch (error) {
     if (!isPermitted) counters.denials.port++;
     audit.record({ event: 'port.refused', reason: ExecError.from(error).message, ...wanted });
     throw error;
   }
-}
-
-function networkOf({ processId }: Params<'net/open'>, { processes }: RequestContext['session']): PortNetwork {
-  if (processId != null && !processes.get(processId))
-    throw new ExecError('invalidRequest', `unknown process id ${processId}`);
-  return { kind: 'server' };
 }

@@ -3,7 +3,7 @@ import { abortable, type Logger } from '../base/index.ts';
 import { SessionFiles, type SessionFilesOptions } from '../host/files/index.ts';
 import type { Host } from '../host/index.ts';
 import { familyMark, killFamily, processMarks, SESSION_MASK } from '../host/os/index.ts';
-import { StreamTable } from '../host/ports/index.ts';
+import { type SessionNetworks, StreamTable } from '../host/ports/index.ts';
 import { type ProcessAudience, ProcessTable } from '../host/process/index.ts';
 import { type CommandLaunchers, type SandboxHost, SessionNetwork } from '../host/sandbox/index.ts';
 import { InputBudget } from '../host/stream/index.ts';
@@ -116,10 +116,25 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
       settings: this.#config,
       inputBudget: this.#inputBudget,
       bytes: this.#counters.bytes,
+      networks: this.networks,
       closedMs: limits.closedProcessMs,
       log: this.#log,
     });
     return this.#streams;
+  }
+
+  /** Where connections to ports are made. */
+  get networks(): SessionNetworks {
+    const { network, processes } = this;
+    return {
+      get shared() {
+        return network.existing;
+      },
+      ofProcess: async (processId) => {
+        const namespace = await processes.networkOf(processId);
+        return namespace && { namespace, proxyPorts: processes.get(processId)?.proxyPorts ?? [] };
+      },
+    };
   }
 
   /** The connection that is attached now, if any. */

@@ -32,6 +32,7 @@ const passive = new Set([
   'net/read',
   'net/ack',
   'net/list',
+  'net/ports',
   'fs/readBlock',
   'fs/writeBlock',
   'fs/close',

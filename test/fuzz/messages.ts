@@ -42,6 +42,7 @@ export function validRequest(
     'net/read': { streamId, afterSeq: random(5), maxBytes: random(100) },
     'net/ack': { streamId, seq: random(5) },
     'net/list': {},
+    'net/ports': { processId },
     'fs/readFile': { path },
     'fs/writeFile': { path, dataBase64: Buffer.alloc(random(9000), 'b').toString('base64') },
     'fs/open': { handleId, path, mode: (['read', 'replace', 'append'] as const)[random(3)] },

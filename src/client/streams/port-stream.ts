@@ -21,6 +21,9 @@ export type PortTarget =
   /** The absolute path of a Unix socket. */
   | { readonly path: string };
 
+/** A port of the machine that executes, with the process of the client that listens there, where it is one. */
+export type ListeningPort = Result<'net/ports'>['ports'][number];
+
 export interface PortStreamOptions {
   readonly streamId: string;
   readonly target: PortTarget;

@@ -58,7 +58,7 @@ export interface Addon {
   ): number | string;
   /**
    * Begins a connection to an address of 4 or 16 bytes and gives its number, which the other functions take like that of a child, or
-   * a negative errno. `socket` is one that was made in another network and stays open, or -1.
+   * a negative errno. `socket` is one that does not block and was made in another network, which is taken, or -1.
    */
   connectTcp(address: Uint8Array, port: number, socket: number): number;
   connectUnix(path: string): number;

@@ -50,6 +50,7 @@ export { type PeerSocket, peerSockets, type TcpEnd } from './peer-sockets.ts';
 export { platformName } from './platform.ts';
 export { notifyServiceManager } from './service-manager.ts';
 export { sendNow, sendToSocket } from './socket-send.ts';
+export { type ListeningPort, listeningHere } from './sockets/listening-ports.ts';
 export {
   ConnectError,
   type Connection,
@@ -57,6 +58,6 @@ export {
   type ConnectTarget,
   connect,
 } from './sockets/native-connection.ts';
-export { type ListeningPort, type LoopbackHost, NetworkNamespace } from './sockets/network-namespace.ts';
+export { type LoopbackHost, NetworkNamespace } from './sockets/network-namespace.ts';
 export { type Command, candidates, DEFAULT_PATH, SpawnError, type SpawnOptions, spawn } from './spawn.ts';
 export { mask } from './websocket-masks.ts';

@@ -1,17 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { endpointsOf, type PortNetwork } from './destination.ts';
+import type { NetworkNamespace } from '../os/index.ts';
+import { endpointsOf } from './destination.ts';
 import { ForwardRules, isForwardEntry } from './forward-rules.ts';
+import type { PortNetwork } from './networks.ts';
 
+const own: PortNetwork = { namespace: undefined, isOwn: async () => false };
+const apart: PortNetwork = { namespace: {} as NetworkNamespace, isOwn: async () => false };
 const never = new AbortController().signal;
 
 /** Where a connection leads, with the rules and the addresses of every name given. */
 async function reached(
   host: string,
-  { listed = [] as string[], addresses = [] as string[], kind = 'server' as PortNetwork['kind'] } = {},
+  { listed = [] as string[], addresses = [] as string[], network = own } = {},
 ): Promise<string[] | string> {
   try {
     const asked = { host, port: 80 };
-    const endpoints = await endpointsOf(asked, { kind }, new ForwardRules(listed), never, async () => addresses);
+    const endpoints = await endpointsOf(asked, network, new ForwardRules(listed), never, async () => addresses);
     return endpoints.map(({ address }) => address.join('.'));
   } catch (error) {
     return (error as Error).message;
@@ -29,7 +33,7 @@ describe('what a connection may lead to', () => {
     ['::ffff:7f00:1', ['127.0.0.1']],
   ])('is loopback, as %s', async (host, addresses) => {
     expect(await reached(host)).toEqual(addresses);
-    expect(await reached(host, { kind: 'apart' })).toEqual(addresses);
+    expect(await reached(host, { network: apart })).toEqual(addresses);
   });
 
   it('is a listed address in any spelling, and a listed name by all its addresses', async () => {
@@ -71,8 +75,8 @@ describe('what a connection may lead to', () => {
   });
 
   it('is only its own loopback in a network apart, whatever is listed', async () => {
-    expect(await reached('10.0.0.1', { listed: ['10.0.0.1:80'], kind: 'apart' })).toBe(
-      "host 10.0.0.1 port 80 may not be reached: this process's network reaches only its own loopback",
+    expect(await reached('10.0.0.1', { listed: ['10.0.0.1:80'], network: apart })).toBe(
+      'host 10.0.0.1 port 80 may not be reached: this network reaches only its own loopback',
     );
   });
 

@@ -2,17 +2,12 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { abortable } from '../../base/index.ts';
 import { ExecError } from '../../protocol/index.ts';
-import { addressBytes, leadsToOwnListener } from '../peers/index.ts';
+import { addressBytes } from '../peers/index.ts';
 import type { ForwardRules } from './forward-rules.ts';
 import { canonicalHost } from './host-text.ts';
 import { portLimits } from './limits.ts';
+import type { PortNetwork } from './networks.ts';
 import { isGuarded, isLoopback } from './special-addresses.ts';
-
-/** A network that connections are made in. */
-export interface PortNetwork {
-  /** `server`: the network of this process. `apart`: one that reaches nothing but its own loopback. */
-  readonly kind: 'server' | 'apart';
-}
 
 export interface Endpoint {
   readonly address: Uint8Array;
@@ -36,7 +31,7 @@ export async function endpointsOf(
     throw new ExecError('invalidParams', `host is not a name or an address: ${printable(asked.host)}`);
   const addresses = host === 'localhost' ? LOCALHOST : isIP(host) ? [host] : undefined;
   if (!addresses?.every(isLoopback)) {
-    if (network.kind === 'apart') throw refused(host, port, "this process's network reaches only its own loopback");
+    if (network.namespace) throw refused(host, port, 'this network reaches only its own loopback');
     if (!rules.listsHost(host, port)) throw refused(host, port, unlisted(host, port));
   }
   const reached = addresses ?? (await addressesOf(host, port, signal, resolve));
@@ -48,9 +43,7 @@ export async function endpointsOf(
       `it leads to ${guarded}, which may be reached only if allow_forward lists that address itself`,
     );
   }
-  // Inside a sandbox only proxies of this product listen, at the same ports as outside.
-  const kinds = network.kind === 'apart' ? (['proxy'] as const) : (['work', 'proxy'] as const);
-  if (await leadsToOwnListener(reached, port, kinds)) throw refused(host, port, 'a listener of exec-server is there');
+  if (await network.isOwn(reached, port)) throw refused(host, port, 'a listener of exec-server is there');
   return reached.map((address) => ({ address: addressBytes(address)!, port }));
 }
 

@@ -1,4 +1,5 @@
-export type { PortNetwork } from './destination.ts';
 export { isForwardEntry } from './forward-rules.ts';
+export { listeningPorts } from './listening.ts';
 export type { NetStream } from './net-stream.ts';
+export { networkOf, type SessionNetworks } from './networks.ts';
 export { StreamTable } from './stream-table.ts';

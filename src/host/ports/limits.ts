@@ -12,6 +12,8 @@ export const portLimits = {
   connectMs: 10_000,
   /** How long a name may take to be looked up. */
   resolveMs: 5000,
+  /** Ports that `net/ports` lists. */
+  listed: 1024,
   /** Addresses of one name that are tried. */
   addresses: 8,
 } as const;

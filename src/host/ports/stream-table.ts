@@ -1,12 +1,13 @@
 import { faultFields, type Logger } from '../../base/index.ts';
 import { ExecError, type Params, type Result } from '../../protocol/index.ts';
-import { ConnectError, type Connection, connect } from '../os/index.ts';
+import { ConnectError, type Connection, connect, type NetworkNamespace } from '../os/index.ts';
 import { type ClientAudience, ClosedRetention, type InputBudget } from '../stream/index.ts';
 import { cannotConnect } from './connect-errors.ts';
-import { type Endpoint, endpointsOf, type PortNetwork } from './destination.ts';
+import { type Endpoint, endpointsOf } from './destination.ts';
 import { ForwardRules } from './forward-rules.ts';
 import { portLimits } from './limits.ts';
 import { NetStream, type StreamBytes } from './net-stream.ts';
+import { networkOf, type SessionNetworks } from './networks.ts';
 import { openSocketFile } from './socket-file.ts';
 
 export interface StreamSettings {
@@ -19,6 +20,7 @@ export interface StreamTableOptions {
   readonly inputBudget: InputBudget;
   /** Counts what goes through the streams. */
   readonly bytes: StreamBytes;
+  readonly networks: SessionNetworks;
   readonly closedMs: number;
   readonly log: Logger;
   /** The current settings, as a server may reload them. */
@@ -54,7 +56,7 @@ export class StreamTable implements AsyncDisposable {
    * Resolves when the connection is made. The repetition of an open gets the answer of the first. `opening` is called when it is
    * certain that the connection may be made; what it throws refuses it.
    */
-  open(params: OpenParams, network: PortNetwork, opening: () => void): Promise<void> {
+  open(params: OpenParams, opening: () => void): Promise<void> {
     const { streamId } = params;
     const earlier = this.#entries.get(streamId);
     if (earlier && isRepetition(earlier.params, params)) return earlier.opened;
@@ -67,7 +69,7 @@ export class StreamTable implements AsyncDisposable {
       );
     }
     const retainedBytes = this.#retainedBytes(params);
-    const entry: Entry = { params, opened: this.#open(params, retainedBytes, network, opening) };
+    const entry: Entry = { params, opened: this.#open(params, retainedBytes, opening) };
     this.#entries.set(streamId, entry);
     entry.opened.catch(() => this.#entries.delete(streamId)); // the caller gets the error
     return entry.opened;
@@ -80,9 +82,9 @@ export class StreamTable implements AsyncDisposable {
     throw new ExecError('invalidParams', `windowBytes must be between 1 and ${most}`);
   }
 
-  async #open(params: OpenParams, retainedBytes: number, network: PortNetwork, opening: () => void): Promise<void> {
+  async #open(params: OpenParams, retainedBytes: number, opening: () => void): Promise<void> {
     const { streamId, windowBytes } = params;
-    const connection = await this.#connect(params, network, opening);
+    const connection = await this.#connect(params, opening);
     const { audience, inputBudget, bytes, log } = this.#options;
     const stream = new NetStream({
       streamId,
@@ -99,18 +101,21 @@ export class StreamTable implements AsyncDisposable {
     if (this.#ending.signal.aborted) await stream[Symbol.asyncDispose]();
   }
 
-  async #connect({ host, port, path }: OpenParams, network: PortNetwork, opening: () => void): Promise<Connection> {
+  async #connect(params: OpenParams, opening: () => void): Promise<Connection> {
+    const { host, port, path, processId } = params;
     const rules = new ForwardRules(this.#options.settings().allowForward);
     const stop = AbortSignal.any([this.#ending.signal, AbortSignal.timeout(portLimits.connectMs)]);
     if (path != null) {
+      if (processId != null) throw new ExecError('invalidParams', 'processId selects a network, and a path is in none');
       await using file = await openSocketFile(path, rules);
       opening();
       return await connectFirst([{ path: file.path }], path, stop);
     }
     const asked = { host: host ?? 'localhost', port: port! };
+    const network = await networkOf(params, this.#options.networks);
     const endpoints = await endpointsOf(asked, network, rules, stop);
     opening();
-    return await connectFirst(endpoints, `${asked.host} port ${asked.port}`, stop);
+    return await connectFirst(endpoints, `${asked.host} port ${asked.port}`, stop, network.namespace);
   }
 
   /** An open stream, or one that has closed lately. */
@@ -156,17 +161,27 @@ async function connectFirst(
   targets: readonly (Endpoint | { readonly path: string })[],
   where: string,
   signal: AbortSignal,
+  namespace?: NetworkNamespace,
 ): Promise<Connection> {
   let failure: ConnectError | undefined;
   for (const target of targets) {
     try {
-      return await connect(target, signal);
+      return await connect(namespace && 'address' in target ? inside(namespace, target) : target, signal);
     } catch (error) {
       if (!(error instanceof ConnectError)) throw ExecError.from(signal.aborted ? timedOut(where, signal) : error);
       failure ??= error;
     }
   }
   throw cannotConnect(where, failure!);
+}
+
+/** The same endpoint, with a socket of another network. */
+function inside(namespace: NetworkNamespace, endpoint: Endpoint): Endpoint & { readonly socket: number } {
+  try {
+    return { ...endpoint, socket: namespace.socket(endpoint.address.length === 4 ? 4 : 6) };
+  } catch (cause) {
+    throw new ExecError('invalidRequest', 'the network of the process cannot be entered: it has ended', { cause });
+  }
 }
 
 function timedOut(where: string, { reason }: AbortSignal): unknown {

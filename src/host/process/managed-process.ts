@@ -158,6 +158,11 @@ export class ManagedProcess implements AsyncDisposable {
     return this.#confined?.controlSocket !== undefined;
   }
 
+  /** The ports of its own loopback where proxies of the host listen. */
+  get proxyPorts(): readonly number[] {
+    return this.#confined?.proxyPorts ?? [];
+  }
+
   get state(): LifecycleState {
     return this.#state;
   }

@@ -22,6 +22,7 @@ import type { ProcessAudience } from './audience.ts';
 import { listEntry } from './list-entry.ts';
 import { ManagedProcess } from './managed-process.ts';
 import { ProcessNetworks } from './network/process-networks.ts';
+import { type SocketHolder, socketHolders } from './network/socket-holders.ts';
 import { type ObservedStart, type ProcessObserver, type WantedProcess, wantedProcess } from './observer.ts';
 import { explainSearch } from './program-search.ts';
 import { ShellSnapshots } from './shell/snapshots.ts';
@@ -224,6 +225,12 @@ export class ProcessTable implements AsyncDisposable {
     if (!process) throw new ExecError('invalidRequest', `unknown process id ${processId}`);
     this.#networks ??= new ProcessNetworks();
     return await this.#networks.of(process);
+  }
+
+  /** Which processes of the session hold sockets, by their inodes. */
+  socketHolders(inodes: ReadonlySet<number>): Promise<Map<number, SocketHolder>> {
+    const living = [...this.#processes.values()].filter(({ state }) => state.phase !== 'closed');
+    return socketHolders(living, inodes);
   }
 
   list(): Result<'process/list'>['processes'] {

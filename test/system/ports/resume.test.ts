@@ -1,20 +1,15 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { concatBytes, decodeUtf8 } from '../../../src/base/index.ts';
 import type { ExecServerClient } from '../../../src/client/index.ts';
 import { connect } from '../../support/client-specification.ts';
 import { CuttableProxy } from '../../support/cuttable-proxy.ts';
 import { sha256 } from '../../support/digest.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 import { PortServer } from './port-servers.ts';
-
-let server: TestServer;
-beforeAll(async () => {
-  server = await startServer();
-});
-afterAll(() => server.stop());
+import { reaches } from './reaches.ts';
 
 /** One request over a connection of its own; the body of the answer. */
 async function get(client: ExecServerClient, port: number, path: string): Promise<string> {
@@ -26,35 +21,39 @@ async function get(client: ExecServerClient, port: number, path: string): Promis
   return text.slice(text.indexOf('\r\n\r\n') + 4);
 }
 
-describe('a connection to a port, when the connection of its client is cut', () => {
-  it('carries 1,000 HTTP requests, each answered once, over two cuts', async () => {
-    const requests: string[] = [];
-    const http = createServer((request, response) => {
-      requests.push(request.url!);
-      response.end(`answer to ${request.url} ${'.'.repeat(2000)}`);
+describe.each(reaches)(
+  'a connection to a port, when its client is cut off from a server that it reaches $way',
+  ({ reach }) => {
+    it('carries 1,000 HTTP requests, each answered once, over two cuts', async () => {
+      const { client, cut } = await reach();
+      const requests: string[] = [];
+      const http = createServer((request, response) => {
+        requests.push(request.url!);
+        response.end(`answer to ${request.url} ${'.'.repeat(2000)}`);
+      });
+      await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+      const { port } = http.address() as AddressInfo;
+
+      let next = 0;
+      const worker = async (): Promise<void> => {
+        for (let n = next++; n < 1000; n = next++) {
+          if (n === 300 || n === 700) cut();
+          expect(await get(client, port, `/${n}`)).toMatch(`answer to /${n} ....`);
+        }
+      };
+      await Promise.all(Array.from({ length: 16 }, worker));
+      http.close();
+
+      expect(requests.toSorted()).toEqual(Array.from({ length: 1000 }, (_, n) => `/${n}`).toSorted());
     });
-    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-    const { port } = http.address() as AddressInfo;
-    await using proxy = await CuttableProxy.start(server.url);
-    await using client = await connect(proxy.url, { resumeIntervalMs: 5 });
+  },
+);
 
-    let next = 0;
-    const worker = async (): Promise<void> => {
-      for (let n = next++; n < 1000; n = next++) {
-        if (n === 300 || n === 700) proxy.cut();
-        expect(await get(client, port, `/${n}`)).toMatch(`answer to /${n} ....`);
-      }
-    };
-    await Promise.all(Array.from({ length: 16 }, worker));
-    http.close();
-
-    expect(proxy.accepted).toBe(3);
-    expect(requests.toSorted()).toEqual(Array.from({ length: 1000 }, (_, n) => `/${n}`).toSorted());
-  });
-
-  it('loses nothing and repeats nothing in either direction, cut again and again', async () => {
+describe('a connection to a port, when the connection of its client is cut again and again', () => {
+  it('loses nothing and repeats nothing in either direction', async () => {
     const sent = Buffer.from(Array.from({ length: 3_000_000 }, (_, n) => `${n}\n`).join(''));
     await using port = await PortServer.listen((socket) => void socket.pipe(socket));
+    await using server = await startServer();
     await using proxy = await CuttableProxy.start(server.url);
     await using client = await connect(proxy.url, { resumeIntervalMs: 5 });
     await using stream = await client.openPort({ port: port.port });

@@ -13,7 +13,7 @@ export type ConnectTarget =
       /** 4 or 16 bytes. */
       readonly address: Uint8Array;
       readonly port: number;
-      /** The descriptor of a socket that was made in another network; it stays the caller's. */
+      /** The descriptor of a socket that was made in another network, which is taken. */
       readonly socket?: number | undefined;
     }
   | { readonly path: string };

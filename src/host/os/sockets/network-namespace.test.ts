@@ -1,23 +1,5 @@
 import { expect, it } from 'vitest';
-import { listeningPort, NetworkNamespace } from './network-namespace.ts';
-
-const line = (address: string, state: string) =>
-  `   0: ${address} 00000000:0000 ${state} 00000000:00000000 00:00000000 00000000     0        0 463341 1 0`;
-
-it.each([
-  ['0100007F:1F90', { host: '127.0.0.1', port: 8080 }],
-  ['00000000:0016', { host: '0.0.0.0', port: 22 }],
-  ['00000000000000000000000001000000:1FA3', { host: '::1', port: 8099 }],
-  ['00000000000000000000000000000000:0050', { host: '::', port: 80 }],
-  ['0000000000000000FFFF00000100007F:0050', { host: '::ffff:7f00:1', port: 80 }],
-])('reads the socket at %s from the table of the kernel', (address, port) => {
-  expect(listeningPort(line(address, '0A'))).toEqual(port);
-});
-
-it('leaves out connections, and the head of the table', () => {
-  expect(listeningPort(line('0100007F:1F90', '01'))).toBeUndefined();
-  expect(listeningPort('  sl  local_address rem_address   st tx_queue')).toBeUndefined();
-});
+import { NetworkNamespace } from './network-namespace.ts';
 
 it('knows its own network by another process of it', () => {
   expect(NetworkNamespace.ofProcess(process.pid)).toBeUndefined();

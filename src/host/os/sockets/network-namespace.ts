@@ -3,15 +3,10 @@ import { closeSync, openSync, readFileSync, readlinkSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { addon } from '../addon.ts';
 import { errorName } from '../error-name.ts';
+import { type ListeningPort, listeningPorts } from './listening-ports.ts';
 
 /** The addresses of a loopback that servers listen on. */
 export type LoopbackHost = '127.0.0.1' | '::1';
-
-/** An address and port where a process of a network namespace accepts TCP connections. */
-export interface ListeningPort {
-  readonly host: string;
-  readonly port: number;
-}
 
 /**
  * A network namespace, kept by a descriptor: it exists as long as this object or one of its processes, and ends with this program
@@ -62,15 +57,14 @@ export class NetworkNamespace implements Disposable {
 
   /** The ports that accept connections inside. */
   listening(): readonly ListeningPort[] {
-    const lines = (['tcp4Table', 'tcp6Table'] as const).flatMap((kind) => {
+    return (['tcp4Table', 'tcp6Table'] as const).flatMap((kind) => {
       const table = this.#open(kind);
       try {
-        return readFileSync(table, 'latin1').trim().split('\n').slice(1);
+        return listeningPorts(readFileSync(table, 'latin1'));
       } finally {
         closeSync(table);
       }
     });
-    return lines.flatMap((line) => listeningPort(line) ?? []);
   }
 
   [Symbol.dispose](): void {
@@ -88,19 +82,3 @@ export class NetworkNamespace implements Disposable {
 
 /** What can be opened in a namespace, in the order of native/addon/network.c. */
 const KINDS = ['tcp4', 'tcp6', 'tcp4Table', 'tcp6Table'] as const;
-
-/** A line of /proc/net/tcp or tcp6; undefined for a socket that does not listen. */
-export function listeningPort(line: string): ListeningPort | undefined {
-  const [, address = '', port = '', state] = /^\s*\d+: ([0-9A-F]+):([0-9A-F]{4}) \S+ ([0-9A-F]{2}) /.exec(line) ?? [];
-  return state === LISTEN ? { host: addressText(address), port: Number.parseInt(port, 16) } : undefined;
-}
-
-const LISTEN = '0A';
-
-/** The kernel prints an address as words of four bytes in its own order, which is little-endian wherever this program runs. */
-function addressText(words: string): string {
-  const bytes = (words.match(/.{8}/g) ?? []).flatMap((word) => [...Buffer.from(word, 'hex').reverse()]);
-  if (bytes.length === 4) return bytes.join('.');
-  const groups = Array.from({ length: 8 }, (_, at) => ((bytes[2 * at]! << 8) | bytes[2 * at + 1]!).toString(16));
-  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
-}

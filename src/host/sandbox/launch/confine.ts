@@ -25,6 +25,8 @@ export interface Confined {
   readonly order?: LaunchOrder | undefined;
   /** Ends the sandbox; undefined for a command in the namespaces of the host. */
   readonly controlSocket?: ControlSocket | undefined;
+  /** The ports of its own loopback where proxies of the host listen. */
+  readonly proxyPorts?: readonly number[] | undefined;
   /** The refusals of its sandbox, where they are watched. */
   readonly record?: DenialRecord | undefined;
   /** Whether the command never runs: the program that is spawned only says why. */
@@ -191,6 +193,7 @@ function confinedByView(command: Command, plan: MountPlan, launch: Launch): Conf
       ? { launcher, args, request, emptyFiles: plan.emptyFiles, prepareMountPoints: () => points.prepare() }
       : undefined,
     controlSocket,
+    proxyPorts: proxies?.ports,
     record,
     refused: false,
     started: () => {

@@ -71,7 +71,7 @@ describe('the network of a session', () => {
     expect(namespace.listening()).toEqual([]);
     using server = start([process.execPath, '-e', SERVE], namespace);
     const port = Number(await printed(server));
-    expect(namespace.listening()).toEqual([{ host: '127.0.0.1', port }]);
+    expect(namespace.listening()).toMatchObject([{ host: '127.0.0.1', port }]);
 
     const socket = await namespace.connect({ host: '127.0.0.1', port });
     socket.end('GET / HTTP/1.0\r\n\r\n');
