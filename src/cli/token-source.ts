@@ -1,6 +1,6 @@
 import { AccessTokens, readTokenFile } from '../access/index.ts';
 import type { Logger } from '../base/index.ts';
-import { ownCredentialDigest, secretPaths } from '../host/own/index.ts';
+import { ownClientTokens, secretPaths } from '../host/own/index.ts';
 
 /** The tokens of a file, for as long as a server uses them. */
 export class TokenSource {
@@ -32,6 +32,6 @@ export class TokenSource {
 /** Registered tokens are kept out of the environment of commands. */
 function readRegistered(path: string): ReturnType<typeof readTokenFile> {
   const tokens = readTokenFile(path);
-  for (const { sha256 } of tokens) ownCredentialDigest(Buffer.from(sha256, 'hex'));
+  ownClientTokens(tokens.map(({ sha256 }) => sha256));
   return tokens;
 }

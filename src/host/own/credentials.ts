@@ -4,6 +4,8 @@
  */
 const values = new Set<string>();
 const digests = new Set<string>();
+/** Of the tokens that clients present, which can be many and change together. */
+const clientTokens = new Set<string>();
 const variables = new Set<string>();
 
 /** The oldest are dropped above this number, as some credentials are renewed again and again. */
@@ -22,6 +24,12 @@ export function ownCredentialDigest(sha256: Uint8Array): void {
   addBounded(digests, Buffer.from(sha256).toString('hex'));
 }
 
+/** Registers the digests, in hex, of all tokens that clients may present now. */
+export function ownClientTokens(sha256: readonly string[]): void {
+  clientTokens.clear();
+  for (const digest of sha256) clientTokens.add(digest);
+}
+
 /** Removes a credential from the environment, registers it together with its variable, and returns it. */
 export function takeCredential(env: NodeJS.ProcessEnv, variable: string): string | undefined {
   const value = env[variable];
@@ -36,7 +44,10 @@ export function isOwnVariable(name: string, value: string | undefined): boolean 
 }
 
 export function isOwnCredential(value: string): boolean {
-  return value !== '' && (values.has(value) || (digests.size > 0 && digests.has(sha256Hex(value))));
+  if (value === '' || values.has(value)) return value !== '';
+  if (digests.size + clientTokens.size === 0) return false;
+  const digest = sha256Hex(value);
+  return digests.has(digest) || clientTokens.has(digest);
 }
 
 function addBounded(set: Set<string>, value: string): void {

@@ -2,6 +2,7 @@ export { ownFiles } from './code-files.ts';
 export {
   isOwnCredential,
   isOwnVariable,
+  ownClientTokens,
   ownCredential,
   ownCredentialDigest,
   takeCredential,

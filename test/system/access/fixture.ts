@@ -5,6 +5,11 @@ import { join } from 'node:path';
 import { runCommand } from '../../support/command.ts';
 import { startServer, type TestServer, type TestServerOptions } from '../../support/server.ts';
 
+export interface TokenServerOptions extends TestServerOptions {
+  /** Whether the flag names the file, and not the settings. */
+  readonly named?: boolean;
+}
+
 /** A file of tokens, changed by the command line as an operator does. */
 export class TokenFixture implements Disposable {
   readonly #owned: Disposable[] = [];
@@ -41,10 +46,10 @@ export class TokenFixture implements Disposable {
   }
 
   /** A server that accepts these tokens, without a terminal, so that SIGHUP means to read them again. */
-  async server({ args = [], env, ...options }: TestServerOptions = {}): Promise<TestServer> {
+  async server({ args = [], env, named = true, ...options }: TokenServerOptions = {}): Promise<TestServer> {
     return await startServer({
       ...options,
-      args: [...args, '--tokens-file', this.file],
+      args: [...args, ...(named ? ['--tokens-file', this.file] : [])],
       env: { EXEC_SERVER_LOG: 'info', ...env },
       detached: true,
     });
