@@ -1,6 +1,6 @@
 /*
  * The file engine for JavaScript: on the calling thread if it need not wait, on the thread pool otherwise. Waiting for another
- * process takes a thread of its own, because a few stopped processes would fill the pool.
+ * process takes a thread of its own, because a few stopped processes would fill the pool; so does a search that goes on.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,7 +19,7 @@
 /* Below this a copy into JavaScript's own memory is cheaper than a buffer with a finalizer. */
 #define COPY_LIMIT (16 * 1024)
 
-/* A thread that only waits needs a small stack. */
+/* A thread that waits needs a small stack, and so does a search: its pattern is compiled on the pool. */
 #define WAITER_STACK (256 * 1024)
 
 struct task {
@@ -286,7 +286,8 @@ napi_value file_answer_later(napi_env env, napi_callback_info info)
     }
     TRY(env, napi_create_promise(env, &task->deferred, &promise));
     TRY(env, napi_create_string_utf8(env, "filesystem", NAPI_AUTO_LENGTH, &name));
-    if (request.operation == FS_EXCHANGE && start_waiting(env, task, name))
+    bool lasts = request.operation == FS_EXCHANGE || request.operation == FS_SEARCH_ON;
+    if (lasts && start_waiting(env, task, name))
         return promise;
     TRY(env, napi_create_async_work(env, NULL, name, execute, complete, task, &task->work));
     TRY(env, napi_queue_async_work(env, task->work));

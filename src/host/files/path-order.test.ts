@@ -72,6 +72,26 @@ describe('the order of requests', () => {
     expect(await next).toBe('done');
   });
 
+  it('begins a search after earlier changes of what it looks at, and has nothing wait for it', async () => {
+    const order = new PathOrder();
+    const change = deferred();
+    const search = deferred<string>();
+    const started: string[] = [];
+    void order.run(['file:///a/b'], true, () => change.promise);
+    const found = order.after(['file:///a'], () => {
+      started.push('search');
+      return search.promise;
+    });
+    await order.after(['file:///c'], async () => started.push('search elsewhere'));
+    expect(started).toEqual(['search elsewhere']);
+    change.resolve();
+    await turn();
+    await order.run(['file:///a/b'], true, async () => started.push('change'));
+    expect(started).toEqual(['search elsewhere', 'search', 'change']);
+    search.resolve('found');
+    expect(await found).toBe('found');
+  });
+
   it('answers at once what is done at once', () => {
     expect(new PathOrder().run(['file:///a'], false, () => 7)).toBe(7);
   });

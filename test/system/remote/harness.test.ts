@@ -1,5 +1,9 @@
-import { describe, expect, it } from 'vitest';
-import { ExecServerClient } from '../../../src/client/index.ts';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ExecServerClient, RemoteFileSystem } from '../../../src/client/index.ts';
+import { PathUri } from '../../../src/protocol/index.ts';
 import { generateRelayKeys, publicKeyObject } from '../../../src/relay/index.ts';
 import { bearerToken, viaRegistry } from '../../../src/relay/remote/index.ts';
 import { connectHarness, InstantClock, TestEnvironment } from '../../support/remote-fixture.ts';
@@ -30,6 +34,30 @@ describe('a harness', () => {
       'x-codex-noise-stream-id': expect.stringMatching(/^[-0-9a-f]{36}$/),
     });
     expect(validate.body.harness_public_key).toEqual(connect.body.harness_public_key);
+  });
+
+  it('searches files there, and cancels a search', async () => {
+    await using registry = await ScriptedRegistry.start();
+    await using _environment = new TestEnvironment(registry);
+    await registry.connected();
+    await using client = await connectHarness(registry);
+    const folder = mkdtempSync(join(tmpdir(), 'exec-server-relay-search-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    writeFileSync(join(folder, 'a.txt'), 'one\ntwo\n');
+    const files = new RemoteFileSystem(client);
+
+    const { matches } = await files.search(PathUri.fromNative(folder), { name: '*.txt', content: { literal: 'tw' } });
+    const stop = new AbortController();
+    const cancelled = files.search(PathUri.fromNative('/usr'), {
+      content: { regex: 'x.*nowhere$' },
+      signal: stop.signal,
+    });
+    stop.abort(new Error('enough'));
+
+    expect(matches.map(({ path, line, text }) => [path.toNative(), line, text])).toEqual([
+      [join(folder, 'a.txt'), 2, 'two'],
+    ]);
+    await expect(cancelled).rejects.toThrow('enough');
   });
 
   it.each<[string, RegistryAnswer]>([
