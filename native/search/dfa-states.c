@@ -51,14 +51,6 @@ static void forget_row(struct dfa *dfa, size_t row)
         dfa->table[row * dfa->stride + i] = UNKNOWN;
 }
 
-/* All states but the first, that of the start. */
-static void forget_states(struct dfa *dfa)
-{
-    dfa->rows = 1;
-    dfa->id_count = dfa->states[0].count;
-    forget_row(dfa, 0);
-}
-
 /* Appends what counts of the set `reached` to the ids, of which there must be room for all instructions. */
 static struct state describe(struct dfa *dfa, enum context context)
 {
@@ -69,11 +61,39 @@ static struct state describe(struct dfa *dfa, enum context context)
             uint8_t operation = dfa->program->code[id].operation;
             state.accepts |= operation == ACCEPT;
             state.asserts |= operation == ASSERT;
-            if (operation != SPLIT)
-                dfa->ids[state.first + state.count++] = (uint16_t)id;
+            if (operation == SPLIT)
+                continue;
+            dfa->ids[state.first + state.count++] = (uint16_t)id;
+            state.hash = (state.hash ^ id) * 16777619u;
         }
     }
     return state;
+}
+
+static uint32_t add_row(struct dfa *dfa, struct state state)
+{
+    uint32_t *newest = &dfa->newest[state.hash % BUCKETS];
+    state.older = *newest;
+    *newest = (uint32_t)dfa->rows;
+    forget_row(dfa, dfa->rows);
+    dfa->id_count += state.count;
+    dfa->states[dfa->rows] = state;
+    return (uint32_t)(dfa->rows++ * dfa->stride);
+}
+
+static void forget_buckets(struct dfa *dfa)
+{
+    for (size_t i = 0; i < BUCKETS; i++)
+        dfa->newest[i] = NO_ROW;
+}
+
+/* All states but the first, that of the start. */
+static void forget_states(struct dfa *dfa)
+{
+    const struct state first = dfa->states[0];
+    forget_buckets(dfa);
+    dfa->rows = dfa->id_count = 0;
+    add_row(dfa, first);
 }
 
 uint32_t dfa_row_of(struct dfa *dfa, enum context context, bool *forgot)
@@ -84,17 +104,14 @@ uint32_t dfa_row_of(struct dfa *dfa, enum context context, bool *forgot)
     }
     struct state state = describe(dfa, context);
     const uint16_t *ids = dfa->ids + state.first;
-    dfa->work -= (int64_t)dfa->rows / 8;
-    for (size_t row = 0; row < dfa->rows; row++) {
+    for (uint32_t row = dfa->newest[state.hash % BUCKETS]; row != NO_ROW; row = dfa->states[row].older) {
         const struct state *known = &dfa->states[row];
-        if (known->count == state.count && known->context == state.context &&
+        dfa->work--;
+        if (known->hash == state.hash && known->count == state.count && known->context == state.context &&
             memcmp(dfa->ids + known->first, ids, state.count * sizeof *ids) == 0)
             return (uint32_t)(row * dfa->stride);
     }
-    forget_row(dfa, dfa->rows);
-    dfa->id_count += state.count;
-    dfa->states[dfa->rows] = state;
-    return (uint32_t)(dfa->rows++ * dfa->stride);
+    return add_row(dfa, state);
 }
 
 bool dfa_make_states(struct dfa *dfa, size_t memory)
@@ -104,6 +121,7 @@ bool dfa_make_states(struct dfa *dfa, size_t memory)
     dfa->row_limit = memory / 2 / (dfa->stride * sizeof *dfa->table) + FIRST_ROWS;
     dfa->id_limit = memory / 2 / sizeof *dfa->ids + 2 * count;
     dfa->row_capacity = FIRST_ROWS;
+    forget_buckets(dfa);
     dfa->id_capacity = 2 * count;
     dfa->table = malloc(dfa->row_capacity * dfa->stride * sizeof *dfa->table);
     dfa->states = malloc(dfa->row_capacity * sizeof *dfa->states);

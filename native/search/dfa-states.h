@@ -20,10 +20,15 @@ enum context { AT_START, AFTER_WORD, AFTER_OTHER };
 /* The instructions that may come next: bytes, accept, and assertions, which the next byte decides. */
 struct state {
     uint32_t first; /* in ids */
+    uint32_t hash;  /* of them */
+    uint32_t older; /* another row of the same bucket; NO_ROW at the end */
     uint16_t count;
     uint8_t context;
     bool accepts, asserts;
 };
+
+#define BUCKETS 256
+#define NO_ROW UINT32_MAX
 
 struct dfa {
     const struct program *program;
@@ -37,6 +42,7 @@ struct dfa {
     size_t stride; /* of a row */
     size_t rows, row_capacity, row_limit;
     size_t id_count, id_capacity, id_limit;
+    uint32_t newest[BUCKETS]; /* rows by the hash of their states */
     struct byte_set leaving; /* the first row, if the others are skipped */
     bool skips;
     int64_t work;

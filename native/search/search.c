@@ -7,6 +7,9 @@
 
 /* Searches that are not over, of all clients of a process. */
 #define SEARCH_LIMIT 256
+/* Of the first slice, which keeps a thread of the pool, or a helper, from other requests. */
+#define FIRST_SLICE 20000
+#define LONGEST_SLICE 1000000
 
 static struct search *searches[SEARCH_LIMIT];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -46,10 +49,10 @@ static void put_counts(const struct search *search, struct fs_answer *answer)
             (unsigned long long)search->binary, (unsigned long long)search->unreadable, (unsigned long long)search->too_large);
 }
 
-static void go_on(struct search *search, struct fs_answer *answer)
+static void go_on(struct search *search, struct fs_answer *answer, int64_t microseconds)
 {
     fs_puts(answer, "{\"matches\":[");
-    search_slice(search, answer);
+    search_slice(search, answer, microseconds);
     unsigned failures = search->errors.length > 0;
     fs_puts(answer, "],\"errors\":[");
     fs_put(answer, search->errors.bytes, search->errors.length);
@@ -70,16 +73,17 @@ void fs_search(const struct fs_request *request, struct fs_answer *answer)
 {
     struct search *search = search_new(request, answer);
     if (search != NULL)
-        go_on(search, answer);
+        go_on(search, answer, FIRST_SLICE);
 }
 
-/* numbers: the search */
+/* numbers: the search, the microseconds of the slice */
 void fs_search_on(const struct fs_request *request, struct fs_answer *answer)
 {
     struct search *search = take(request->numbers[0]);
     if (search == NULL)
         return fs_fail_errno(answer, EINVAL);
-    go_on(search, answer);
+    uint64_t microseconds = request->numbers[1];
+    go_on(search, answer, microseconds < LONGEST_SLICE ? (int64_t)microseconds : LONGEST_SLICE);
 }
 
 /* numbers: the search */

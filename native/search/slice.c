@@ -9,8 +9,6 @@
 
 #include "state.h"
 
-/* Other requests of the same helper wait for so long at most, and a cancelled search goes on for so long. Shorter slices cost more. */
-#define SLICE_MICROSECONDS 20000
 /* Of the answer of a slice, roughly. */
 #define SLICE_BYTES (256 * 1024)
 /* Directories and files that cannot be read are counted; so many are named. */
@@ -154,13 +152,13 @@ static bool is_over(struct search *search)
     return search->truncated || search->exhausted || (search->walked && search->batch.given == search->batch.count);
 }
 
-void search_slice(struct search *search, struct fs_answer *answer)
+void search_slice(struct search *search, struct fs_answer *answer, int64_t microseconds)
 {
     struct slice slice = {.request = &search->request,
                           .root = search->walk.root,
                           .options = &search->options,
                           .content = &search->content,
-                          .deadline = search_clock() + SLICE_MICROSECONDS};
+                          .deadline = search_clock() + microseconds};
     search->slice_matches = 0;
     search->errors.length = 0;
     do {

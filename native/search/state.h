@@ -28,8 +28,8 @@ struct search {
 struct search *search_new(const struct fs_request *request, struct fs_answer *answer);
 void search_free(struct search *search);
 
-/* Does some of it, and appends matches to the answer. */
-void search_slice(struct search *search, struct fs_answer *answer);
+/* Does some of it, and appends matches to the answer; begins nothing new after so many microseconds. */
+void search_slice(struct search *search, struct fs_answer *answer, int64_t microseconds);
 /* Notes that something below the root cannot be read. */
 void search_fail(void *search, const char *path, int number);
 

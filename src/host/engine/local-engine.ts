@@ -8,11 +8,13 @@ import { encodeFileRequest, type FileRequest, fileFlags, pathList, setFlags } fr
 
 /** The file system as this process sees it. */
 export const directEngine: Engine = {
+  answersInTurn: false,
   execute: (request) => execute(request, request.flags ?? 0),
 };
 
 /** The file system without procfs, which shows the server itself, and without the server's secrets. */
 class GuardedEngine implements Engine {
+  readonly answersInTurn = false;
   /** The paths that the addon hides. */
   #hidden: readonly string[] = [];
 

@@ -43,6 +43,7 @@ export class FileAccess implements AsyncDisposable {
 function withFallback({ bubblewrap }: SandboxHost, first: SandboxedEngine, another: () => Engine): Engine {
   let engine: Engine = first;
   return {
+    answersInTurn: first.answersInTurn,
     execute: async (request) => {
       try {
         return await engine.execute(request);

@@ -19,6 +19,7 @@ import type { LaunchedHelper } from '../sandbox/index.ts';
  * less time than a switch to another thread are waited for on the main thread.
  */
 export class SandboxedEngine implements Engine, AsyncDisposable {
+  readonly answersInTurn = true;
   readonly #child: Child;
   readonly #channel: EngineChannel;
   readonly #ended: Promise<void>;

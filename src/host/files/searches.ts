@@ -14,7 +14,7 @@ interface Slice {
   readonly search: number;
 }
 
-/** The searches of one client. Each is done in slices of 20 ms: between two it can be cancelled, and other requests are answered. */
+/** The searches of one client. Each is done in slices: between two it can be cancelled, and a helper answers others. */
 export class Searches implements AsyncDisposable {
   readonly #running = new Set<Search>();
   readonly #slots: AnswerSlots | undefined;
@@ -83,12 +83,13 @@ class Search {
     const matches: unknown[] = [];
     const errors: unknown[] = [];
     let request = this.#request;
+    const microseconds = engine.answersInTurn ? SLICE_IN_TURN : SLICE_ON_OWN_THREAD;
     let slice = nothing;
     while (!this.#cancelled) {
       slice = parseResult(await engine.execute(request)) as Slice;
       matches.push(...slice.matches);
       errors.push(...slice.errors);
-      request = { operation: 'searchOn', numbers: [slice.search] };
+      request = { operation: 'searchOn', numbers: [slice.search, microseconds] };
       if (slice.search === 0) break;
     }
     const cancelled = this.#cancelled && (slice === nothing || slice.search !== 0);
@@ -97,6 +98,11 @@ class Search {
     return resultText({ matches, truncated, cancelled, filesSearched, skipped, errors });
   }
 }
+
+/** Microseconds: so long other calls of the same helper wait, at most. Shorter slices cost more time on a busy machine. */
+const SLICE_IN_TURN = 20_000;
+/** Where nothing else waits, a cancelled search goes on for so long. */
+const SLICE_ON_OWN_THREAD = 100_000;
 
 /** Of a search that was cancelled before it began. */
 const nothing: Slice = {
