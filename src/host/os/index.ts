@@ -58,6 +58,6 @@ export {
   type ConnectTarget,
   connect,
 } from './sockets/native-connection.ts';
-export { type LoopbackHost, NetworkNamespace } from './sockets/network-namespace.ts';
+export { NetworkNamespace } from './sockets/network-namespace.ts';
 export { type Command, candidates, DEFAULT_PATH, SpawnError, type SpawnOptions, spawn } from './spawn.ts';
 export { mask } from './websocket-masks.ts';

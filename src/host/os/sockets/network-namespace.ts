@@ -1,12 +1,7 @@
-import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, readlinkSync } from 'node:fs';
-import { Socket } from 'node:net';
 import { addon } from '../addon.ts';
 import { errorName } from '../error-name.ts';
 import { type ListeningPort, listeningPorts } from './listening-ports.ts';
-
-/** The addresses of a loopback that servers listen on. */
-export type LoopbackHost = '127.0.0.1' | '::1';
 
 /**
  * A network namespace, kept by a descriptor: it exists as long as this object or one of its processes, and ends with this program
@@ -42,17 +37,6 @@ export class NetworkNamespace implements Disposable {
    */
   socket(family: 4 | 6): number {
     return this.#open(family === 6 ? 'tcp6' : 'tcp4');
-  }
-
-  /** A connection to a server inside. Rejects with the error of the connection, or with that of entering the namespace. */
-  async connect({ host, port }: { readonly host: LoopbackHost; readonly port: number }): Promise<Socket> {
-    const fd = this.socket(host === '::1' ? 6 : 4);
-    const socket = new Socket({ fd, readable: true, writable: true, allowHalfOpen: true });
-    // Without a handle, or for a name with several addresses, Node would make another socket: one in the namespace of this program.
-    if (socket.destroyed) throw new Error('the socket was closed before it was connected');
-    socket.connect({ host, port, autoSelectFamily: false });
-    await once(socket, 'connect');
-    return socket;
   }
 
   /** The ports that accept connections inside. */

@@ -2,6 +2,7 @@ import { fstatSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { connectIn } from '../../../../test/support/connect-in.ts';
 import { silentLogger } from '../../../base/index.ts';
 import { PathUri } from '../../../protocol/index.ts';
 import { claimServerNumber, familyMark, type NetworkNamespace } from '../../os/index.ts';
@@ -84,7 +85,7 @@ describe('the network of a process', () => {
     const host = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => host.once('listening', resolve));
     const { port } = host.address() as AddressInfo;
-    await expect(network!.connect({ host: '127.0.0.1', port })).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    await expect(connectIn(network!, '127.0.0.1', port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     host.close();
     table.terminate({ processId: 'p' });
     await table.get('p')!.view.wait({ until: 'closed' }, new AbortController().signal);
@@ -101,7 +102,7 @@ describe('the network of a process', () => {
       const shown = await start(table, { argv });
       const network = await table.networkOf('p');
       expect(shownBy(network)).toBe(shown);
-      await expect(network!.connect({ host: '127.0.0.1', port: 9 })).rejects.toMatchObject({ code: 'ENETUNREACH' });
+      await expect(connectIn(network!, '127.0.0.1', 9)).rejects.toMatchObject({ code: 'ENETUNREACH' });
     },
   );
 

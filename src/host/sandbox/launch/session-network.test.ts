@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectIn } from '../../../../test/support/connect-in.ts';
 import { policyOf, readOnlyPolicy } from '../../../../test/support/policy.ts';
 import { type Child, type Command, type NetworkNamespace, nextOwnMark, spawn } from '../../os/index.ts';
 import { SandboxHost } from '../sandbox-host.ts';
@@ -73,12 +74,12 @@ describe('the network of a session', () => {
     const port = Number(await printed(server));
     expect(namespace.listening()).toMatchObject([{ host: '127.0.0.1', port }]);
 
-    const socket = await namespace.connect({ host: '127.0.0.1', port });
+    const socket = await connectIn(namespace, '127.0.0.1', port);
     socket.end('GET / HTTP/1.0\r\n\r\n');
     const answer: Buffer[] = [];
     for await (const part of socket) answer.push(part as Buffer);
     expect(Buffer.concat(answer).toString()).toMatch(/^HTTP\/1.1 200 OK.*served$/s);
-    await expect(namespace.connect({ host: '::1', port })).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    await expect(connectIn(namespace, '::1', port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
   it('is joined under every policy', async () => {
