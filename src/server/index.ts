@@ -1,3 +1,4 @@
+export { type AccessToken, AccessTokens, parseTokens, readTokenFile } from '../access/index.ts';
 export { type Logger, silentLogger } from '../base/index.ts';
 export { Host, type HostOptions } from '../host/index.ts';
 export { type ExecServerRuntimePaths, useRuntimePaths } from '../host/os/index.ts';
