@@ -14,6 +14,9 @@
 #include "../shared/files.h"
 #include "io.h"
 
+/* Of a longer write to a socket the rest is left to the thread: a socket takes megabytes at once, and the sender does the receiver's work. */
+#define DIRECT_BYTES (64 * 1024)
+
 void input_drop(struct input *input)
 {
     while (input->first != NULL) {
@@ -64,8 +67,9 @@ long input_write(struct loop *loop, struct child *child, const uint8_t *bytes, s
         return -EPIPE;
     size_t written = 0;
     bool full = input->first != NULL;
-    while (!full && written < length) {
-        ssize_t count = write_retrying(input->fd, bytes + written, length - written);
+    size_t direct = input->socket && length > DIRECT_BYTES ? DIRECT_BYTES : length;
+    while (!full && written < direct) {
+        ssize_t count = write_retrying(input->fd, bytes + written, direct - written);
         if (count >= 0)
             written += (size_t)count;
         else if (errno == EAGAIN)
