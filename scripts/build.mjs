@@ -80,6 +80,7 @@ const benchmarks = {
   relay: 'bench/relay/main.ts',
   denials: 'bench/denials/main.ts',
   search: 'bench/search/main.ts',
+  ports: 'bench/ports/main.ts',
 };
 await bundle(benchmarks, 'dist/bench');
 

@@ -159,7 +159,13 @@ export class PortStream implements AsyncIterable<Uint8Array>, AsyncDisposable {
   #apply(event: StreamEvent): void {
     if (event.type === 'data') this.#received.add(event);
     else if (event.type === 'ended') this.#received.finish();
-    else this.#finish(event.error === undefined ? undefined : new StreamClosedError(this.target, event.error));
+    else this.#over(event);
+  }
+
+  /** Everything has arrived, so the server need not keep what was not read yet. */
+  #over({ seq, error }: StreamEvent & { type: 'closed' }): void {
+    void this.#acknowledge(seq);
+    this.#finish(error === undefined ? undefined : new StreamClosedError(this.target, error));
   }
 
   #finish(failure: Error | undefined): void {
