@@ -13,7 +13,8 @@ const ports: Readonly<Record<ListenerKind, Set<number>>> = { work: new Set(), pr
 
 /**
  * Announces a TCP port as one of this product until it is disposed: to this process, and to other servers of this machine by an
- * abstract Unix socket, which belongs to the same network namespace.
+ * abstract Unix socket, which belongs to the same network namespace. Its name ends with numbers of its own, so that neither another
+ * listener with the same port nor another program keeps it from being announced.
  */
 export function announceListener(kind: ListenerKind, port: number): Disposable {
   ports[kind].add(port);
@@ -51,8 +52,8 @@ const nameOf = ({ dev, ino }: BigIntStats): string => `${dev}:${ino}`;
 
 function announce(name: string): Disposable {
   const announcement = createServer((socket) => socket.destroy());
-  announcement.on('error', () => announcement.close()); // announced already for another address with the same port
-  announcement.listen(`\0${PREFIX}/${name}`).unref();
+  announcement.on('error', () => announcement.close()); // no descriptor is left: this process knows its listener all the same
+  announcement.listen(`\0${PREFIX}/${name}/${process.pid}-${process.hrtime.bigint()}`).unref();
   return { [Symbol.dispose]: () => void announcement.close() };
 }
 
@@ -70,7 +71,7 @@ export async function leadsToOwnListener(
 async function areAnnounced(listeners: readonly string[]): Promise<boolean> {
   try {
     const names = await readFile('/proc/net/unix', 'utf8'); // some programs pad names with NULs, shown as @
-    return listeners.some((listener) => new RegExp(`@${PREFIX}/${listener}@*$`, 'm').test(names));
+    return listeners.some((listener) => new RegExp(`@${PREFIX}/${listener}/[\\w-]+@*$`, 'm').test(names));
   } catch {
     return false; // there is no procfs: only the listeners of this process are known
   }
