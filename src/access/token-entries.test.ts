@@ -47,6 +47,12 @@ describe('tokens', () => {
     ]);
   });
 
+  it('are not quoted where a file is no JSON: it may be a token itself', () => {
+    expect(() => parseTokens('a-token-in-the-wrong-place')).toThrow(
+      'it is not JSON; a file of tokens is made by `exec-server token add`',
+    );
+  });
+
   it.each([
     ['[]', '"tokens" is not a list'],
     ['null', '"tokens" is not a list'],

@@ -27,7 +27,7 @@ export const isEnvironmentPattern = (text: string): boolean => ENVIRONMENT.test(
  * `{"sha256","scope","environments"}` for a rendezvous; throws an error that names the entry and what is wrong with it.
  */
 export function parseTokens(text: string): AccessToken[] {
-  const { tokens: entries } = Object(JSON.parse(text)) as { tokens?: unknown };
+  const { tokens: entries } = Object(readJson(text)) as { tokens?: unknown };
   if (!Array.isArray(entries)) throw new Error('"tokens" is not a list');
   const tokens = entries.map((entry: unknown, index) => {
     try {
@@ -44,6 +44,15 @@ export function parseTokens(text: string): AccessToken[] {
     if (namesake < index) throw new Error(`tokens[${index}]: has the name of tokens[${namesake}], "${token.name}"`);
   }
   return tokens;
+}
+
+/** Without the parser's own error, which quotes the text: it may be that of another file, such as a token itself. */
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('it is not JSON; a file of tokens is made by `exec-server token add`');
+  }
 }
 
 function parseEntry(entry: Record<string, unknown>): AccessToken {
