@@ -89,6 +89,15 @@ describe('a change of the file', () => {
     expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ version: 1, tokens: [old, entry('a')] });
   });
 
+  it('writes where it is, since sandboxes mask that very file, also what is shorter', () => {
+    updateTokenFile(path, () => [entry('a'), entry('b')]);
+    const { ino } = statSync(path);
+    updateTokenFile(path, ({ entries }) => entries.slice(1));
+
+    expect([names(), statSync(path).ino, readFileSync(path, 'utf8').at(-2)]).toEqual([['b'], ino, '}']);
+    expect(existsSync(`${path}.new`)).toBe(false);
+  });
+
   it('that fails leaves the old file and no lock', () => {
     updateTokenFile(path, () => [entry('a')]);
     const refuse = (): never => {

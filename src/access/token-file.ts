@@ -1,16 +1,16 @@
 import {
   closeSync,
   constants,
-  fchmodSync,
-  fchownSync,
   fstatSync,
   fsyncSync,
+  ftruncateSync,
   openSync,
   readFileSync,
   renameSync,
   rmSync,
   type Stats,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import type { AccessToken } from './access-token.ts';
@@ -21,12 +21,12 @@ const LARGEST_FILE_BYTES = 1024 * 1024;
 
 /** Reads the tokens in a file that nobody else can read or change; an error names the file and the fix. */
 export function readTokenFile(path: string): AccessToken[] {
-  return parsed(path, readSafely(path, [process.geteuid!(), ROOT]).text);
+  return parsed(path, readSafely(path, [process.geteuid!(), ROOT]));
 }
 
 /** Reads the tokens in a file for a person, who as root may look at that of any user. */
 export function showTokenFile(path: string): AccessToken[] {
-  return parsed(path, readSafely(path, editableOwners()).text);
+  return parsed(path, readSafely(path, editableOwners()));
 }
 
 /** The entries of a file as they stand there, besides the tokens that they mean. */
@@ -36,30 +36,60 @@ interface Content {
 }
 
 /**
- * Replaces the entries of a token file in one step: readers find the old or the new ones, also after a crash. A missing file has
- * no entries. Two programs cannot do it at a time: the new file, whose name is that of the old one with `.new`, is the lock.
+ * Replaces the entries of a token file. A missing one has no entries, and is there with all of them or not at all. One that is there
+ * is written where it is: running sandboxes mask that very file, and could read and change another in its place. Two programs
+ * cannot do it at a time: a file with the same name and `.new` is the lock, and has the new entries meanwhile.
  */
 export function updateTokenFile(path: string, change: (content: Content) => readonly TokenEntry[]): void {
   const next = `${path}.new`;
-  const descriptor = create(next);
+  using lock = create(next);
+  using present = removeOnFailure(next, () => openIfThere(path));
+  const text = removeOnFailure(next, () => {
+    const changed = changedText(path, present, change);
+    writeFileSync(lock.descriptor, changed);
+    fsyncSync(lock.descriptor);
+    return changed;
+  });
+  if (present) overwrite(path, present, text, next);
+  else renameSync(next, path);
+  rmSync(next, { force: true });
+  syncDirectory(dirname(path));
+}
+
+function changedText(
+  path: string,
+  present: OpenFile | undefined,
+  change: (content: Content) => readonly TokenEntry[],
+): string {
+  const old = present ? readFileSync(present.descriptor, 'utf8') : '{"tokens":[]}';
+  const tokens = parsed(path, old);
+  const file = JSON.parse(old) as { tokens: TokenEntry[] };
+  const text = `${JSON.stringify({ ...file, tokens: change({ entries: file.tokens, tokens }) }, null, 2)}\n`;
+  parsed(path, text);
+  return text;
+}
+
+/** In one write, whose end covers all of the old text: readers find the old or the new entries. */
+function overwrite(path: string, { descriptor, stats }: OpenFile, text: string, copy: string): void {
+  const length = Buffer.byteLength(text);
+  const bytes = Buffer.alloc(Math.max(length, stats.size), '\n');
+  bytes.write(text);
   try {
-    const present = readIfThere(path);
-    const file = present ? (JSON.parse(present.text) as { tokens: TokenEntry[] }) : { tokens: [] };
-    const tokens = present ? parsed(path, present.text) : [];
-    const text = `${JSON.stringify({ ...file, tokens: change({ entries: file.tokens, tokens }) }, null, 2)}\n`;
-    parsed(path, text);
-    writeFileSync(descriptor, text);
-    fchmodSync(descriptor, 0o600);
-    if (present && present.stats.uid !== process.geteuid!())
-      fchownSync(descriptor, present.stats.uid, present.stats.gid);
+    const written = writeSync(descriptor, bytes, 0, bytes.length, 0);
+    if (written < bytes.length) throw new Error(`${written} of ${bytes.length} bytes were written`);
+    ftruncateSync(descriptor, length);
     fsyncSync(descriptor);
-    renameSync(next, path);
-    syncDirectory(dirname(path));
   } catch (error) {
-    rmSync(next, { force: true });
+    throw new Error(`${path} may be incomplete: ${(error as Error).message}; the new tokens are in ${copy}`);
+  }
+}
+
+function removeOnFailure<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    rmSync(path, { force: true });
     throw error;
-  } finally {
-    closeSync(descriptor);
   }
 }
 
@@ -71,9 +101,9 @@ function parsed(path: string, text: string): AccessToken[] {
   }
 }
 
-function create(path: string): number {
+function create(path: string): OpenFile {
   try {
-    return openSync(path, 'wx', 0o600);
+    return new OpenFile(openSync(path, 'wx', 0o600));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EEXIST') throw new Error(`cannot write ${path}: ${code}`);
@@ -81,9 +111,9 @@ function create(path: string): number {
   }
 }
 
-function readIfThere(path: string): { text: string; stats: Stats } | undefined {
+function openIfThere(path: string): OpenFile | undefined {
   try {
-    return readSafely(path, editableOwners());
+    return openSafely(path, constants.O_RDWR, editableOwners());
   } catch (error) {
     if (((error as Error).cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') return undefined;
     throw error;
@@ -98,22 +128,23 @@ const editableOwners = (): readonly number[] | undefined => {
   return own === ROOT ? undefined : [own];
 };
 
-function readSafely(path: string, owners: readonly number[] | undefined): { text: string; stats: Stats } {
-  const descriptor = open(path);
-  try {
-    const stats = fstatSync(descriptor);
-    const complaint = complaintAbout(stats, path, owners);
-    if (complaint !== undefined) throw new Error(`cannot use ${path}: ${complaint}`);
-    return { text: readFileSync(descriptor, 'utf8'), stats };
-  } finally {
-    closeSync(descriptor);
-  }
+function readSafely(path: string, owners: readonly number[] | undefined): string {
+  using file = openSafely(path, constants.O_RDONLY, owners);
+  return readFileSync(file.descriptor, 'utf8');
 }
 
-function open(path: string): number {
+function openSafely(path: string, access: number, owners: readonly number[] | undefined): OpenFile {
+  const file = new OpenFile(open(path, access));
+  const complaint = complaintAbout(file.stats, path, owners);
+  if (complaint === undefined) return file;
+  file[Symbol.dispose]();
+  throw new Error(`cannot use ${path}: ${complaint}`);
+}
+
+function open(path: string, access: number): number {
   try {
     // Nonblocking, since opening a pipe would wait for its other end.
-    return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    return openSync(path, access | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     const reason = code === 'ELOOP' ? 'it is a symbolic link; name the file that it leads to' : code;
@@ -135,10 +166,20 @@ function complaintAbout(stats: Stats, path: string, owners: readonly number[] | 
 }
 
 function syncDirectory(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
+  using directory = new OpenFile(openSync(path, 'r'));
+  fsyncSync(directory.descriptor);
+}
+
+class OpenFile implements Disposable {
+  readonly descriptor: number;
+  readonly stats: Stats;
+
+  constructor(descriptor: number) {
+    this.descriptor = descriptor;
+    this.stats = fstatSync(descriptor);
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.descriptor);
   }
 }
