@@ -46,6 +46,12 @@ function requireSafeFolder(path: string): void {
   const folder = dirname(path);
   const facts = statSync(folder, { throwIfNoEntry: false });
   if (!facts?.isDirectory()) throw cannot(path, `there is no directory ${folder}; create it, mode 0700`);
+  if (facts.uid !== process.geteuid!() && facts.uid !== ROOT) {
+    throw cannot(
+      path,
+      `${folder} belongs to user ${facts.uid}, who can replace the log; choose a directory of its own, mode 0700`,
+    );
+  }
   const isOpen = (facts.mode & 0o002) !== 0 && (facts.mode & 0o1000) === 0;
   if (isOpen) throw cannot(path, `every user can write to ${folder}; choose a directory of its own, mode 0700`);
 }
@@ -53,7 +59,7 @@ function requireSafeFolder(path: string): void {
 function requireOwnFile(path: string, descriptor: number): { readonly size: number } {
   const facts = fstatSync(descriptor);
   if (!facts.isFile()) throw cannot(path, 'it is not a regular file');
-  if (facts.uid !== process.geteuid!() && facts.uid !== 0) {
+  if (facts.uid !== process.geteuid!() && facts.uid !== ROOT) {
     throw cannot(path, `it belongs to user ${facts.uid}, who can change it; remove it, or choose another file`);
   }
   if ((facts.mode & 0o022) !== 0) throw cannot(path, 'others than its owner can write to it; chmod 600 it');
@@ -68,6 +74,7 @@ function lastByte(descriptor: number, size: number): number | undefined {
   return byte[0];
 }
 
+const ROOT = 0;
 const NEWLINE = 0x0a;
 
 const cannot = (path: string, reason: string): Error => new Error(`cannot use the audit log ${path}: ${reason}`);

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   existsSync,
   linkSync,
   readFileSync,
@@ -232,6 +233,18 @@ describe('a file that cannot be trusted as audit log is refused at the start', (
 
     expect(stderr).toContain(`every user can write to ${folder.path}; choose a directory of its own, mode 0700`);
   });
+
+  it.skipIf(process.getuid!() !== 0)(
+    'one in the folder of another user, who can put another there (needs root)',
+    async () => {
+      using folder = new TestFolder();
+      chownSync(folder.path, 54_321, 54_321);
+
+      const { stderr } = await runCommand(['--audit-log', folder.file('audit.log')]);
+
+      expect(stderr).toContain(`${folder.path} belongs to user 54321, who can replace the log`);
+    },
+  );
 });
 
 describe('while the audit log cannot be written', () => {
