@@ -29,7 +29,7 @@ bool fs_reserve(struct fs_answer *answer, size_t more)
 
 void fs_put(struct fs_answer *answer, const void *bytes, size_t length)
 {
-    if (!fs_reserve(answer, length))
+    if (length == 0 || !fs_reserve(answer, length))
         return;
     memcpy(answer->bytes + answer->length, bytes, length);
     answer->length += length;
