@@ -53,6 +53,9 @@ bool sweeper_start(napi_env env, struct addon *addon); /* starts its thread, unl
 napi_value marks_in_use(napi_env env, napi_callback_info info);
 napi_value sweep(napi_env env, napi_callback_info info);
 
+/* ../family/members.c */
+napi_value family_members(napi_env env, napi_callback_info info);
+
 /* fs.c */
 napi_value file_answer(napi_env env, napi_callback_info info);
 napi_value file_answer_later(napi_env env, napi_callback_info info);
@@ -61,6 +64,7 @@ napi_value file_answer_later(napi_env env, napi_callback_info info);
 napi_value received_number(napi_env env, napi_callback_info info);
 napi_value unread_bytes(napi_env env, napi_callback_info info);
 napi_value lock_file(napi_env env, napi_callback_info info);
+napi_value has_attribute(napi_env env, napi_callback_info info);
 napi_value hang_up(napi_env env, napi_callback_info info);
 napi_value socket_pair(napi_env env, napi_callback_info info);
 napi_value receive_descriptors(napi_env env, napi_callback_info info);

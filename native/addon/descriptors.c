@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/xattr.h>
 
 #include "addon.h"
 #include "../shared/files.h"
@@ -158,4 +159,22 @@ napi_value socket_pair(napi_env env, napi_callback_info info)
         TRY(env, napi_set_element(env, list, i, number));
     }
     return list;
+}
+
+/* hasAttribute(path and name): whether a file has an extended attribute that is 1. The strings are NUL-terminated. */
+napi_value has_attribute(napi_env env, napi_callback_info info)
+{
+    size_t count = 1;
+    napi_value argument, result;
+    char value[2];
+    TRY(env, napi_get_cb_info(env, info, &count, &argument, NULL, NULL));
+    char **strings = addon_list(env, argument);
+    if (strings == NULL || strings[0] == NULL || strings[1] == NULL) {
+        free(strings);
+        return addon_throw(env, "hasAttribute: expected a path and a name");
+    }
+    bool has = getxattr(strings[0], strings[1], value, sizeof value) == 1 && value[0] == '1';
+    free(strings);
+    TRY(env, napi_get_boolean(env, has, &result));
+    return result;
 }

@@ -28,6 +28,7 @@
 #include "../family/family.h"
 #include "../shared/files.h"
 #include "harden.h"
+#include "restrict.h"
 
 #define CHILD_STACK (16 * 1024)
 
@@ -67,20 +68,24 @@ static int child_main(void *argument)
         return give_up(job, "unshare");
     if (setsid() < 0)
         return give_up(job, "setsid");
+    if (restrict_join_group(request->restrictions) < 0)
+        return give_up(job, "cgroup");
     if (place_stdio(request) < 0)
         return give_up(job, "stdio");
     if (request->stdio == STDIO_TERMINAL && ioctl(0, TIOCSCTTY, 0) < 0)
         return give_up(job, "terminal");
     if (request->mark != 0 && family_create(0, request->mark) < 0)
         return give_up(job, "mark");
-    if (request->dies_with_parent) {
+    if (harden_undo() < 0 || restrict_file_size(request->restrictions) < 0)
+        return give_up(job, "limits");
+    if (restrict_user(request->restrictions) < 0)
+        return give_up(job, "user");
+    if (request->dies_with_parent) { /* after the user: a change of it undoes this */
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
             return give_up(job, "pdeathsig");
         if (getppid() != job->parent)
             _exit(127);
     }
-    if (harden_undo() < 0)
-        return give_up(job, "limits");
     if (chdir(request->cwd) < 0)
         return give_up(job, "chdir");
     if (pin_check(&request->workdir, ".") < 0)
@@ -117,13 +122,13 @@ static void clear_slots(void)
             dup3(null_device, slots[i], O_CLOEXEC);
 }
 
-static int make_pipe(int slot, bool child_reads, int *ours)
+static int make_pipe(const struct spawn_request *request, int slot, bool child_reads, int *ours)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -1;
     *ours = ends[child_reads ? 1 : 0];
-    if (fill_slot(slot, ends[child_reads ? 0 : 1]) < 0)
+    if (fill_slot(slot, ends[child_reads ? 0 : 1]) < 0 || restrict_give(request->restrictions, *ours, false) < 0)
         return -1;
     return fcntl(*ours, F_SETFL, O_NONBLOCK);
 }
@@ -143,20 +148,22 @@ static int make_terminal(const struct spawn_request *request, struct spawn_resul
     if (ioctl(master, TIOCSPTLCK, &locked) < 0 || ioctl(master, TIOCSWINSZ, &size) < 0)
         return -1;
     int slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-    return slave < 0 ? -1 : fill_slot(0, slave);
+    if (slave < 0 || restrict_give(request->restrictions, slave, true) < 0)
+        return close_open(&slave), -1;
+    return fill_slot(0, slave);
 }
 
 static int make_stdio(const struct spawn_request *request, struct spawn_result *result)
 {
     if (request->stdio == STDIO_TERMINAL)
         return make_terminal(request, result);
-    if (request->stdio == STDIO_OPEN_INPUT && make_pipe(0, true, &result->input) < 0)
+    if (request->stdio == STDIO_OPEN_INPUT && make_pipe(request, 0, true, &result->input) < 0)
         return -1;
-    if (make_pipe(1, false, &result->output[0]) < 0)
+    if (make_pipe(request, 1, false, &result->output[0]) < 0)
         return -1;
     if (request->merged)
         return dup3(slots[1], slots[2], O_CLOEXEC) < 0 ? -1 : 0;
-    return make_pipe(2, false, &result->output[1]);
+    return make_pipe(request, 2, false, &result->output[1]);
 }
 
 pid_t spawn_sharing_memory(int (*child)(void *), void *argument, int *pidfd)
@@ -189,6 +196,8 @@ static int launch(const struct spawn_request *request, struct spawn_result *resu
     for (int i = 0; i < 3; i++)
         if (slots[i] > job.highest)
             job.highest = slots[i];
+    if (request->restrictions != NULL && request->restrictions->cgroup > job.highest)
+        job.highest = request->restrictions->cgroup;
     result->pid = spawn_sharing_memory(child_main, &job, &result->pidfd);
     if (result->pid < 0) {
         result->error = errno;

@@ -13,6 +13,15 @@ enum stdio { STDIO_NULL_INPUT, STDIO_OPEN_INPUT, STDIO_TERMINAL };
 /* Added to those with pipes: stdout and stderr are one pipe. */
 #define STDIO_MERGED 4U
 
+/* What a child may not have; absent from most starts. */
+struct restrictions {
+    int64_t file_bytes; /* RLIMIT_FSIZE; -1: that of this process */
+    int cgroup;         /* an open cgroup.procs, or -1 */
+    int64_t uid, gid;   /* -1: those of this process */
+    const gid_t *groups;
+    size_t group_count;
+};
+
 struct spawn_request {
     char **files; /* tried in order, NULL-terminated */
     char **argv;
@@ -26,6 +35,7 @@ struct spawn_request {
     bool dies_with_parent; /* the kernel kills it when the thread that spawned it ends */
     struct inherited *inherited; /* become the descriptors from 3 on */
     size_t inherited_count;
+    const struct restrictions *restrictions; /* or NULL */
 };
 
 struct spawn_result {

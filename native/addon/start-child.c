@@ -1,6 +1,6 @@
 /*
- * spawn(files, argv, env, cwd and its pin, io, rows, cols, mark, diesWithParent, inherit, report): the id of the child, or the step
- * that failed.
+ * spawn(files, argv, env, cwd and its pin, io, rows, cols, mark, diesWithParent, inherit, report, restrictions?): the id of the child, or
+ * the step that failed. Restrictions are an array: bytes of a file, cgroup.procs, uid and gid, each -1 if there is none, and then groups.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -9,7 +9,10 @@
 
 #include "addon.h"
 
-enum { FILES, ARGV, ENVIRONMENT, CWD, IO, ROWS, COLS, MARK, DIES_WITH_PARENT, INHERIT, REPORT, ARGUMENTS };
+enum { FILES, ARGV, ENVIRONMENT, CWD, IO, ROWS, COLS, MARK, DIES_WITH_PARENT, INHERIT, REPORT, RESTRICTIONS, ARGUMENTS };
+
+/* As far as the kernel goes. */
+#define GROUPS 65536
 
 /* The NUL-terminated strings of a buffer as a NULL-terminated list of pointers into it. */
 char **addon_list(napi_env env, napi_value value)
@@ -74,6 +77,38 @@ static struct inherited *inherited_of(napi_env env, napi_value array, size_t *co
     return list;
 }
 
+/* NULL with `wrong` unset if there are none. Freed with its groups, which follow it. */
+static struct restrictions *restrictions_of(napi_env env, napi_value value, bool *wrong)
+{
+    enum { FILE_BYTES, CGROUP, UID, GID, FIRST_GROUP };
+    napi_typedarray_type type;
+    size_t length;
+    void *memory;
+    bool is_array = false;
+    if (napi_is_typedarray(env, value, &is_array) != napi_ok || !is_array)
+        return NULL;
+    *wrong = napi_get_typedarray_info(env, value, &type, &length, &memory, NULL, NULL) != napi_ok || type != napi_bigint64_array ||
+             length < FIRST_GROUP || length > FIRST_GROUP + GROUPS;
+    if (*wrong)
+        return NULL;
+    const int64_t *numbers = memory;
+    size_t count = length - FIRST_GROUP;
+    struct restrictions *restrictions = malloc(sizeof *restrictions + count * sizeof(gid_t));
+    *wrong = restrictions == NULL;
+    if (restrictions == NULL)
+        return NULL;
+    gid_t *groups = (gid_t *)(restrictions + 1);
+    for (size_t i = 0; i < count; i++)
+        groups[i] = (gid_t)numbers[FIRST_GROUP + i];
+    *restrictions = (struct restrictions){.file_bytes = numbers[FILE_BYTES],
+                                          .cgroup = (int)numbers[CGROUP],
+                                          .uid = numbers[UID],
+                                          .gid = numbers[GID],
+                                          .groups = groups,
+                                          .group_count = count};
+    return restrictions;
+}
+
 static int launch(struct addon *addon, const struct spawn_request *request, uint32_t *id, struct spawn_result *result)
 {
     if (spawn_child(request, result) < 0)
@@ -107,8 +142,11 @@ napi_value start_child(napi_env env, napi_callback_info info)
     request.files = addon_list(env, arguments[FILES]);
     request.argv = addon_list(env, arguments[ARGV]);
     request.envp = addon_list(env, arguments[ENVIRONMENT]);
+    bool wrong = false;
+    struct restrictions *restrictions = restrictions_of(env, arguments[RESTRICTIONS], &wrong);
+    request.restrictions = restrictions;
     request.inherited = inherited_of(env, arguments[INHERIT], &request.inherited_count);
-    if (request.inherited == NULL || cwd == NULL || cwd[0] == NULL || cwd[1] == NULL || !pin_read(cwd[1], &request.workdir) || request.files == NULL || request.argv == NULL || request.envp == NULL ||
+    if (wrong || request.inherited == NULL || cwd == NULL || cwd[0] == NULL || cwd[1] == NULL || !pin_read(cwd[1], &request.workdir) || request.files == NULL || request.argv == NULL || request.envp == NULL ||
         !read_numbers(env, arguments, &request)) {
         addon_throw(env, "spawn: wrong arguments");
     } else {
@@ -123,6 +161,7 @@ napi_value start_child(napi_env env, napi_callback_info info)
             napi_create_string_utf8(env, result.step, NAPI_AUTO_LENGTH, &outcome);
         }
     }
+    free(restrictions);
     free(request.inherited);
     free(cwd);
     free(request.files);

@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -52,11 +53,26 @@ int family_create(pid_t pid, uint64_t mark)
     return prlimit(pid, RLIMIT_RTTIME, &limit, NULL);
 }
 
-static bool limit_of(pid_t pid, uint64_t *mark)
+/* The limit as /proc shows it to every user: "Max realtime timeout", the soft and the hard one, which is a number in a family. */
+static bool shown_mark_of(pid_t pid, uint64_t *mark)
+{
+    char path[32], text[4096];
+    snprintf(path, sizeof path, "/proc/%d/limits", pid);
+    int fd = open_retrying(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t length = read_retrying(fd, text, sizeof text - 1);
+    close(fd);
+    text[length > 0 ? length : 0] = '\0';
+    const char *line = strstr(text, "\nMax realtime timeout");
+    return line != NULL && sscanf(line, "\nMax realtime timeout %*s %" SCNu64, mark) == 1;
+}
+
+bool family_mark_of(pid_t pid, uint64_t *mark)
 {
     struct rlimit limit;
-    if (prlimit(pid, RLIMIT_RTTIME, NULL, &limit) < 0)
-        return false;
+    if (prlimit(pid, RLIMIT_RTTIME, NULL, &limit) < 0) /* root in a container may often not ask about processes of other users */
+        return errno == EPERM && geteuid() == 0 && shown_mark_of(pid, mark);
     *mark = limit.rlim_max;
     return true;
 }
@@ -76,7 +92,7 @@ static uint64_t namespace_of(int proc, pid_t pid)
 static struct family *family_of(const struct sweep *sweep, pid_t pid)
 {
     uint64_t mark, namespace;
-    if (!limit_of(pid, &mark))
+    if (!family_mark_of(pid, &mark))
         return NULL;
     for (size_t i = 0; i < sweep->count; i++)
         if (sweep->families[i].mask != 0 && ((mark ^ sweep->families[i].mark) & sweep->families[i].mask) == 0)
@@ -228,7 +244,7 @@ ssize_t family_marks(uint64_t mark, uint64_t mask, uint64_t *marks, size_t room)
     while (count < room && (entry = readdir(proc)) != NULL) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         uint64_t found;
-        if (pid > 1 && limit_of(pid, &found) && ((found ^ mark) & mask) == 0)
+        if (pid > 1 && family_mark_of(pid, &found) && ((found ^ mark) & mask) == 0)
             marks[count++] = found;
     }
     closedir(proc);

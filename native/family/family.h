@@ -24,6 +24,9 @@ int family_sweep(int proc, struct family *families, size_t count, bool (*should_
 /* The marks of all visible processes that agree with `mark` in the bits of `mask`; how many, at most `room`, or -1. */
 ssize_t family_marks(uint64_t mark, uint64_t mask, uint64_t *marks, size_t room);
 
+/* The limit that is the mark of a process in a family; false if it has ended, or belongs to a user that may not be asked about. */
+bool family_mark_of(pid_t pid, uint64_t *mark);
+
 /* Makes a process, or the calling one if `pid` is 0, the first of a family. A process that is in a family already stays there. */
 int family_create(pid_t pid, uint64_t mark);
 

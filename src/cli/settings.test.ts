@@ -26,6 +26,7 @@ describe('a setting', () => {
       'retained-output-bytes-per-process',
       'allow-direct-exec',
       'allow-prepared-exec',
+      'allow-users',
       'max-connections',
       'detached-session-ttl-ms',
       'concurrent-requests',

@@ -36,6 +36,10 @@ const settings: { readonly [N in Name]: Setting<NonNullable<Settings[N]>> } = {
   },
   allowDirectExec: { kind: choice, help: 'accept process/start in its flat form' },
   allowPreparedExec: { kind: choice, help: 'accept process/start with a prepared spawn request' },
+  allowUsers: {
+    kind: list('USER', 'names of users, or UID:GID'),
+    help: 'user that process/start may ask to run as, by name or as UID:GID; only where the server runs as root',
+  },
   maxConnections: { kind: count(1), help: 'connections served at a time' },
   detachedSessionTtlMs: {
     kind: count(0),

@@ -13,5 +13,6 @@ export type ProcessEvent =
       readonly denials?: readonly Denial[] | undefined;
       readonly signal?: string | undefined;
       readonly timedOut?: boolean | undefined;
+      readonly limitExceeded?: 'memory' | 'pids' | 'fileBytes' | undefined;
     }
   | { readonly type: 'closed'; readonly seq: number };

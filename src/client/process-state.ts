@@ -11,6 +11,8 @@ export interface ProcessExit {
   readonly signal?: string;
   /** Whether its `timeoutMs` was over before it exited. */
   readonly timedOut?: boolean;
+  /** The limit that it or a descendant has exceeded. */
+  readonly limitExceeded?: 'memory' | 'pids' | 'fileBytes';
 }
 
 /**
@@ -27,7 +29,7 @@ export type ProcessState =
 export function nextProcessState(state: ProcessState, event: ProcessEvent): ProcessState {
   if (event.type === 'output') return state;
   if (state.phase === 'running' && event.type === 'exited') {
-    const { exitCode, sandboxDenied = false, denials, signal, timedOut } = event;
+    const { exitCode, sandboxDenied = false, denials, signal, timedOut, limitExceeded } = event;
     return {
       phase: 'exited',
       exitCode,
@@ -35,6 +37,7 @@ export function nextProcessState(state: ProcessState, event: ProcessEvent): Proc
       ...(denials && { denials }),
       ...(signal !== undefined && { signal }),
       ...(timedOut !== undefined && { timedOut }),
+      ...(limitExceeded !== undefined && { limitExceeded }),
     };
   }
   if (state.phase === 'exited' && event.type === 'closed') return { ...state, phase: 'closed' };

@@ -84,9 +84,11 @@ export class PulledFeed implements ProcessFollower {
   }
 
   /** An answer tells of an exit too, though not its number, which counts only among events that are sent. */
-  #learn({ exited, exitCode, closed, sandboxDenied, denials, signal, timedOut }: Answer): void {
+  #learn({ exited, exitCode, closed, sandboxDenied, denials, ...ending }: Answer): void {
+    const { signal, timedOut, limitExceeded } = ending;
     if (exited) {
-      this.#advance({ type: 'exited', seq: 0, exitCode: exitCode ?? -1, sandboxDenied, denials, signal, timedOut });
+      const facts = { sandboxDenied, denials, signal, timedOut, limitExceeded };
+      this.#advance({ type: 'exited', seq: 0, exitCode: exitCode ?? -1, ...facts });
     }
     if (closed) this.#advance({ type: 'closed', seq: 0 });
   }

@@ -53,11 +53,12 @@ export interface Collected {
   readonly denials?: readonly Denial[] | undefined;
   readonly signal?: string;
   readonly timedOut?: boolean;
+  readonly limitExceeded?: ProcessExit['limitExceeded'];
   readonly failure: Error | null;
 }
 
 /** What the server tells when it has started a process. */
-export type StartAnswer = Pick<Result<'process/start'>, 'sandboxType' | 'pid'>;
+export type StartAnswer = Pick<Result<'process/start'>, 'sandboxType' | 'pid' | 'limitsEnforcedBy'>;
 
 export interface RemoteProcessOptions {
   readonly start: Pick<Params<'process/start'>, 'processId' | 'tty' | 'pipeStdin' | 'delivery'>;
@@ -129,6 +130,11 @@ export class RemoteProcess implements AsyncDisposable {
   /** Its number on the server's machine: that of the command, or of the program that makes its sandbox. Undefined from servers that do not tell. */
   get pid(): number | undefined {
     return this.#started?.pid;
+  }
+
+  /** What enforces each of its `limits`. */
+  get limitsEnforcedBy(): StartAnswer['limitsEnforcedBy'] {
+    return this.#started?.limitsEnforcedBy;
   }
 
   /** The output of the process, chunk by chunk; `OutputBuffer` says what is kept without an iteration. */

@@ -54,6 +54,10 @@ export interface StartOptions
    * that falls behind holds up the connection.
    */
   readonly delivery?: 'push' | 'pull';
+  /** The user to run as, by name or as `UID:GID`; the server's operator says whom it allows. */
+  readonly user?: string;
+  /** What the command and its descendants may use; `limitsEnforcedBy` of the process tells how. */
+  readonly limits?: NonNullable<DirectStart['limits']>;
 }
 
 /** A request that the server spawns unchanged: it adds no variable, and searches for the program in the PATH of `env`. */
@@ -110,6 +114,8 @@ const extensions: readonly {
     capability: 'processMerged',
     isUsed: ({ io }) => io?.type === 'pipe' && io.stderr === 'stdout',
   },
+  { what: 'run a command as another user', capability: 'processUser', isUsed: ({ user }) => user != null },
+  { what: 'limit what a command uses', capability: 'processLimits', isUsed: ({ limits }) => limits != null },
 ];
 
 function directParams(options: StartOptions, info: EnvironmentInfo | undefined): DirectStart {

@@ -32,7 +32,8 @@ export {
 } from './methods.ts';
 export type { NetworkProtocol, NetworkProxy, NetworkProxyRules, StartNetwork } from './network.ts';
 export { type NativePath, PathUri } from './path-uri.ts';
-export type { Denial, EnvPolicy, OutputStream, ProcessIo, RetainedChunk, SignalName } from './process.ts';
+export type { Denial, OutputStream, RetainedChunk, SignalName } from './process.ts';
+export type { EnvPolicy, ProcessIo } from './process-start.ts';
 export { type PermissionEntry, type PermissionProfile, permissionProfile, type Sandbox, sandbox } from './sandbox.ts';
 export { refuseUnknownSandboxMembers } from './sandbox-members.ts';
 export { decode, encode, type Method } from './schema.ts';

@@ -13,6 +13,7 @@ it('a server without settings has the limits of the reference, and gives its pro
     concurrentRequests: 4096,
     proxyPrivateIpsViaUpstream: false,
     unixPeerUid: null,
+    allowUsers: [],
     allowForward: [],
     noFastPath: false,
     opsListen: null,

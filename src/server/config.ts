@@ -12,6 +12,8 @@ export interface ExecServerConfig {
   readonly allowDirectExec: boolean;
   /** Whether `process/start` takes a prepared spawn request. */
   readonly allowPreparedExec: boolean;
+  /** The users that a start may ask to run as, by name or as `UID:GID`; only a server of root can. */
+  readonly allowUsers: readonly string[];
   readonly maxConnections: number;
   /** How long a session waits to be resumed; 0 ends its processes with its connection. */
   readonly detachedSessionTtlMs: number;
@@ -39,6 +41,7 @@ export const defaultConfig: ExecServerConfig = {
   retainedOutputBytesPerProcess: limits.retainedOutputBytes,
   allowDirectExec: true,
   allowPreparedExec: true,
+  allowUsers: [],
   maxConnections: 1024,
   detachedSessionTtlMs: limits.detachedSessionMs,
   concurrentRequests: limits.requestsInFlight,

@@ -88,9 +88,14 @@ function start(params: StartParams, { session, grant }: RequestContext, prepared
 
 function answerStart(params: StartParams, { session }: RequestContext): Result<'process/start'> {
   const { processId } = params;
-  const { pid, startedAtMs } = requireProcess(session, processId);
+  const { pid, startedAtMs, limitsEnforcedBy } = requireProcess(session, processId);
   session.notifyIfWanted('process/started', { processId, startedAtMs });
-  return { processId, sandboxType: params.sandbox ? 'linuxSeccomp' : 'none', pid };
+  return {
+    processId,
+    sandboxType: params.sandbox ? 'linuxSeccomp' : 'none',
+    pid,
+    ...(limitsEnforcedBy && { limitsEnforcedBy }),
+  };
 }
 
 function startNow(params: StartParams, context: RequestContext): Result<'process/start'> {

@@ -12,7 +12,12 @@ export function validRequest(
   const streamId = `s${random(5)}`;
   const path = `${uri}/f${random(5)}`;
   const argv = [['/bin/true'], ['/bin/echo', 'x'], ['/bin/cat'], ['/bin/sleep', '0.01']][random(4)]!;
-  const ours = [{}, { timeoutMs: 1 + random(20), graceMs: random(20) }, { delivery: 'pull' }][random(3)];
+  const ours = [
+    {},
+    { timeoutMs: 1 + random(20), graceMs: random(20) },
+    { delivery: 'pull' },
+    { limits: { pids: 50, fileBytes: 10_000 } },
+  ][random(4)];
   const wiring = { tty: random(2) === 0, pipeStdin: random(2) === 0 };
   const start = { processId, argv, cwd: uri, env: { A: '1' }, ...wiring, ...ours };
   const all: Readonly<Record<string, unknown>> = {

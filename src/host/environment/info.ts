@@ -31,6 +31,8 @@ const capabilities: Readonly<Record<string, boolean>> = {
   processMerged: true,
   processPull: true,
   processListAll: true,
+  processUser: true,
+  processLimits: true,
   sandboxDenials: true,
   errorDetails: true,
   sessionNetwork: true,

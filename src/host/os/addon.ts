@@ -55,6 +55,8 @@ export interface Addon {
     diesWithParent: boolean,
     inherit: readonly (number | Uint8Array)[],
     report: Int32Array,
+    /** Bytes of a file, descriptor of a cgroup.procs, uid and gid, each -1 if there is none; then groups. */
+    restrictions?: BigInt64Array,
   ): number | string;
   /**
    * Begins a connection to an address of 4 or 16 bytes and gives its number, which the other functions take like that of a child, or
@@ -99,6 +101,8 @@ export interface Addon {
    * the number of processes killed for each triple.
    */
   sweep(triples: BigUint64Array): Promise<Uint32Array>;
+  /** The processes with these marks, as pairs: number, and position of the mark. */
+  members(marks: BigUint64Array): Promise<Int32Array>;
   /** The marks of all visible processes that agree with a mark in the bits of a mask. */
   marks(mark: bigint, mask: bigint): BigUint64Array;
   /** The first eight bytes in the buffer of a socket, if they have arrived. They stay there, with a descriptor that came with them. */
@@ -107,6 +111,8 @@ export interface Addon {
   unreadBytes(fd: number): number;
   /** Locks an open file or directory without waiting, exclusively or shared; returns whether it could. */
   lock(fd: number, alone: boolean): boolean;
+  /** Whether a file has an extended attribute that is 1. Path and name are NUL-terminated. */
+  hasAttribute(strings: Buffer): boolean;
   /** Shuts a socket down for the other end; bytes that have arrived here stay until it is closed. */
   hangUp(fd: number): void;
   /**

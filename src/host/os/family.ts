@@ -20,6 +20,14 @@ export function rememberSandbox(
   return familySweeps().remember(mark, namespace, forgotten);
 }
 
+/** The numbers of the processes with each of these marks. */
+export async function familyPids(marks: readonly bigint[]): Promise<Map<bigint, number[]>> {
+  const pids = new Map<bigint, number[]>(marks.map((mark) => [mark, []]));
+  const pairs = await addon().members(BigUint64Array.from(marks));
+  for (let at = 0; at < pairs.length; at += 2) pids.get(marks[pairs[at + 1]!]!)!.push(pairs[at]!);
+  return pids;
+}
+
 /** The marks of all visible processes that agree with a mark in the bits of a mask. */
 export function marksInUse(mark: bigint, mask = PROCESS_MASK): readonly bigint[] {
   return [...addon().marks(mark, mask)];

@@ -14,5 +14,9 @@ export function fileAnswerLater(request: Buffer, payload?: Uint8Array): Promise<
   return addon().fileAnswerLater(request, payload);
 }
 
+/** Whether a file has an extended attribute that is 1. */
+export const hasAttribute = (path: string, name: string): boolean =>
+  addon().hasAttribute(Buffer.from(`${path}\0${name}\0`));
+
 /** The number of each operation of the engine. */
 export const fileOperations = (): Readonly<Record<string, number>> => addon().fileOperations();

@@ -23,7 +23,7 @@ export {
 } from './descriptors.ts';
 export { errorName } from './error-name.ts';
 export { osErrorText } from './error-text.ts';
-export { killFamily, rememberSandbox } from './family.ts';
+export { familyPids, killFamily, rememberSandbox } from './family.ts';
 export { familyMark, ownSessions, PROCESS_MASK, SERVER_MASK, SESSION_MASK } from './family-mark.ts';
 export {
   claimServerNumber,
@@ -33,7 +33,14 @@ export {
   serverNumbersInUse,
   sessionNumbers,
 } from './family-numbers.ts';
-export { ANSWER_ROOM_AFTER, ANSWER_ROOM_BEFORE, fileAnswer, fileAnswerLater, fileOperations } from './files.ts';
+export {
+  ANSWER_ROOM_AFTER,
+  ANSWER_ROOM_BEFORE,
+  fileAnswer,
+  fileAnswerLater,
+  fileOperations,
+  hasAttribute,
+} from './files.ts';
 export { startGuardian } from './guardian.ts';
 export { hardenProcess } from './harden.ts';
 export { exitNow, runUnderInit } from './init.ts';
@@ -59,5 +66,13 @@ export {
   connect,
 } from './sockets/native-connection.ts';
 export { NetworkNamespace } from './sockets/network-namespace.ts';
-export { type Command, candidates, DEFAULT_PATH, SpawnError, type SpawnOptions, spawn } from './spawn.ts';
+export {
+  type Command,
+  candidates,
+  DEFAULT_PATH,
+  type Restrictions,
+  SpawnError,
+  type SpawnOptions,
+  spawn,
+} from './spawn.ts';
 export { mask } from './websocket-masks.ts';

@@ -5,6 +5,16 @@ import { errorName } from './error-name.ts';
 import { NativeChild } from './native-child.ts';
 import { reactor } from './reactor.ts';
 
+/** What a child may not have, or not share with this process. */
+export interface Restrictions {
+  /** The most bytes of a file that it writes: RLIMIT_FSIZE. */
+  readonly fileBytes?: number | undefined;
+  /** An open `cgroup.procs`: it joins the group before it does anything else. */
+  readonly cgroup?: number | undefined;
+  /** Another user; only root can. */
+  readonly user?: { readonly uid: number; readonly gid: number; readonly groups: readonly number[] } | undefined;
+}
+
 /** A command that has no family mark yet. */
 export interface Command {
   /** Non-empty; the first is the program to look up. */
@@ -19,6 +29,7 @@ export interface Command {
   readonly io: ChildIo;
   /** The child's descriptors from 3 on: open descriptors of this process, or bytes to read from an unnamed file. */
   readonly inherit?: readonly (number | Uint8Array)[];
+  readonly restrictions?: Restrictions | undefined;
   /** Sends a signal other than SIGKILL instead of `kill` for the child's process group. Returns false if it cannot. */
   readonly deliverSignal?: ((signal: number) => boolean) | undefined;
 }
@@ -82,11 +93,15 @@ function start(options: SpawnOptions, diesWithParent: boolean): NativeChild {
     diesWithParent,
     options.inherit ?? [],
     report,
+    options.restrictions && numbersOf(options.restrictions),
   );
   if (typeof child === 'string')
     throw new SpawnError(report[1]!, child, child === 'chdir' || child === 'workdir' ? String(cwd) : program);
   return new NativeChild(reactor(), child, report[0]!, options);
 }
+
+const numbersOf = ({ fileBytes = -1, cgroup = -1, user }: Restrictions): BigInt64Array =>
+  BigInt64Array.from([fileBytes, cgroup, user?.uid ?? -1, user?.gid ?? -1, ...(user?.groups ?? [])].map(BigInt));
 
 function stdioOf(io: ChildIo): number {
   if (io.type === 'pty') return stdio.terminal;

@@ -1,4 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
+import { familyPids } from '../os/index.ts';
 
 /** A process that carries the mark of a family. */
 export interface Member {
@@ -9,7 +10,9 @@ export interface Member {
   readonly ownTicks: number;
   /** The ticks of children that have ended and were waited for. */
   readonly reapedTicks: number;
+  readonly threads: number;
   readonly residentKiB: number;
+  readonly swappedKiB: number;
 }
 
 /** Processes whose files of procfs are read at once: more would use up the descriptors. */
@@ -47,21 +50,19 @@ class FamilyCensus {
 export const familyCensus = new FamilyCensus();
 
 async function membersByMark(marks: ReadonlySet<bigint>): Promise<Map<bigint, Member[]>> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const found = new Map<bigint, Member[]>([...marks].map((mark) => [mark, []]));
-  for (let at = 0; at < pids.length; at += AT_ONCE) {
-    const each = async (pid: number) => {
-      const mark = await markOf(pid);
-      const members = mark === undefined ? undefined : found.get(mark);
-      const member = members && (await memberOf(pid));
-      if (member) members.push(member);
-    };
-    await Promise.all(pids.slice(at, at + AT_ONCE).map(each));
+  const found = new Map<bigint, Member[]>();
+  for (const [mark, pids] of await familyPids([...marks])) {
+    const members: Member[] = [];
+    for (let at = 0; at < pids.length; at += AT_ONCE) {
+      const some = await Promise.all(pids.slice(at, at + AT_ONCE).map(memberOf));
+      members.push(...some.filter((member) => member !== undefined));
+    }
+    found.set(mark, members);
   }
   return found;
 }
 
-/** The mark of a process; undefined without one, or if the process has ended. */
+/** The mark of one process, if it has one. */
 export async function markOf(pid: number): Promise<bigint | undefined> {
   try {
     const limits = await readFile(`/proc/${pid}/limits`, 'utf8');
@@ -94,6 +95,8 @@ function parsed(pid: number, line: string, status: string): Member {
     lives: !'ZXx'.includes(state),
     ownTicks: user + system,
     reapedTicks: reapedUser + reapedSystem,
+    threads: Number(more[15] ?? 1),
     residentKiB: Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1] ?? 0),
+    swappedKiB: Number(/^VmSwap:\s*(\d+)/m.exec(status)?.[1] ?? 0),
   };
 }

@@ -13,6 +13,8 @@ import type { Confined } from '../sandbox/index.ts';
 import { InputBudget, NumberedOutput, OutputFrames } from '../stream/index.ts';
 import type { ProcessAudience } from './audience.ts';
 import { ProcessInput } from './input.ts';
+import type { ImposedLimits } from './limits/imposed-limits.ts';
+import type { Enforcers } from './limits/limit-names.ts';
 import type { ObservedExit, ProcessObserver } from './observer.ts';
 import { OutputSnapshots } from './output-snapshots.ts';
 import { ProcessView } from './process-view.ts';
@@ -37,6 +39,7 @@ export interface ManagedProcessOptions {
   readonly retainedOutputBytes: number;
   /** How long it may run, and how long it then has to end by itself. */
   readonly timeLimit?: TimeLimitOptions | undefined;
+  readonly limits?: ImposedLimits | undefined;
   /** Shared by the processes of a session. */
   readonly inputBudget?: InputBudget;
   /** Counts what goes through the process. */
@@ -75,6 +78,7 @@ export class ManagedProcess implements AsyncDisposable {
   readonly #verdict: SandboxVerdict;
   readonly #termination: Termination;
   readonly #timeLimit: TimeLimit | undefined;
+  readonly #limits: ImposedLimits | undefined;
   readonly #changes = new Changes();
   #state: LifecycleState = { phase: 'starting' };
   /** An exit that is not announced yet, because output that is not read yet may show that the sandbox was the reason. */
@@ -116,9 +120,21 @@ export class ManagedProcess implements AsyncDisposable {
     });
     this.#snapshots = new OutputSnapshots(retainedOutputBytes, (chunk) => this.#output.drop(chunk));
     this.#verdict = new SandboxVerdict(confined, this.#output, argv);
-    this.#termination = new Termination(child, mark, async (timeoutMs, signal) => {
-      await this.view.wait({ timeoutMs }, signal);
-      return this.#state.phase === 'closed';
+    this.#limits = options.limits;
+    this.#termination = new Termination({
+      child,
+      mark,
+      limits: this.#limits,
+      closed: async (timeoutMs, signal) => {
+        await this.view.wait({ timeoutMs }, signal);
+        return this.#state.phase === 'closed';
+      },
+    });
+    this.#limits?.started({
+      pid: child.pid,
+      mark,
+      isLauncher: confined?.controlSocket !== undefined,
+      end: () => this.#inBackground(this.#termination.byForce()),
     });
     this.#timeLimit =
       options.timeLimit &&
@@ -131,6 +147,7 @@ export class ManagedProcess implements AsyncDisposable {
       snapshots: this.#snapshots,
       verdict: this.#verdict,
       timeLimit: this.#timeLimit,
+      limits: this.#limits,
       changes: this.#changes,
       wantsDenials: () => audience.wantsDenials,
     });
@@ -147,6 +164,11 @@ export class ManagedProcess implements AsyncDisposable {
   /** Runs work that no caller waits for. Its failure concerns this process alone. */
   #inBackground(work: Promise<unknown>): void {
     work.catch(this.#onFault);
+  }
+
+  /** What enforces each of its limits. */
+  get limitsEnforcedBy(): Enforcers | undefined {
+    return this.#limits?.enforcedBy;
   }
 
   get pid(): number {
@@ -231,6 +253,7 @@ export class ManagedProcess implements AsyncDisposable {
     clearTimeout(this.#heldExit?.timer);
     this.#heldExit = undefined;
     if (this.#confined?.record?.isIncomplete) this.#onDenialsLost?.();
+    this.#limits?.exited(status);
     const exitCode = this.#exitCode(status);
     const signal = 'signal' in status ? { signal: signalName(status.signal) } : {};
     return this.#apply({
@@ -241,7 +264,7 @@ export class ManagedProcess implements AsyncDisposable {
 
   /** Notifications get members that the reference does not know only where the client has shown that it knows them. */
   get #announcesEnding(): boolean {
-    return this.#audience.wantsEndings || this.#timeLimit !== undefined;
+    return this.#audience.wantsEndings || this.#timeLimit !== undefined || this.#limits !== undefined;
   }
 
   #onOutput(stream: OutputStream, chunk: EncodedChunk): Promise<void> {
@@ -268,6 +291,7 @@ export class ManagedProcess implements AsyncDisposable {
     if (closes) announcements.push(this.#announcement('process/closed', {}));
     this.#changes.notify();
     for (const announcement of announcements) await this.#audience.send(announcement);
+    if (closes) this.#limits?.release();
     if (closes) this.#onClosed();
   }
 
@@ -319,6 +343,7 @@ export class ManagedProcess implements AsyncDisposable {
   /** Kills the process group and drops the output; resolves when the direct child has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#output.endWaiting();
+    this.#limits?.kill();
     await this.#child[Symbol.asyncDispose]();
     this.#confined?.claim[Symbol.dispose]();
   }

@@ -14,6 +14,8 @@ export interface WantedProcess {
   readonly network?: StartNetwork;
   /** A shell that is started to copy the state that start-up files leave. */
   readonly purpose?: 'shellSnapshot';
+  /** The user that the request names; without one it runs as the server's own. */
+  readonly user?: string;
 }
 
 /** Is told about every process of a session. */
@@ -38,9 +40,16 @@ export interface ObservedStart {
 
 /** What a request wants to have started by this command. */
 export function wantedProcess(
-  { processId, sandbox, network }: Params<'process/start'>,
+  { processId, sandbox, network, user }: Params<'process/start'>,
   { argv, cwd, io }: Command,
 ): WantedProcess {
-  const profile = sandbox?.permissions.type ?? 'none';
-  return { processId, argv, cwd: String(cwd), tty: io.type === 'pty', sandbox: profile, ...(network && { network }) };
+  return {
+    processId,
+    argv,
+    cwd: String(cwd),
+    tty: io.type === 'pty',
+    sandbox: sandbox?.permissions.type ?? 'none',
+    ...(network && { network }),
+    ...(user != null && { user }),
+  };
 }

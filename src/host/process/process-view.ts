@@ -1,6 +1,7 @@
 import type { Changes } from '../../base/index.ts';
 import type { Params, Result } from '../../protocol/index.ts';
 import { type NumberedOutput, readResultParts } from '../stream/index.ts';
+import type { ImposedLimits } from './limits/imposed-limits.ts';
 import type { OutputSnapshots } from './output-snapshots.ts';
 import type { SandboxVerdict } from './sandbox-verdict.ts';
 import { exitOf, type LifecycleState } from './state.ts';
@@ -12,6 +13,7 @@ export interface ProcessViewOptions {
   readonly snapshots: OutputSnapshots;
   readonly verdict: SandboxVerdict;
   readonly timeLimit: TimeLimit | undefined;
+  readonly limits: ImposedLimits | undefined;
   /** Notified when output or a change of state can be seen. */
   readonly changes: Changes;
   readonly wantsDenials: () => boolean;
@@ -40,10 +42,14 @@ export class ProcessView {
   }
 
   /** More about the end of the process than its exit code, as far as it is known. */
-  get ending(): Pick<Answer, 'signal' | 'timedOut'> {
-    const { timeLimit } = this.#options;
+  get ending(): Pick<Answer, 'signal' | 'timedOut' | 'limitExceeded'> {
+    const { timeLimit, limits } = this.#options;
     const { signal } = exitOf(this.#state) ?? {};
-    return { ...(signal !== undefined && { signal }), ...(timeLimit && { timedOut: timeLimit.isOver }) };
+    return {
+      ...(signal !== undefined && { signal }),
+      ...(timeLimit && { timedOut: timeLimit.isOver }),
+      ...(limits?.exceeded && { limitExceeded: limits.exceeded }),
+    };
   }
 
   /** Resolves when there is output to read, or none will come, or the time is over. */

@@ -4,7 +4,7 @@ import { decode, methods, type Params } from '../../protocol/index.ts';
 import { resolveStart } from './start-request.ts';
 
 const flat = { processId: 'p', argv: ['prog', 'arg'], cwd: 'file:///work%20dir', env: { A: '1' }, tty: false };
-const open = { allowDirectExec: true, allowPreparedExec: true };
+const open = { allowDirectExec: true, allowPreparedExec: true, allowUsers: [] };
 
 const noScope = { scopeId: '', shell: { name: 'bash', path: '/bin/bash' } };
 const sandboxIn = (cwd: string, ...readable: string[]) => ({

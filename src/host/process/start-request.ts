@@ -12,16 +12,20 @@ import {
   UnenforceablePolicy,
   workspaceRootsOf,
 } from '../sandbox/index.ts';
+import { accountVariables } from './account.ts';
 import { childEnvironment } from './child-environment.ts';
 import { explainSearch } from './program-search.ts';
 import { rewritableIn } from './shell/snapshot-request.ts';
 import { withNetwork } from './start-network.ts';
+import { startUser } from './start-user.ts';
 
 type StartParams = Params<'process/start'>;
 
 export interface StartGates {
   readonly allowDirectExec: boolean;
   readonly allowPreparedExec: boolean;
+  /** The users that a start may ask for. */
+  readonly allowUsers: readonly string[];
 }
 
 /** A network made for one process. */
@@ -51,8 +55,10 @@ export function resolveStart(
     throw new ExecError('invalidParams', 'sandbox intent cannot be enforced on this executor');
   }
   const io = resolveIo(params);
+  const account = params.user == null ? undefined : startUser(params.user, params, gates.allowUsers);
   const policy = params.mode === 'prepared' ? undefined : params.envPolicy;
-  const env = childEnvironment(ownEnvironment, policy, { ...request.env, ...network?.environment });
+  const of = account && params.mode !== 'prepared' ? { ...accountVariables(account), ...policy?.set } : {};
+  const env = childEnvironment(ownEnvironment, policy, { ...of, ...request.env, ...network?.environment });
   // A prepared request is spawned as it is.
   const needsShell = params.mode !== 'prepared' && io.type === 'pty' && env.SHELL === undefined;
   const command = {
@@ -62,6 +68,7 @@ export function resolveStart(
     ...(params.cwdIdentity != null && { cwdIdentity: params.cwdIdentity }),
     env: needsShell ? { ...env, SHELL: accountShell() } : env,
     io,
+    ...(account && { restrictions: { user: account } }),
   };
   // With a sandbox the reference checks the program last, because it spawns the one that makes the sandbox.
   const checks = isSandboxed ? [checkSpawnable, checkProgram] : [checkProgram, checkSpawnable];

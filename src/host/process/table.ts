@@ -19,6 +19,7 @@ import {
 import type { CommandLaunchers, Confined, SandboxHost } from '../sandbox/index.ts';
 import { ClosedRetention, type InputBudget } from '../stream/index.ts';
 import type { ProcessAudience } from './audience.ts';
+import { ImposedLimits } from './limits/imposed-limits.ts';
 import { listEntry } from './list-entry.ts';
 import { ManagedProcess } from './managed-process.ts';
 import { ProcessNetworks } from './network/process-networks.ts';
@@ -118,7 +119,7 @@ export class ProcessTable implements AsyncDisposable {
 
   /** Starts a process, and disposes of its network when it closes. Returns false for a start that was answered before. */
   start(params: StartParams, prepared: Preparations = {}): boolean {
-    const { network, sessionNetwork, restored, deniedMatches } = prepared;
+    const { network } = prepared;
     const { processId } = params;
     if (this.#ending) throw new ExecError('invalidRequest', SERVER_STOPPING);
     if (this.#isRepetition(params)) return false;
@@ -129,15 +130,7 @@ export class ProcessTable implements AsyncDisposable {
     if (this.openCount >= most) {
       throw new ExecError('invalidRequest', `at most ${most} processes may run per connection`);
     }
-    const command = restored ?? request;
-    const watch = options.audience.wantsDenials;
-    const confined = params.sandbox
-      ? confineStart(options.sandboxes, command, params.sandbox, params, {
-          ...{ deniedMatches, watch, network, sessionNetwork },
-        })
-      : undefined;
-    const mark = this.#nextMark();
-    const [child, observed] = this.#spawn(wantedProcess(params, request), command, confined, mark);
+    const { child, observed, confined, mark, limits } = this.#launch(params, request, prepared);
     const process = new ManagedProcess({
       processId,
       argv: request.argv,
@@ -149,6 +142,7 @@ export class ProcessTable implements AsyncDisposable {
       confined,
       audience: options.audience,
       retainedOutputBytes: retainedOutputBytesPerProcess,
+      limits,
       timeLimit: params.timeoutMs == null ? undefined : { timeoutMs: params.timeoutMs, graceMs: params.graceMs ?? 0 },
       inputBudget: options.inputBudget,
       bytes: options.observer.bytes,
@@ -261,6 +255,28 @@ export class ProcessTable implements AsyncDisposable {
     if (this.#ending) throw new ExecError('invalidRequest', 'the session is being ended');
     this.#started = true;
     return this.#options.nextMark();
+  }
+
+  /** Imposes limits, makes the sandbox and spawns; or leaves nothing behind. */
+  #launch(params: StartParams, request: Command, prepared: Preparations) {
+    const { network, sessionNetwork, restored = request, deniedMatches } = prepared;
+    const { sandboxes, audience } = this.#options;
+    const limits = params.limits ? new ImposedLimits(params.limits) : undefined;
+    try {
+      const command = limits ? limits.imposedOn(restored) : restored;
+      const watch = audience.wantsDenials;
+      const confined = params.sandbox
+        ? confineStart(sandboxes, command, params.sandbox, params, {
+            ...{ deniedMatches, watch, network, sessionNetwork },
+          })
+        : undefined;
+      const mark = this.#nextMark();
+      const [child, observed] = this.#spawn(wantedProcess(params, request), command, confined, mark);
+      return { child, observed, confined, mark, limits };
+    } catch (error) {
+      limits?.failed();
+      throw error;
+    }
   }
 
   #spawn(

@@ -1,18 +1,28 @@
 import { constants } from 'node:os';
 import { type Child, killFamily, PROCESS_MASK } from '../os/index.ts';
+import type { ImposedLimits } from './limits/imposed-limits.ts';
 
 /** Waits until the process has closed, its time is over or the signal aborts; tells whether it has closed. */
 type Closed = (timeoutMs: number | undefined, signal: AbortSignal) => Promise<boolean>;
+
+export interface TerminationOptions {
+  readonly child: Child;
+  readonly mark: bigint;
+  readonly limits: ImposedLimits | undefined;
+  readonly closed: Closed;
+}
 
 /** Ends a process and everything it started. */
 export class Termination {
   readonly #child: Child;
   readonly #mark: bigint;
+  readonly #limits: ImposedLimits | undefined;
   readonly #closed: Closed;
 
-  constructor(child: Child, mark: bigint, closed: Closed) {
+  constructor({ child, mark, limits, closed }: TerminationOptions) {
     this.#child = child;
     this.#mark = mark;
+    this.#limits = limits;
     this.#closed = closed;
   }
 
@@ -33,6 +43,7 @@ export class Termination {
 
   /** Kills the descendants, whose last output is still read. */
   async ofFamily(): Promise<void> {
+    this.#limits?.kill();
     await killFamily(this.#mark, PROCESS_MASK);
   }
 

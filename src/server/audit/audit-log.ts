@@ -32,6 +32,8 @@ export interface StartingProcess {
   readonly network?: StartNetwork;
   /** A shell that the server starts for itself, to copy the state that start-up files leave. */
   readonly purpose?: 'shellSnapshot';
+  /** Another user than the server's, as which it runs. */
+  readonly user?: string;
 }
 
 export interface ExitedProcess {

@@ -34,6 +34,12 @@ function builtAndRun(program: string, parts: readonly string[], flags: readonly 
   }
 }
 
+/** The parts of the file engine, without the program that runs it in a sandbox. */
+const sourcesIn = (folder: string): string[] =>
+  readdirSync(join(native, folder))
+    .filter((name) => name.endsWith('.c') && name !== 'helper.c')
+    .map((name) => `${folder}/${name.slice(0, -2)}`);
+
 /** Others come in between whenever a lock is given back. */
 const slowUnlock = `
 #define _GNU_SOURCE
@@ -82,7 +88,8 @@ int main(void)
 }`;
 
 it('a child that is being released is not looked at any more, whatever JavaScript asks for', () => {
-  const ofAddon = ['loop', 'children', 'queue', 'output', 'input', 'spawn', 'inherit', 'harden'];
+  const ofChildren = ['loop', 'children', 'connection', 'queue', 'output', 'input'];
+  const ofAddon = [...ofChildren, 'spawn', 'inherit', 'restrict', 'harden'];
   const parts = [...ofAddon.map((part) => `addon/${part}`), 'family/family', 'shared/base64'];
   expect(builtAndRun(attention, parts, ['-fsanitize=address', '-fno-omit-frame-pointer'], slowUnlock)).toBe('clean\n');
 });
@@ -111,8 +118,7 @@ int main(void)
 it('a directory that never becomes empty is given up', () => {
   const folder = mkdtempSync(join(tmpdir(), 'exec-server-never-empty-'));
   const program = removal.replace('"/tmp"', JSON.stringify(folder));
-  const engine = readdirSync(join(native, 'fs')).filter((name) => name.endsWith('.c') && name !== 'helper.c');
-  const parts = [...engine.map((name) => `fs/${name.slice(0, -2)}`), 'shared/base64', 'shared/base64-decode'];
+  const parts = [...sourcesIn('fs'), ...sourcesIn('search'), 'shared/base64', 'shared/base64-decode'];
   expect(builtAndRun(program, parts, ['-Wl,--wrap=unlinkat'])).toBe('Directory not empty\n');
   rmSync(folder, { recursive: true });
 });

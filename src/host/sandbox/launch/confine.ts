@@ -137,12 +137,14 @@ function confinedByView(command: Command, plan: MountPlan, launch: Launch): Conf
   ]);
   const channel = FIRST_EMPTY + plan.emptyFiles;
   const isPinned = command.cwdIdentity !== undefined; // a launcher that is started in the directory reports a wrong one
+  const isRestricted = command.restrictions !== undefined; // from its first moment on
   const waitable =
     launcher.proc &&
     mode === 'isolated' &&
     extraDescriptor === undefined &&
     !watch &&
     !isPinned &&
+    !isRestricted &&
     place.path === USUAL_PLACE;
   const calls = filter(mode);
   const points = scope.own(host.mountPoints().claim(plan.mountPoints));
