@@ -1,4 +1,4 @@
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -124,6 +124,17 @@ describe('a connection is refused', () => {
     await client.call('net/close', { streamId: 'twice' });
   });
 
+  it('beyond 256 at a time, until one is closed', async () => {
+    await using crowd = await connect(server.url);
+    await using port = await PortServer.listen(() => {});
+    const open = (n: number) => crowd.call('net/open', { streamId: `c${n}`, port: port.port });
+    await Promise.all(Array.from({ length: 256 }, (_, n) => open(n)));
+    await expect(open(256)).rejects.toThrow('at most 256 streams may be open per session; close one first');
+    await crowd.call('net/close', { streamId: 'c0' });
+    await crowd.call('net/read', { streamId: 'c0', waitMs: 10_000 });
+    await expect(open(256)).resolves.toEqual({});
+  });
+
   it('in the network of a process that this client does not have', async () => {
     await using stranger = await connect(server.url);
     await stranger.start({ processId: 'theirs', argv: ['sleep', '60'] });
@@ -140,4 +151,26 @@ describe('a listed Unix socket', () => {
     expect(read).toMatchObject({ chunks: [{ chunk: Buffer.from('from the socket').toString('base64') }] });
     await client.call('net/close', { streamId: 'unix' });
   });
+});
+
+it('every open is in the audit log before it is made, and every refusal with its reason', async () => {
+  const log = join(folder, 'audit.jsonl');
+  await using audited = await startServer({ args: ['--audit-log', log] });
+  await using caller = await connect(audited.url);
+  await using port = await PortServer.listen(() => {});
+  await caller.call('net/open', { streamId: 'a', port: port.port });
+  await expect(caller.call('net/open', { streamId: 'b', host: '192.0.2.1', port: 80 })).rejects.toThrow();
+
+  const lines = (await readFile(log, 'utf8')).trim().split('\n');
+  const records = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(records.filter(({ event }) => String(event).startsWith('port.'))).toMatchObject([
+    { event: 'port.opening', streamId: 'a', host: 'localhost', port: port.port },
+    {
+      event: 'port.refused',
+      streamId: 'b',
+      host: '192.0.2.1',
+      port: 80,
+      reason: expect.stringContaining('may not be'),
+    },
+  ]);
 });
