@@ -148,6 +148,12 @@ export const targets = [
   },
   { file: 'fs-helper', parts: ['fs/helper', ...filesystem], flags: fast, release: released },
   {
+    file: 'fs-watch',
+    parts: [...filesIn('watch'), ...['fs/answer', 'fs/text', 'shared/base64']],
+    flags: fast,
+    release: released,
+  },
+  {
     file: 'execve-wrapper',
     parts: ['wrapper/main', 'wrapper/request', 'shared/base64', 'shared/limits', 'shared/script', ...standIn],
     flags: fast,

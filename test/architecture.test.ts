@@ -25,7 +25,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'host/stream': ['base', 'protocol', 'host/os'],
   'host/ports': ['base', 'protocol', 'host/os', 'host/peers', 'host/stream'],
   'host/process': ['base', 'protocol', 'host/os', 'host/own', 'host/sandbox', 'host/stream'],
-  'host/files': ['base', 'protocol', 'host/os', 'host/engine', 'host/sandbox'],
+  'host/watch': ['base', 'protocol', 'host/os', 'host/engine', 'host/sandbox', 'host/stream'],
+  'host/files': ['base', 'protocol', 'host/os', 'host/engine', 'host/sandbox', 'host/watch'],
   'host/network': ['base', 'protocol', 'host/os', 'host/own', 'host/peers', 'host/http', 'host/sandbox'],
   'host/environment': ['base', 'protocol', 'host/os', 'host/files'],
   // What a program says once about this machine; light, for it is loaded before a server can be reached.

@@ -9,6 +9,12 @@
 #include "../shared/base64.h"
 #include "engine.h"
 
+static void put32(uint8_t *at, uint32_t number)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (uint8_t)(number >> 8 * i);
+}
+
 bool fs_reserve(struct fs_answer *answer, size_t more)
 {
     size_t needed = answer->length + more + FS_ROOM_AFTER;
@@ -71,4 +77,28 @@ void fs_fail_text(struct fs_answer *answer, enum fs_status status, const char *t
     answer->length = FS_ROOM_BEFORE;
     fs_puts(answer, text);
     fs_set_status(answer, status, 0);
+}
+
+bool fs_begin(struct fs_answer *answer)
+{
+    *answer = (struct fs_answer){0};
+    if (!fs_reserve(answer, FS_ROOM_BEFORE + 256))
+        return false;
+    memset(answer->bytes, 0, FS_ROOM_BEFORE);
+    answer->length = FS_ROOM_BEFORE;
+    return true;
+}
+
+void fs_end(const struct fs_request *request, struct fs_answer *answer)
+{
+    if (answer->exhausted)
+        fs_fail_errno(answer, ENOMEM);
+    put32(answer->bytes, (uint32_t)(answer->length - FS_ROOM_BEFORE));
+    put32(answer->bytes + 4, request->id);
+}
+
+void fs_set_status(struct fs_answer *answer, enum fs_status status, uint32_t number)
+{
+    put32(answer->bytes + 8, status);
+    put32(answer->bytes + 12, number);
 }

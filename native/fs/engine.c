@@ -113,30 +113,6 @@ static bool names_no_entry(const struct fs_request *request)
            (operation == FS_READ_FILE || operation == FS_WRITE_FILE || operation == FS_REMOVE);
 }
 
-static void put32(uint8_t *at, uint32_t number)
-{
-    for (int i = 0; i < 4; i++)
-        at[i] = (uint8_t)(number >> 8 * i);
-}
-
-bool fs_begin(struct fs_answer *answer)
-{
-    *answer = (struct fs_answer){0};
-    if (!fs_reserve(answer, FS_ROOM_BEFORE + 256))
-        return false;
-    memset(answer->bytes, 0, FS_ROOM_BEFORE);
-    answer->length = FS_ROOM_BEFORE;
-    return true;
-}
-
-void fs_end(const struct fs_request *request, struct fs_answer *answer)
-{
-    if (answer->exhausted)
-        fs_fail_errno(answer, ENOMEM);
-    put32(answer->bytes, (uint32_t)(answer->length - FS_ROOM_BEFORE));
-    put32(answer->bytes + 4, request->id);
-}
-
 bool fs_execute(const struct fs_request *request, struct fs_answer *answer)
 {
     if (!fs_begin(answer))
@@ -149,10 +125,4 @@ bool fs_execute(const struct fs_request *request, struct fs_answer *answer)
         operations[request->operation].run(request, answer);
     fs_end(request, answer);
     return true;
-}
-
-void fs_set_status(struct fs_answer *answer, enum fs_status status, uint32_t number)
-{
-    put32(answer->bytes + 8, status);
-    put32(answer->bytes + 12, number);
 }

@@ -110,9 +110,6 @@ struct fs_answer {
 const char *fs_operation_name(unsigned number);
 uint32_t fs_body_length(const uint8_t head[FS_REQUEST_HEAD]);
 uint32_t fs_payload_length(const uint8_t head[FS_ROOM_BEFORE]); /* of an answer */
-/* An answer without a payload; false when there is no memory for it. */
-bool fs_begin(struct fs_answer *answer);
-void fs_end(const struct fs_request *request, struct fs_answer *answer);
 /* Takes apart head and body, whose payload may lie elsewhere; false when they contradict each other. */
 bool fs_parse(struct fs_request *request, const uint8_t *head_and_paths, size_t length, const uint8_t *payload,
               size_t payload_length);
@@ -120,6 +117,9 @@ bool fs_parse(struct fs_request *request, const uint8_t *head_and_paths, size_t 
 bool fs_execute(const struct fs_request *request, struct fs_answer *answer);
 
 /* answer.c */
+/* An answer without a payload; false when there is no memory for it. */
+bool fs_begin(struct fs_answer *answer);
+void fs_end(const struct fs_request *request, struct fs_answer *answer);
 bool fs_reserve(struct fs_answer *answer, size_t more);
 void fs_put(struct fs_answer *answer, const void *bytes, size_t length);
 void fs_puts(struct fs_answer *answer, const char *text);

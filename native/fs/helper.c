@@ -58,23 +58,6 @@ static int write_all(int fd, const uint8_t *bytes, size_t length)
     return 0;
 }
 
-/* Paths and pins in turn, each ended by NUL. */
-static int check_mounts(const char *at, size_t length)
-{
-    const char *end = at + length;
-    struct pin pin;
-    errno = EINVAL;
-    if (length == 0 || end[-1] != '\0')
-        return -1;
-    while (at < end) {
-        const char *path = at, *text = path + strlen(path) + 1;
-        if (text >= end || !pin_read(text, &pin) || mounted_check(path, &pin) < 0)
-            return -1;
-        at = text + strlen(text) + 1;
-    }
-    return 0;
-}
-
 static int answer(int fd, const uint8_t *message, size_t length)
 {
     struct fs_request request;
@@ -88,7 +71,7 @@ static int answer(int fd, const uint8_t *message, size_t length)
         return errno == 0 ? 0 : complain("protected names");
     }
     if (request.operation == FS_MOUNTED) {
-        int outcome = check_mounts((const char *)request.payload, request.payload_length);
+        int outcome = mounted_check_all((const char *)request.payload, request.payload_length);
         return outcome == 0 ? 0 : complain("the sandbox was changed while it was built");
     }
     if (!fs_execute(&request, &answer))

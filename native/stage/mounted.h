@@ -78,4 +78,21 @@ static inline int mounted_check(const char *path, const struct pin *pin)
     return !pin->set || same ? 0 : -1;
 }
 
+/* Paths and pins in turn, each ended by NUL: 0 if all are mounted, else -1. */
+static inline int mounted_check_all(const char *at, size_t length)
+{
+    const char *end = at + length;
+    struct pin pin;
+    errno = EINVAL;
+    if (length == 0 || end[-1] != '\0')
+        return -1;
+    while (at < end) {
+        const char *path = at, *text = path + strlen(path) + 1;
+        if (text >= end || !pin_read(text, &pin) || mounted_check(path, &pin) < 0)
+            return -1;
+        at = text + strlen(text) + 1;
+    }
+    return 0;
+}
+
 #endif

@@ -1,4 +1,5 @@
 import type { MethodName, Params, RepeatOptions, Result } from '../protocol/index.ts';
+import type { ChangeListener } from './files/file-watch.ts';
 
 /** The part of a client that its process objects use. */
 export interface Calls {
@@ -9,4 +10,6 @@ export interface Calls {
     options?: RepeatOptions,
   ): Promise<Result<M>>;
   supports(capability: string): boolean;
+  /** Gives the changes of a watch to the listener, until that is disposed of. */
+  listen(watchId: string, listener: ChangeListener): Disposable;
 }

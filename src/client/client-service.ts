@@ -8,6 +8,7 @@ import {
   notifications,
 } from '../protocol/index.ts';
 import type { Incoming } from './connection.ts';
+import type { ChangeListener } from './files/file-watch.ts';
 import type { ProcessEvent } from './process-event.ts';
 import type { RemoteProcess } from './remote-process.ts';
 import type { PortStream } from './streams/port-stream.ts';
@@ -28,13 +29,14 @@ export interface ClientServiceOptions {
   readonly logger: Logger;
 }
 
-/** The processes and streams of a client that are not over, by their ids. */
+/** The processes, streams and watches of a client that are not over, by their ids. */
 export interface LivingObjects {
   readonly processes: ReadonlyMap<string, RemoteProcess>;
   readonly streams: ReadonlyMap<string, PortStream>;
+  readonly watches: ReadonlyMap<string, ChangeListener>;
 }
 
-/** Dispatches notifications and requests of the server: events of a process or stream to that, others to the listeners. */
+/** Dispatches notifications and requests of the server: events of a process, a stream or a watch to that, others to the listeners. */
 export class ClientService implements Incoming {
   readonly #living: LivingObjects;
   readonly #options: ClientServiceOptions;
@@ -52,7 +54,9 @@ export class ClientService implements Incoming {
 
   notification(method: string, params: unknown): void | Promise<void> {
     if (!isNotificationName(method)) return;
-    const { processId, streamId } = Object(params) as { processId?: string; streamId?: string };
+    const { processId, streamId, watchId } = Object(params) as Partial<Record<string, string>>;
+    const watch = method === 'fs/changed' ? this.#living.watches.get(watchId ?? '') : undefined;
+    if (watch) return watch.receive(decode(notifications['fs/changed'], params));
     const process = processId === undefined ? undefined : this.#living.processes.get(processId);
     const event = process && processEvent(method, params);
     if (event) return process.receive(event);

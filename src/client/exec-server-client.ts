@@ -19,6 +19,7 @@ import type { Connector } from './connection.ts';
 import type { ConnectionState } from './connection-state.ts';
 import { ConnectionWaits } from './connection-waits.ts';
 import { UnsupportedError } from './errors.ts';
+import type { ChangeListener } from './files/file-watch.ts';
 import { withNativePaths } from './native-spelling.ts';
 import { RemoteProcess, type StartAnswer } from './remote-process.ts';
 import { isRepeatable } from './repeatable.ts';
@@ -62,6 +63,7 @@ export class ExecServerClient implements AsyncDisposable {
   readonly #session: ClientSession;
   readonly #processes = new Map<string, RemoteProcess>();
   readonly #streams = new Map<string, PortStream>();
+  readonly #watches = new Map<string, ChangeListener>();
   readonly #waits = new ConnectionWaits();
   #slots = new RequestSlots(false);
 
@@ -74,7 +76,8 @@ export class ExecServerClient implements AsyncDisposable {
 
   private constructor(connector: Connector, options: ExecServerClientConnectOptions) {
     const logger = options.logger ?? silentLogger;
-    const service = new ClientService({ processes: this.#processes, streams: this.#streams }, { ...options, logger });
+    const living = { processes: this.#processes, streams: this.#streams, watches: this.#watches };
+    const service = new ClientService(living, { ...options, logger });
     this.#session = new ClientSession(connector, service, {
       clientName: options.clientName ?? 'exec-server-client',
       events: options.events,
@@ -114,6 +117,11 @@ export class ExecServerClient implements AsyncDisposable {
   /** A process of this client that has not closed yet. */
   process(processId: string): RemoteProcess | undefined {
     return this.#processes.get(processId);
+  }
+
+  listen(watchId: string, listener: ChangeListener): Disposable {
+    this.#watches.set(watchId, listener);
+    return { [Symbol.dispose]: () => void this.#watches.delete(watchId) };
   }
 
   request<M extends MethodName>(
@@ -238,8 +246,9 @@ export class ExecServerClient implements AsyncDisposable {
   }
 
   #failAll(reason: Error): void {
-    for (const process of this.#processes.values()) process.fail(reason);
-    for (const stream of this.#streams.values()) stream.fail(reason);
+    const living = [...this.#processes.values(), ...this.#streams.values(), ...this.#watches.values()];
+    for (const listener of living) listener.fail(reason);
+    this.#watches.clear();
     this.#processes.clear();
     this.#streams.clear();
   }

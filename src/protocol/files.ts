@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { ExecError } from './errors.ts';
-import type { MethodName, Params, Result } from './methods.ts';
+import type { MethodName, Notification, Params, Result } from './methods.ts';
 import type { PathUri } from './path-uri.ts';
 import { type Sandbox, sandbox } from './sandbox.ts';
 import { base64, bytes, method, optional, pathUri, unsigned } from './schema.ts';
@@ -182,6 +182,23 @@ export const fileMethods = {
     params: z.object({ ...target, mode: permissionBits, followSymlinks }),
     result: done,
   }),
+  'fs/watch': method({
+    family,
+    scope,
+    capability: 'fsWatch',
+    repeatable: true,
+    params: z.object({ watchId: z.string(), ...target, recursive: optional(z.boolean()) }),
+    /** False where changes make no events: in procfs, sysfs and the like. */
+    result: z.object({ watching: z.boolean() }),
+  }),
+  'fs/unwatch': method({
+    family,
+    scope,
+    capability: 'fsWatch',
+    repeatable: true,
+    params: z.object({ watchId: z.string() }),
+    result: done,
+  }),
   'fs/watchMissing': method({
     family,
     scope,
@@ -192,6 +209,23 @@ export const fileMethods = {
 
 export const fileNotifications = {
   'fs/missingChanged': z.object({ watchId: unsigned }),
+  /** Only of watches that the client has made by `fs/watch`. */
+  'fs/changed': z.object({
+    watchId: z.string(),
+    seq: unsigned,
+    changes: z.array(
+      z.object({
+        path: pathUri,
+        kind: z.enum(['created', 'modified', 'removed', 'renamed']),
+        from: z.optional(pathUri),
+      }),
+    ),
+    /** Changes before these are lost: what is there has to be listed anew. */
+    overflow: z.optional(z.boolean()),
+    /** This is the last message: the watched path is gone, or `error` says why. */
+    ended: z.optional(z.boolean()),
+    error: z.optional(z.string()),
+  }),
 };
 
 /** Answers `fs/*` requests: a server, or this process. */
@@ -232,6 +266,9 @@ export interface MetadataOptions extends PathOptions {
 export type FileMetadata = Result<'fs/getMetadata'>;
 export type DirectoryEntry = Result<'fs/readDirectory'>['entries'][number];
 export type WalkOptions = Params<'fs/walk'>['options'];
+/** Changes of a watch, in order; `overflow` tells that some before them are lost. */
+export type FileChanges = Omit<Notification<'fs/changed'>, 'watchId' | 'seq'>;
+export type FileChange = FileChanges['changes'][number];
 export type WalkOutcome = Result<'fs/walk'>;
 
 /** A call for each method that is complete in one request. */

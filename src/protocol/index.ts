@@ -4,6 +4,8 @@ export { type ErrorDetails, type ErrorKind, ExecError, type WireError } from './
 export { ExecutorFileSystem, type SearchOptions, type SearchOutcome } from './executor-file-system.ts';
 export {
   type DirectoryEntry,
+  type FileChange,
+  type FileChanges,
   type FileMetadata,
   type FileMethod,
   type FileOptions,

@@ -244,7 +244,9 @@ export class ServerConnection implements Service {
     if (method !== 'initialized') throw new ExecError('invalidRequest', `unexpected notification ${method}`);
     if (this.#handshake.phase === 'new') throw new ExecError('invalidRequest', 'initialized before initialize');
     if (this.#handshake.phase === 'superseded') throw supersededError();
-    this.#handshake = { phase: 'ready', session: this.#handshake.session };
+    const { session } = this.#handshake;
+    this.#handshake = { phase: 'ready', session };
+    session.initialized();
   }
 
   violation(kind: Violation, error: Error): void | Promise<void> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { abortable, type Logger } from '../base/index.ts';
-import { SessionFiles, type SessionFilesOptions } from '../host/files/index.ts';
+import { type FileAccessOptions, SessionFiles } from '../host/files/index.ts';
 import type { Host } from '../host/index.ts';
 import { familyMark, killFamily, processMarks, SESSION_MASK } from '../host/os/index.ts';
 import { type SessionNetworks, StreamTable } from '../host/ports/index.ts';
@@ -100,8 +100,8 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
   }
 
   /** Made for the first connection of the session that asks for files. */
-  files(options: SessionFilesOptions): SessionFiles {
-    this.#files ??= new SessionFiles(options);
+  files(options: FileAccessOptions): SessionFiles {
+    this.#files ??= new SessionFiles({ ...options, audience: this });
     return this.#files;
   }
 
@@ -173,7 +173,13 @@ export class ServerSession implements ProcessAudience, AsyncDisposable {
     this.#client = undefined;
     this.processes.detached(forMs);
     this.#streams?.detached(forMs);
+    this.#files?.detached();
     return true;
+  }
+
+  /** The client has said that it takes notifications. */
+  initialized(): void {
+    this.#files?.attached();
   }
 
   /** Events are not queued for a client that is disconnected: once it has resumed, it reads the missed ones by `process/read` and `net/read`. */

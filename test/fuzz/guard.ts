@@ -39,6 +39,7 @@ const passive = new Set([
   'fs/getMetadata',
   'fs/canonicalize',
   'fs/searchCancel',
+  'fs/unwatch',
 ]);
 
 export interface GuardOptions {

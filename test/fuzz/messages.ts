@@ -74,6 +74,8 @@ export function validRequest(
       maxMatches: 1 + random(20),
     },
     'fs/searchCancel': { searchId: `s${random(5)}` },
+    'fs/watch': { watchId: `w${random(5)}`, path: uri, recursive: random(2) === 0 },
+    'fs/unwatch': { watchId: `w${random(5)}` },
     'fs/watchMissing': { watchId: random(5), missing: [`${uri}/missing`] },
     'http/request': { method: 'GET', url: 'http://127.0.0.1:9/', requestId: `r${random(5)}`, timeoutMs: 50 },
     'capabilityRoots/discoverV1': { roots: [{ id: 'a', path: uri }] },

@@ -1,3 +1,4 @@
+export type { FileAccessOptions } from './access.ts';
 export { LocalFileSystem, type LocalFileSystemOptions } from './local-file-system.ts';
 export { FileService, type FileServiceOptions } from './service.ts';
 export { SessionFiles, type SessionFilesOptions } from './session-files.ts';

@@ -4,6 +4,7 @@ import {
   type Engine,
   EngineChannel,
   encodeWhole,
+  endOf,
   type FileRequest,
   pathList,
   type ResultText,
@@ -11,7 +12,7 @@ import {
   searchGoesOn,
   usuallyInstant,
 } from '../engine/index.ts';
-import type { Child, EncodedChunk, ExitStatus } from '../os/index.ts';
+import type { Child } from '../os/index.ts';
 import type { LaunchedHelper } from '../sandbox/index.ts';
 
 /**
@@ -38,7 +39,7 @@ export class SandboxedEngine implements Engine, AsyncDisposable {
       ...(refused.length > 0 ? [encodeWhole({ operation: 'protect', payload: pathList(refused) })] : []),
     ];
     this.#channel = new EngineChannel(channel, { preface, onOverdue: () => this.#giveUp() });
-    this.#ended = this.#readStderr();
+    this.#ended = this.#awaitEnd();
   }
 
   /** Whether the helper has ended, and rejects every request. */
@@ -105,13 +106,10 @@ export class SandboxedEngine implements Engine, AsyncDisposable {
     void this.#child[Symbol.asyncDispose]();
   }
 
-  async #readStderr(): Promise<void> {
-    for await (const event of this.#child.events) {
-      if (event.type !== 'output' || event.stream !== 'stderr') continue;
-      this.#stderr = `${this.#stderr}${textOf(event.chunk)}`.slice(-STDERR_LIMIT);
-    }
-    const status = describeStatus(await this.#child.exited);
-    this.#fail(`with status ${status}: ${this.#stderr.trim()}`);
+  async #awaitEnd(): Promise<void> {
+    const { status, stderr } = await endOf(this.#child);
+    this.#stderr = stderr;
+    this.#fail(`with status ${status}: ${stderr.trim()}`);
   }
 
   /** Keeps the first reason. */
@@ -122,16 +120,5 @@ export class SandboxedEngine implements Engine, AsyncDisposable {
 
 const isSearch = (operation: FileRequest['operation']): boolean => operation === 'search' || operation === 'searchOn';
 
-function describeStatus(status: ExitStatus): string {
-  return 'code' in status ? `exit status: ${status.code}` : `signal: ${status.signal}`;
-}
-
-/** The reader thread hands out all output as base64. */
-function textOf({ buffer, start, end }: EncodedChunk): string {
-  return Buffer.from(buffer.toString('latin1', start, end), 'base64').toString();
-}
-
 /** Copying and encoding more would block the event loop for too long. */
 const SMALL_BYTES = 64 * 1024;
-/** The last lines, which hold the reason; more would let a helper fill the memory. */
-const STDERR_LIMIT = 2000;

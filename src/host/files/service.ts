@@ -1,6 +1,7 @@
 import { ExecError, type FileMethod, type Params, type PathUri } from '../../protocol/index.ts';
 import { fileFlags, type ResultText, resultText } from '../engine/index.ts';
 import { requireCwd } from '../sandbox/index.ts';
+import type { WatchAudience } from '../watch/index.ts';
 import { FileAccess, type FileAccessOptions } from './access.ts';
 import { AnswerSlots } from './answer-slots.ts';
 import { MissingWatch } from './missing-watch.ts';
@@ -38,13 +39,15 @@ export class FileService implements AsyncDisposable {
     'fs/readBlock': (params) => this.readBlock(params),
     'fs/writeBlock': (params) => this.writeBlock(params),
     'fs/close': (params) => this.close(params),
+    'fs/watch': (params) => this.watch(params),
+    'fs/unwatch': (params) => this.unwatch(params),
     'fs/watchMissing': (params) => this.watchMissing(params),
     'fs/search': (params) => this.search(params),
     'fs/searchCancel': ({ searchId }) => resultText({ cancelled: this.#searches.cancel(searchId) }),
   };
 
   constructor({ onMissingChanged, session, sendsAnswers, ...access }: FileServiceOptions) {
-    this.#ownSession = session ? undefined : new SessionFiles(access);
+    this.#ownSession = session ? undefined : new SessionFiles({ ...access, audience: noAudience });
     this.#session = session ?? this.#ownSession!;
     if (sendsAnswers) {
       this.#contents = new AnswerSlots();
@@ -116,6 +119,18 @@ export class FileService implements AsyncDisposable {
     return resultText({});
   }
 
+  watch({ watchId, path, recursive, sandbox }: Params<'fs/watch'>): ResultText | Promise<ResultText> {
+    return namingPath([path], async () => {
+      const watching = await this.#session.watches.open({ watchId, path, recursive: recursive ?? false, sandbox });
+      return resultText({ watching });
+    });
+  }
+
+  async unwatch({ watchId }: Params<'fs/unwatch'>): Promise<ResultText> {
+    await this.#session.watches.close(watchId);
+    return resultText({});
+  }
+
   watchMissing({ watchId, missing, present }: Params<'fs/watchMissing'>): ResultText {
     return resultText({ watching: this.#watch.replace(watchId, missing, present ?? undefined) });
   }
@@ -157,6 +172,9 @@ export class FileService implements AsyncDisposable {
     );
   }
 }
+
+/** A watch without a client has no one to tell. */
+const noAudience: WatchAudience = { send: () => {}, probe: () => {} };
 
 const hrefOf = (path: PathUri): string => path.href;
 

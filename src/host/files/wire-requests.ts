@@ -4,7 +4,15 @@ import { type FileRequest, fileFlags } from '../engine/index.ts';
 /** Methods that are one request to the engine; the others are about a handle or a watch. */
 export type PlainFileMethod = Exclude<
   FileMethod,
-  'fs/open' | 'fs/readBlock' | 'fs/writeBlock' | 'fs/close' | 'fs/watchMissing' | 'fs/search' | 'fs/searchCancel'
+  | 'fs/open'
+  | 'fs/readBlock'
+  | 'fs/writeBlock'
+  | 'fs/close'
+  | 'fs/watch'
+  | 'fs/unwatch'
+  | 'fs/watchMissing'
+  | 'fs/search'
+  | 'fs/searchCancel'
 >;
 
 interface WireRequest extends FileRequest {

@@ -6,6 +6,7 @@ export { SessionNetwork } from './launch/session-network.ts';
 export { type KeyedView, requireCwd, resolveFilePolicy } from './policy/file-access.ts';
 export { expandGlobsLater } from './policy/glob-scan.ts';
 export { isNarrower } from './policy/narrower.ts';
+export { readablePaths } from './policy/readable-paths.ts';
 export {
   type AccessPolicy,
   hasFullRead,

@@ -114,6 +114,24 @@ describe.each([
     });
   });
 
+  it('watches a tree', async () => {
+    const { files } = opened;
+    if (!(files instanceof RemoteFileSystem)) return; // this machine's has no client to tell
+    await files.createDirectory(at('d'));
+    const watch = await files.watch(root, { recursive: true });
+    const told: string[] = [];
+    await files.writeFile(at('d/f'), Buffer.from('x'));
+    await files.rename(at('d'), at('e'));
+    await files.remove(root);
+    for await (const { changes, overflow } of watch) {
+      expect(overflow).toBeUndefined();
+      for (const { kind, path } of changes) told.push(`${kind} ${path.href.slice(root.href.length)}`);
+    }
+    expect(told).toEqual(['created /d/f', 'renamed /e', 'removed /e/f', 'removed /e', 'removed ']);
+    await watch[Symbol.asyncDispose]();
+    await expect(files.watch(at('gone'))).rejects.toMatchObject({ kind: 'notFound' });
+  });
+
   it('keeps to a sandbox', async () => {
     const { files } = opened;
     const sandbox: Sandbox = {

@@ -56,7 +56,7 @@ function bindsNow(bytes: Buffer, segments: readonly Segment[]): boolean {
 }
 
 /** Linked with musl where the machine has it. */
-const fast = ['sandbox-stage', 'fs-helper', 'execve-wrapper', 'escalation-stub'];
+const fast = ['sandbox-stage', 'fs-helper', 'fs-watch', 'execve-wrapper', 'escalation-stub'];
 
 describe.each(['exec_native.node', 'guardian', 'init', 'exec-broker', ...fast])('the native file %s', (file) => {
   const found = headers(file);

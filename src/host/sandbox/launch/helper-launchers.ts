@@ -89,6 +89,21 @@ export class HelperLaunchers implements AsyncDisposable {
     }
   }
 
+  /** Starts a program that needs no sandbox, because the client has none. */
+  launchOutside(program: string): LaunchedHelper {
+    const [channel, other] = streamPair();
+    const io = { type: 'pipe', stdin: 'closed' } as const;
+    try {
+      const child = spawn({ argv: [program, '3'], cwd: '/', env: {}, io, mark: this.#nextMark(), inherit: [other] });
+      return { child, channel, refused: [], mounts: Buffer.alloc(0) };
+    } catch (error) {
+      closeSync(channel);
+      throw error;
+    } finally {
+      closeSync(other);
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#pool[Symbol.asyncDispose]();
   }

@@ -60,7 +60,7 @@ export function resolveFilePolicy(sandbox: Sandbox, options: FilePolicyOptions):
 
 function resolve(sandbox: Sandbox, { mode, env }: FilePolicyOptions): Resolution {
   const facts = new DiskFacts();
-  const resolved = policyOf(sandbox, env, facts);
+  const resolved = accessPolicyOf(sandbox, env, facts);
   const policy = filePolicyOf(resolved, mode, facts);
   const repeatable = resolved.deniedGlobs.length === 0; // patterns have to be searched for again every time
   return { env, secrets: secretPaths.paths, policy, facts: repeatable ? facts.record() : undefined };
@@ -73,7 +73,7 @@ export function requireCwd(sandbox: Sandbox): void {
   throw new ExecError('invalidParams', 'file system sandbox context with dynamic permissions requires cwd');
 }
 
-function policyOf(sandbox: Sandbox, env: FilePolicyOptions['env'], facts: DiskFacts): AccessPolicy {
+export function accessPolicyOf(sandbox: Sandbox, env: FilePolicyOptions['env'], facts: DiskFacts): AccessPolicy {
   requireCwd(sandbox);
   const cwd = sandbox.cwd ?? sandbox.policyContext?.cwd;
   const roots = workspaceRootsOf(sandbox);
