@@ -135,24 +135,22 @@ export class NetStream implements AsyncDisposable {
 
   /** Resolves when the write may be answered. */
   async write(writeId: string | undefined, bytes: Uint8Array): Promise<Result<'net/write'>> {
-    if (this.#writes.has(writeId)) {
-      await this.#writes.repeat(writeId, bytes);
-      return { status: 'accepted' };
-    }
-    if (this.#state.phase === 'closed' || !this.#state.isSending) return { status: 'closed' };
-    if (bytes.length === 0) {
-      this.#writes.note(writeId);
-      return { status: 'accepted' };
-    }
-    this.#bytes.toPorts += bytes.length;
     try {
-      await this.#writes.write(this.#connection.input, writeId, bytes, (cause) => cause);
+      if (this.#writes.has(writeId)) await this.#writes.repeat(writeId, bytes);
+      else if (this.#state.phase === 'closed' || !this.#state.isSending) return { status: 'closed' };
+      else await this.#writeFirst(writeId, bytes);
       return { status: 'accepted' };
     } catch (error) {
       if (!isSystemError(error)) throw error;
       await this.#apply({ type: 'failed', error: connectionFailure(error.code) });
       return { status: 'closed' };
     }
+  }
+
+  async #writeFirst(writeId: string | undefined, bytes: Uint8Array): Promise<void> {
+    if (bytes.length === 0) return this.#writes.note(writeId);
+    this.#bytes.toPorts += bytes.length;
+    await this.#writes.write(this.#connection.input, writeId, bytes, (cause) => cause);
   }
 
   /** Tells the other end, after everything that was written, that no more comes. */

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { concatBytes, decodeUtf8 } from '../../../src/base/index.ts';
+import { concatBytes, decodeUtf8, deferred } from '../../../src/base/index.ts';
 import type { ExecServerClient } from '../../../src/client/index.ts';
 import { connect } from '../../support/client-specification.ts';
 import { CuttableProxy } from '../../support/cuttable-proxy.ts';
 import { sha256 } from '../../support/digest.ts';
 import { startServer } from '../../support/server.ts';
+import { connect as connectWire } from '../../support/wire-client.ts';
 import { PortServer } from './port-servers.ts';
 import { reaches } from './reaches.ts';
 
@@ -74,4 +75,19 @@ describe('a connection to a port, when the connection of its client is cut again
     expect(await stream.closed).toBeUndefined();
     expect(proxy.accepted).toBeGreaterThan(5);
   });
+});
+
+it('answers a repeated write like the first, when the other end resets the connection before it has read both', async () => {
+  const accepted = deferred<Socket>();
+  await using port = await PortServer.listen((socket) => accepted.resolve(socket)); // reads nothing
+  await using server = await startServer();
+  await using client = await connectWire(server.url);
+  await client.call('net/open', { streamId: 's', port: port.port });
+
+  const write = { streamId: 's', writeId: 'w', chunk: Buffer.alloc(16_000_000).toString('base64') };
+  const answers = Promise.all([client.call('net/write', write), client.call('net/write', write)]);
+  await client.call('net/list'); // both wait for the other end
+  (await accepted.promise).resetAndDestroy();
+
+  expect(await answers).toEqual([{ status: 'closed' }, { status: 'closed' }]);
 });
