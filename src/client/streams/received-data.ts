@@ -70,7 +70,7 @@ export class ReceivedData {
     const event = this.#events[this.#first];
     if (!event) return undefined;
     if (++this.#first === this.#events.length) this.drop();
-    this.#usedBytes += event.bytes.length;
+    this.#usedBytes += event.bytes.length + EVENT_BYTES;
     if (this.#usedBytes >= this.#options.windowBytes / ACKNOWLEDGED_PARTS) {
       this.#usedBytes = 0;
       this.#options.acknowledge(event.seq);
@@ -79,5 +79,7 @@ export class ReceivedData {
   }
 }
 
+/** What an event counts beside its bytes: the server has room for so many chunks, and would wait when single bytes have filled that. */
+const EVENT_BYTES = 512;
 /** An acknowledgement is sent for every fourth of the window: the next arrives before the server has to wait. */
 const ACKNOWLEDGED_PARTS = 4;
