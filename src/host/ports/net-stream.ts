@@ -79,10 +79,8 @@ export class NetStream implements AsyncDisposable {
     return this.#output.nextSeq;
   }
 
-  /** Whether data waits to be acknowledged by its client. */
-  get hasUnread(): boolean {
-    return this.#output.waitsForClient;
-  }
+  /** What arrives is sent at once: only a client that was cut off fetches it, when it resumes. An acknowledgement is about room. */
+  readonly hasUnread = false;
 
   get retainedBytes(): number {
     return this.#output.retainedBytes;
