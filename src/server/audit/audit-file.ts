@@ -54,9 +54,9 @@ export class AuditFile implements AuditLog, Disposable {
 
   /** Opens the file once more, which may have been moved away. If that fails, the one in use is kept. */
   reopen(path: string): void {
+    this.#flush(); // the end of a line belongs into the file with its beginning, which may be the one that is opened
     const descriptor = openLog(path);
     secretPaths.add(...logsAt(path));
-    this.#flush(); // the end of a line belongs into the file with its beginning
     closeSync(this.#descriptor);
     this.#descriptor = descriptor;
     this.#path = path;

@@ -174,6 +174,24 @@ describe('the audit log', () => {
   });
 });
 
+describe('while the audit log has a part of a record', () => {
+  it('the rest of the record comes next, also when the server gets SIGHUP', async () => {
+    using folder = new TestFolder();
+    const path = folder.file('audit.log');
+    await using server = await startAudited(path, '--audit-on-full', 'drop');
+    await using client = await connect(server.url);
+    limitFiles(server.pid, statSync(path).size + 40);
+    await client.start({ processId: 'cut', argv: ['sleep', '600'] });
+    expect(readFileSync(path, 'utf8').at(-1)).not.toBe('\n');
+
+    limitFiles(server.pid, 'unlimited');
+    server.process.kill('SIGHUP');
+    await server.logged('settings.reloaded');
+
+    expect(recordsIn(path)).toContainEqual(expect.objectContaining({ event: 'process.starting', processId: 'cut' }));
+  });
+});
+
 describe('a new file that cannot be trusted', () => {
   it('is not used: the log goes on in the old one, and the server says why', async () => {
     using folder = new TestFolder();
