@@ -111,13 +111,19 @@ export class OpsListener implements AsyncDisposable {
   }
 }
 
+/** A connection is for one answer: one that is kept open would count among those that ask nothing, and be closed by none. */
 function send(response: ServerResponse, { status, body, headers }: Answer, withoutBody: boolean): void {
   const length = Buffer.byteLength(body);
-  const usual = { 'content-type': 'text/plain', 'cache-control': 'no-store', 'content-length': length };
+  const usual = {
+    'content-type': 'text/plain',
+    'cache-control': 'no-store',
+    'content-length': length,
+    connection: 'close',
+  };
   response.writeHead(status, { ...usual, ...headers });
   response.end(withoutBody ? '' : body);
 }
 
-/** A collector uses one connection; there may be several, and a probe each. */
-const MOST_CONNECTIONS = 64;
+/** More than `HttpPort` leaves without a request, so that connections that ask nothing keep no probe out. */
+const MOST_CONNECTIONS = 512;
 const CLOSE_MS = 200;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect as connectTcp, createServer } from 'node:net';
 import { SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/command.ts';
@@ -20,6 +20,27 @@ function startOperated(...args: readonly string[]): Promise<TestServer> {
 const opsUrl = async (server: TestServer): Promise<string> => String((await server.lineOf('ops.listening')).url);
 
 describe('/healthz', () => {
+  it.each([
+    ['ask nothing', ''],
+    ['do not complete what they ask', 'GET /healthz HTTP/1.1\r\nhost:'],
+    ['have asked already', 'GET / HTTP/1.1\r\nhost: h\r\n\r\n'],
+  ])('is answered while a thousand connections are open that %s', async (_, text) => {
+    await using server = await startOperated();
+    const url = await opsUrl(server);
+    const { hostname, port } = new URL(url);
+    const idle = Array.from({ length: 1000 }, () =>
+      connectTcp(Number(port), hostname)
+        .on('error', () => {})
+        .resume(),
+    );
+    await Promise.all(idle.map((socket) => once(socket, 'connect')));
+    for (const socket of idle) socket.write(text);
+
+    expect((await ask(url, '/healthz')).status).toBe(200);
+
+    for (const socket of idle) socket.destroy();
+  });
+
   it('tells that a server serves, and while it stops that it does not', async () => {
     await using server = await startOperated('--shutdown-grace-period-ms', '20000');
     const url = await opsUrl(server);
