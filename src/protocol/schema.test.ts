@@ -116,4 +116,13 @@ describe('encoding parameters', () => {
 
     expect(() => encode(either, wrong)).toThrow("inner.0.at: expected a PathUri, such as PathUri.fromNative('/srv')");
   });
+
+  it('names a member once whose reason names it already', () => {
+    const bounded = z.object({
+      at: optional(pathUri),
+      io: z.object({ rows: z.number().check(z.lt(9, 'must be below 9')) }),
+    });
+
+    expect(() => encode(bounded, { io: { rows: 9 } })).toThrow(/^io: rows must be below 9$/);
+  });
 });

@@ -150,7 +150,8 @@ function located(issue: z.core.$ZodIssue, path: readonly PropertyKey[] = issue.p
   if (closest) return located(closest, [...path, ...closest.path]);
   const isTold = issue.code === 'custom' || issue.input !== undefined;
   const reason = isTold ? describe(issue) : 'missing, or of another type (a path is a PathUri)';
-  return [path.map(String).join('.'), reason].filter((part) => part !== '').join(': ');
+  const place = reason.startsWith(`${String(path.at(-1))} `) ? path.slice(0, -1) : path; // the reason names the member itself
+  return [place.map(String).join('.'), reason].filter((part) => part !== '').join(': ');
 }
 
 const plain = new WeakMap<object, boolean>();
