@@ -50,7 +50,12 @@ describe('a file of tokens', () => {
     expect(() => readTokenFile(join(folder, 'link'))).toThrow('it is a symbolic link; name the file that it leads to');
     expect(() => readTokenFile(join(folder, 'pipe'))).toThrow('it is not a regular file');
     expect(() => readTokenFile(folder)).toThrow('it is not a regular file');
-    expect(() => readTokenFile(join(folder, 'missing'))).toThrow(`cannot use ${join(folder, 'missing')}: ENOENT`);
+    expect(() => readTokenFile(join(folder, 'missing'))).toThrow(
+      `cannot use ${join(folder, 'missing')}: there is no such file; \`exec-server token add\` makes it`,
+    );
+    expect(() => updateTokenFile(join(folder, 'none', 'tokens.json'), () => [])).toThrow(
+      `there is no directory ${join(folder, 'none')}; create it`,
+    );
   });
 
   it('has a bound', () => {

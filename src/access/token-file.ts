@@ -106,6 +106,7 @@ function create(path: string): OpenFile {
     return new OpenFile(openSync(path, 'wx', 0o600));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw new Error(`cannot write ${path}: there is no directory ${dirname(path)}; create it`);
     if (code !== 'EEXIST') throw new Error(`cannot write ${path}: ${code}`);
     throw new Error(`${path} exists: another program is changing the tokens; if none is, remove that file`);
   }
@@ -141,13 +142,20 @@ function openSafely(path: string, access: number, owners: readonly number[] | un
   throw new Error(`cannot use ${path}: ${complaint}`);
 }
 
+/** What is wrong with a file that cannot be opened, for a person. */
+const OPEN_FAULTS: Readonly<Record<string, string>> = {
+  ELOOP: 'it is a symbolic link; name the file that it leads to',
+  ENOENT: 'there is no such file; `exec-server token add` makes it',
+  EACCES: 'this user may not open it (EACCES)',
+};
+
 function open(path: string, access: number): number {
   try {
     // Nonblocking, since opening a pipe would wait for its other end.
     return openSync(path, access | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    const reason = code === 'ELOOP' ? 'it is a symbolic link; name the file that it leads to' : code;
+    const reason = OPEN_FAULTS[code ?? ''] ?? code;
     throw new Error(`cannot use ${path}: ${reason}`, { cause });
   }
 }

@@ -34,7 +34,7 @@ describe('the certificate of a listener', () => {
     ['wss://127.0.0.1:0', 'cert', undefined, /needs --tls-cert FILE and --tls-key FILE$/],
     ['ws://127.0.0.1:0', 'cert', 'key', /^--tls-cert and --tls-key are for a wss:\/\/ address/],
     ['unix:/x', undefined, 'key', /^--tls-cert and --tls-key are for a wss:\/\/ address/],
-    ['wss://127.0.0.1:0', 'missing', 'key', /^cannot read .*missing: ENOENT$/],
+    ['wss://127.0.0.1:0', 'missing', 'key', /^cannot read .*missing, the file of --tls-cert: there is no such file$/],
     ['wss://127.0.0.1:0', 'text', 'key', /text contains no certificate in PEM form$/],
     ['wss://127.0.0.1:0', 'cert', 'text', /text contains no private key in PEM form$/],
     ['wss://127.0.0.1:0', 'cert', 'otherKey', /other\.key does not belong to the first certificate in .*one\.pem$/],

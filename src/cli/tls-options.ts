@@ -27,16 +27,24 @@ export function readTls(values: TlsValues, address: ListenAddress, log: Logger):
   if (certificateFile === undefined || keyFile === undefined) {
     throw new UsageError('--listen wss://IP:PORT needs --tls-cert FILE and --tls-key FILE');
   }
-  const identity = { certificate: readPem(certificateFile), key: readPem(keyFile) };
+  const identity = { certificate: readPem('--tls-cert', certificateFile), key: readPem('--tls-key', keyFile) };
   checkPair(identity, certificateFile, keyFile, log);
   return identity;
 }
 
-function readPem(file: string): Buffer {
+/** What is wrong with a file that cannot be read, for a person. */
+const READ_FAULTS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a directory',
+  EACCES: 'this user may not read it (EACCES)',
+};
+
+function readPem(flag: string, file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw new UsageError(`cannot read ${file}: ${(error as NodeJS.ErrnoException).code}`);
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UsageError(`cannot read ${file}, the file of ${flag}: ${READ_FAULTS[code ?? ''] ?? code}`);
   }
 }
 

@@ -37,6 +37,7 @@ function opened(path: string, open: () => number): number {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ELOOP') throw cannot(path, 'it is a symbolic link; name the file itself');
+    if (code === 'EISDIR') throw cannot(path, 'it is a directory; name a file');
     throw cannot(path, `${code ?? error}`);
   }
 }

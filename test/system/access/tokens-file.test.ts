@@ -25,7 +25,7 @@ describe('a server', () => {
       },
       'it is a symbolic link; name the file that it leads to',
     ],
-    ['it is missing', (file) => `${file}.missing`, 'ENOENT'],
+    ['it is missing', (file) => `${file}.missing`, 'there is no such file; `exec-server token add` makes it'],
     [
       'it is no JSON',
       (file) => {
