@@ -12,7 +12,11 @@ import { StopSignals } from '../stop-signals.ts';
 import { UsageError } from '../usage-error.ts';
 
 const options = {
-  connect: { type: 'string', value: 'URL', help: 'server that env: paths are on, ws://HOST:PORT or wss://…' },
+  connect: {
+    type: 'string',
+    value: 'URL',
+    help: 'server that env: paths are on, ws://HOST:PORT, wss://… or unix:/PATH',
+  },
   ...remoteServerOptions,
   'token-file': tokenOption,
   json: { type: 'boolean', help: 'print a summary as JSON' },

@@ -9,7 +9,11 @@ import { stderrLogger } from '../stderr-logger.ts';
 import { UsageError } from '../usage-error.ts';
 
 const options = {
-  connect: { type: 'string', value: 'URL', help: 'server to pass everything on to, ws://HOST:PORT or wss://…' },
+  connect: {
+    type: 'string',
+    value: 'URL',
+    help: 'server to pass everything on to, ws://HOST:PORT, wss://… or unix:/PATH',
+  },
   'token-file': {
     ...tokenOption,
     help: 'file with the bearer token to present to the server [env: EXEC_SERVER_TOKEN holds the token itself]',

@@ -28,7 +28,7 @@ const options = {
       'checked against the rules; has options of its own, see --tools shell --help) [default: unified-exec]',
   },
   local: { type: 'boolean', help: 'work on this machine, which is the default' },
-  connect: { type: 'string', value: 'URL', help: 'work on a server, ws://HOST:PORT or wss://…' },
+  connect: { type: 'string', value: 'URL', help: 'work on a server, ws://HOST:PORT, wss://… or unix:/PATH' },
   ...remoteServerOptions,
   'token-file': tokenOption,
   sandbox: {

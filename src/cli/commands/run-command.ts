@@ -14,7 +14,7 @@ const options = {
   connect: {
     type: 'string',
     value: 'URL',
-    help: 'server to run on, ws://HOST:PORT or wss://…; without it the command runs here',
+    help: 'server to run on, ws://HOST:PORT, wss://… or unix:/PATH; without it the command runs here',
   },
   ...remoteServerOptions,
   'token-file': tokenOption,
