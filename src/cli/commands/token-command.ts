@@ -28,7 +28,8 @@ const listOptions = { json: { type: 'boolean', help: 'print JSON instead of a ta
 const EXIT_CODES = `Exit codes: 0 done, 1 not done (the reason is on stderr), 2 wrong usage.
 `;
 
-const HANGUP = 'Servers read the file again on SIGHUP: kill -HUP PID, or systemctl reload.';
+const HANGUP =
+  'Servers read the file again on SIGHUP: kill -HUP PID, or systemctl reload. One in a terminal stops then: start it again.';
 
 const help = (): string => `Makes and takes back the tokens that clients present.
 
