@@ -73,6 +73,17 @@ describe('a WebSocket connector', () => {
     await expect(webSocket(url, { connectTimeoutMs: 10 })(never)).rejects.toThrow('timed out');
   });
 
+  it('says how a server that hangs up may be reached', async () => {
+    await using scope = new Scope();
+    const closing = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+    scope.defer(() => void closing.close());
+    await once(closing, 'listening');
+
+    await expect(webSocket(`ws://127.0.0.1:${(closing.address() as AddressInfo).port}`)(never)).rejects.toThrow(
+      'the other end hung up (ECONNRESET); a server with TLS is reached as wss://',
+    );
+  });
+
   it('names an address that is not the URL of a server', async () => {
     await expect(webSocket('localhost:39811')(never)).rejects.toThrow(
       "cannot connect to 'localhost:39811': expected ws://HOST:PORT, wss://HOST:PORT or unix:/PATH",

@@ -89,6 +89,15 @@ function nameOf(url: string): string {
   return `${protocol}//${host}`;
 }
 
+/** How OpenSSL calls a certificate that is in order, and that nothing known here vouches for. */
+const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
 function reasonOf(url: string, { code, message }: NodeJS.ErrnoException): string {
   if (url.startsWith('wss:') && message.includes('wrong version number')) {
     return 'the server does not speak TLS; use ws:// on a network that you trust';
@@ -97,6 +106,12 @@ function reasonOf(url: string, { code, message }: NodeJS.ErrnoException): string
   if (code === 'ENOENT') return 'there is no such socket (ENOENT)';
   if (code === 'EACCES') return 'this user may not use the socket (EACCES)';
   if (code === 'ENOTFOUND') return 'no host has this name (ENOTFOUND)';
+  if (/^ws:/i.test(url) && message === 'socket hang up') {
+    return 'the other end hung up (ECONNRESET); a server with TLS is reached as wss://';
+  }
+  if (UNKNOWN_AUTHORITY.has(code ?? '')) {
+    return `${message}; to trust it, name its file, or that of its authority, in NODE_EXTRA_CA_CERTS`;
+  }
   return message;
 }
 

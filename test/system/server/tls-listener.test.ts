@@ -133,14 +133,23 @@ describe('a wss:// listener', () => {
     expect(await client.call('environment/status')).toBeDefined();
   });
 
-  it('serves the command line, which trusts the authority that a variable names', async () => {
-    await using server = await startTls(...issueInto('run'));
-    const command = ['run', '--connect', server.url, '--', '/bin/echo', 'hello'];
+  it.each(['CODEX_CA_CERTIFICATE', 'NODE_EXTRA_CA_CERTS'])(
+    'serves the command line, which trusts the authority that %s names, and no other',
+    async (variable) => {
+      await using server = await startTls(...issueInto('run'));
+      const command = ['run', '--connect', server.url, '--', '/bin/echo', 'hello'];
 
-    expect(await runCommand(command, { CODEX_CA_CERTIFICATE: authority.file })).toMatchObject({
-      code: 0,
-      stdout: 'hello\n',
-    });
-    expect(await runCommand(command)).toMatchObject({ code: 255 });
-  });
+      expect(await runCommand(command, { [variable]: authority.file })).toMatchObject({
+        code: 0,
+        stdout: 'hello\n',
+      });
+      const { code, stderr } = await runCommand(command);
+      expect([code, stderr]).toEqual([
+        255,
+        expect.stringMatching(
+          /certificate; to trust it, name its file, or that of its authority, in NODE_EXTRA_CA_CERTS\n$/,
+        ),
+      ]);
+    },
+  );
 });
