@@ -10,7 +10,7 @@ import { WebSocketLink } from './websocket-link.ts';
 
 export interface WebSocketConnectOptions {
   /** Presented as a bearer token. */
-  readonly token?: string;
+  readonly token?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly connectTimeoutMs?: number;
   /** How often the server is pinged; the connection ends if it has not answered two intervals later. */
