@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { NetworkNamespace } from '../os/index.ts';
 import { endpointsOf } from './destination.ts';
 import { ForwardRules, isForwardEntry } from './forward-rules.ts';
@@ -86,6 +86,20 @@ describe('what a connection may lead to', () => {
       expect(await reached(host)).toMatch(/^host is not a name or an address: /);
     },
   );
+});
+
+it('is given up for a name that is not resolved in time', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const failed = vi.fn();
+  const asked = { host: 'a.test', port: 80 };
+  endpointsOf(asked, own, new ForwardRules(['a.test:80']), never, () => new Promise(() => {})).catch(failed);
+
+  await vi.advanceTimersByTimeAsync(5000); // by a timer of its own: those of signals may be collected as garbage
+
+  expect(failed.mock.calls).toMatchObject([
+    [{ message: 'cannot connect to a.test port 80: it was not resolved within 5 s' }],
+  ]);
 });
 
 describe('an entry of allow_forward', () => {

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { abortable } from '../../base/index.ts';
+import { abortable, Deadline } from '../../base/index.ts';
 import { ExecError } from '../../protocol/index.ts';
 import { addressBytes } from '../peers/index.ts';
 import type { ForwardRules } from './forward-rules.ts';
@@ -63,13 +63,13 @@ async function addressesOf(
   signal: AbortSignal,
   resolve: Resolve,
 ): Promise<readonly string[]> {
-  const stop = AbortSignal.any([signal, AbortSignal.timeout(portLimits.resolveMs)]);
+  using stop = new Deadline(portLimits.resolveMs, signal);
   try {
-    const found = await abortable(resolve(name), stop);
+    const found = await abortable(resolve(name), stop.signal);
     return found.slice(0, portLimits.addresses).map((address) => canonicalHost(address) ?? UNSPECIFIED);
   } catch (cause) {
     signal.throwIfAborted();
-    const why = stop.aborted
+    const why = stop.expired
       ? `it was not resolved within ${portLimits.resolveMs / 1000} s`
       : 'its name cannot be resolved';
     throw new ExecError('invalidRequest', `cannot connect to ${name} port ${port}: ${why}`, { cause });

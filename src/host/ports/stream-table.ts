@@ -1,4 +1,4 @@
-import { faultFields, type Logger } from '../../base/index.ts';
+import { Deadline, faultFields, type Logger } from '../../base/index.ts';
 import { ExecError, type Params, type Result } from '../../protocol/index.ts';
 import { ConnectError, type Connection, connect, type NetworkNamespace } from '../os/index.ts';
 import { type ClientAudience, ClosedRetention, type InputBudget } from '../stream/index.ts';
@@ -104,18 +104,18 @@ export class StreamTable implements AsyncDisposable {
   async #connect(params: OpenParams, opening: () => void): Promise<Connection> {
     const { host, port, path, processId } = params;
     const rules = new ForwardRules(this.#options.settings().allowForward);
-    const stop = AbortSignal.any([this.#ending.signal, AbortSignal.timeout(portLimits.connectMs)]);
+    using stop = new Deadline(portLimits.connectMs, this.#ending.signal);
     if (path != null) {
       if (processId != null) throw new ExecError('invalidParams', 'processId selects a network, and a path is in none');
       await using file = await openSocketFile(path, rules);
       opening();
-      return await connectFirst([{ path: file.path }], path, stop);
+      return await connectFirst([{ path: file.path }], path, stop.signal);
     }
     const asked = { host: host ?? 'localhost', port: port! };
     const network = await networkOf(params, this.#options.networks);
-    const endpoints = await endpointsOf(asked, network, rules, stop);
+    const endpoints = await endpointsOf(asked, network, rules, stop.signal);
     opening();
-    return await connectFirst(endpoints, `${asked.host} port ${asked.port}`, stop, network.namespace);
+    return await connectFirst(endpoints, `${asked.host} port ${asked.port}`, stop.signal, network.namespace);
   }
 
   /** An open stream, or one that has closed lately. */
