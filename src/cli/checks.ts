@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { tryInterception } from '../agent/escalation/index.ts';
 import {
   type ExitStatus,
@@ -185,8 +185,13 @@ function account(): Check {
   };
 }
 
+/** Whether a limit of processors can be offered at all; whether it is depends on the group that the server is started in. */
 function cgroups(): Check {
   const name = 'cgroup v2';
-  if (existsSync('/sys/fs/cgroup/cgroup.controllers')) return { name, verdict: 'ok', finding: 'mounted' };
-  return { name, verdict: 'ok', finding: 'not mounted; not needed' };
+  const file = ['', '/unified'].map((below) => `/sys/fs/cgroup${below}/cgroup.controllers`).find(existsSync);
+  const controllers = file === undefined ? [] : readFileSync(file, 'utf8').trim().split(' ');
+  const finding = controllers.includes('cpu')
+    ? `mounted, with ${controllers.join(', ')}; limits use it where it is delegated to the server`
+    : 'no controllers; a start with limits: { cpus } is refused, nothing else needs them';
+  return { name, verdict: 'ok', finding };
 }
