@@ -174,7 +174,8 @@ describe('fs/watch', () => {
       execFileSync('/bin/sh', ['-c', script], { cwd: join(root, `t${time}`) });
     }
     const told = await words();
-    expect(new Set(told.filter((word) => word.endsWith('/z'))).size).toBe(80);
+    // A file that is found by listing its directory may be told once more, as modified, when its writer goes on.
+    expect(told.filter((word) => word.startsWith('created ') && word.endsWith('/z')).length).toBe(80);
     expect(tree.overflows).toBe(0);
   });
 
