@@ -133,6 +133,22 @@ describe('through a rendezvous', () => {
     await (await bystander.start({ argv: ['true'] })).wait();
   });
 
+  it('a token that loses a scope loses it on the stream that is open, and keeps its session', async () => {
+    const narrowed = await fixture.tokens.add('narrowed', 'harness,run,view', '--environments', '*');
+    await fixture.reload();
+    await using client = await fixture.connect(narrowed);
+    const process = await client.start({ argv: ['cat'], io: { type: 'pipe', stdin: 'open' } });
+
+    fixture.tokens.change('narrowed', { scopes: ['harness', 'view'] });
+    await fixture.reload(2);
+
+    const refusal = 'process/start needs scope run, which token narrowed does not have';
+    await expect
+      .poll(() => client.start({ argv: ['true'] }).then(() => 'started', String), { timeout: 20_000 })
+      .toContain(refusal);
+    expect((await client.processes()).map(({ processId }) => processId)).toContain(process.processId);
+  });
+
   it('an environment whose token is revoked or expires is gone, and registers no more', async () => {
     const harness = await fixture.tokens.add('harness', 'harness', '--environments', '*');
     await fixture.tokens.revoke('box');

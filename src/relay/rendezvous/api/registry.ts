@@ -161,7 +161,8 @@ export class Registry {
     if (directory.get(environmentId)?.registrationId !== registrationId) return undefined;
     const { mark } = authorization;
     const identity = mark === undefined ? undefined : verifier.marked(mark);
-    if (mark !== undefined && !identity?.mayAct('harness', environmentId)) return undefined; // revoked since then
+    const isAsBefore = identity?.mark === mark && identity?.mayAct('harness', environmentId);
+    if (mark !== undefined && !isAsBefore) return undefined; // revoked or changed since then, or not yet at this node
     return (await usedIds.claim(authorization.id)) ? { identity } : undefined;
   }
 }

@@ -8,7 +8,7 @@ import type { SwitchContext } from './switch-context.ts';
 /** A harness connection, as the node of its environment knows it. */
 export interface AttachedHarness {
   readonly connectionId: string;
-  /** Fingerprint of the harness's key. */
+  /** Who may take its streams up again: the harness with this key, and with a token that grants what the environment was told. */
   readonly key: string;
   readonly link: NodeLink;
 }

@@ -16,7 +16,7 @@ interface JoinAttempt {
 export interface EnvironmentJoinOptions {
   readonly context: SwitchContext;
   readonly local: Address;
-  /** Fingerprint of the harness's key. */
+  /** Who may take the streams up again. */
   readonly key: string;
   /** The streams that the harness has when it joins. */
   streams(): readonly string[];

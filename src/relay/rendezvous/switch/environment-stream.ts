@@ -7,7 +7,7 @@ import type { SwitchContext } from './switch-context.ts';
 /** A stream at the node of its environment: its state, and the frames that wait for its harness. */
 export class EnvironmentStream {
   readonly id: string;
-  /** Fingerprint of the harness's key. */
+  /** Who may take its streams up again: the harness with this key, and with a token that grants what the environment was told. */
   readonly key: string;
   readonly record: StreamRecord;
   readonly #context: SwitchContext;

@@ -35,4 +35,5 @@ export const closings = {
   removed: { code: 4410, reason: 'removed' },
   revoked: { code: 1008, reason: 'the token was revoked' },
   expired: { code: 1008, reason: 'the token has expired' },
+  changed: { code: 1012, reason: 'the token grants something else now' },
 } as const satisfies Readonly<Record<string, Closing>>;

@@ -30,7 +30,7 @@ export class HarnessSocket implements SocketOwner {
     this.#environment = new EnvironmentJoin({
       context,
       local: { node: context.bus.node, place: harnessPlace(grant.connectionId) },
-      key: grant.key,
+      key: streamOwner(grant),
       streams: () => this.#streams.ids,
       onJoined: (link) => {
         link.heard(context.now());
@@ -168,3 +168,6 @@ export class HarnessSocket implements SocketOwner {
     this.#onEnded();
   }
 }
+
+/** Who may take streams up again: the harness that began them, as long as its environment was told what its token grants now. */
+const streamOwner = ({ key, token }: HarnessGrant): string => (token === undefined ? key : `${key} ${token}`);

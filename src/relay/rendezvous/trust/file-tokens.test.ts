@@ -64,6 +64,23 @@ describe('the tokens of a file', () => {
     expect(await grant('both')).toEqual({ ...unnamedGrant, tokenName: 'both' });
   });
 
+  it('have another mark once a harness may do something else, and only then', async () => {
+    const known = tokensOf(named('one', ['harness', 'run', 'view']), named('box', ['executor']));
+    const tokens = new FileTokens(known);
+    const mark = (await tokens.identify('one'))!.mark;
+
+    known.replace(parseTokens(JSON.stringify({ tokens: [named('one', ['view', 'run', 'harness'])] })));
+    expect(tokens.marked(mark)?.mark).toBe(mark);
+    for (const entry of [
+      named('one', ['harness', 'run']),
+      named('one', ['harness', 'run', 'view'], { limits: { sessions: 1 } }),
+    ]) {
+      known.replace(parseTokens(JSON.stringify({ tokens: [entry] })));
+      expect(tokens.marked(mark)?.name).toBe('one');
+      expect(tokens.marked(mark)?.mark).not.toBe(mark);
+    }
+  });
+
   it('are good until they expire or are removed, also by their mark', async () => {
     let now = Date.UTC(2027, 0, 1) - 1;
     const known = tokensOf(

@@ -1,5 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { type AccessToken, AccessTokens, harnessGrant, parseTokens, tokenDigest } from '../../../access/index.ts';
+import {
+  type AccessToken,
+  AccessTokens,
+  type Grant,
+  harnessFacts,
+  harnessGrant,
+  parseTokens,
+  tokenDigest,
+} from '../../../access/index.ts';
 import { type Identity, identityOf, scopes, type TokenScope, type TokenVerifier } from './identity.ts';
 
 /** The tokens of a file. The service knows only their digests. */
@@ -17,7 +25,8 @@ export class FileTokens implements TokenVerifier {
   }
 
   marked(mark: string): Identity | undefined {
-    return mark.length === MARK_DIGITS ? this.#identity(this.#tokens.findByPrefix(mark)) : undefined;
+    const [digits = ''] = mark.split('.');
+    return digits.length === MARK_DIGITS ? this.#identity(this.#tokens.findByPrefix(digits)) : undefined;
   }
 
   follow(changed: () => void): Disposable {
@@ -26,8 +35,16 @@ export class FileTokens implements TokenVerifier {
 
   #identity(token: AccessToken | undefined): Identity | undefined {
     if (!token || (token.expiresAtMs !== undefined && this.#now() >= token.expiresAtMs)) return undefined;
-    return identityOf({ ...token, mark: token.sha256.slice(0, MARK_DIGITS), grant: harnessGrant(token) });
+    const grant = harnessGrant(token);
+    return identityOf({ ...token, mark: markOf(token, grant), grant });
   }
+}
+
+/** For a harness with a digest of what environments are told of it. */
+function markOf({ sha256, rights }: AccessToken, grant: Grant): string {
+  const digits = sha256.slice(0, MARK_DIGITS);
+  if (!rights.includes('harness')) return digits;
+  return `${digits}.${tokenDigest(JSON.stringify(harnessFacts(grant))).slice(0, MARK_DIGITS)}`;
 }
 
 /** As many of the digest's digits as logs show for a token without a name. */

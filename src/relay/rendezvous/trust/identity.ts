@@ -10,7 +10,7 @@ export interface Identity {
   readonly name: string;
   /**
    * Stands for the token in what this service signs, so that a socket can be closed when the token is not good any more. The token
-   * cannot be found out from it.
+   * cannot be found out from it. It changes when a harness with the token may do something else.
    */
   readonly mark: string;
   /** What a harness with this token may do in the environments that it reaches. */
@@ -22,7 +22,7 @@ export interface Identity {
 /** Identifies the bearers of tokens. */
 export interface TokenVerifier {
   identify(token: string): Promise<Identity | undefined>;
-  /** The bearer of the token that a mark stands for; undefined if it is not good any more. */
+  /** The bearer of the token that a mark stands for, with the mark that it has now; undefined if it is not good any more. */
   marked(mark: string): Identity | undefined;
   /** Calls a function when other tokens are in force. */
   follow(changed: () => void): Disposable;

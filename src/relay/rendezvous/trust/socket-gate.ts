@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { type Grant, type Logins, unnamedGrant } from '../../../access/index.ts';
+import { type Grant, type LoginEnd, type Logins, unnamedGrant } from '../../../access/index.ts';
 import type { AuditLog } from '../api/audit-log.ts';
 import { HttpRefusal } from '../api/http-refusal.ts';
 import type { Metrics } from '../api/metrics.ts';
@@ -11,7 +11,7 @@ import type { RendezvousLimits } from '../limits.ts';
 import { type Closing, closings, type SocketOwner } from '../switch/frame-socket.ts';
 import type { Switchboard } from '../switch/switchboard.ts';
 import { WebSocketFrames } from '../switch/websocket-frames.ts';
-import type { TokenVerifier } from './identity.ts';
+import type { Identity, TokenVerifier } from './identity.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import { claimedRole, readSocketUrl, type SocketGrant } from './socket-url.ts';
 import type { UsedIds } from './used-ids.ts';
@@ -79,7 +79,8 @@ export class SocketGate {
     const grant = readSocketUrl(url, keys, now());
     if (!grant)
       throw new HttpRefusal(401, 'invalid_url', 'the URL was not signed by this service, was changed or has expired');
-    if (!this.#loginOf(grant)) throw new HttpRefusal(401, 'token_ended', 'the token of this URL is not good any more');
+    if (!this.#loginOf(grant))
+      throw new HttpRefusal(401, 'token_ended', 'the token of this URL was changed or is not good any more');
     if (isStopping()) throw new HttpRefusal(503, 'stopping', 'the service is stopping');
     if (!directory.ready) throw new HttpRefusal(503, 'unavailable', 'the directory cannot be reached');
     if (switchboard.socketCount >= limits.socketsPerNode)
@@ -92,13 +93,22 @@ export class SocketGate {
     return grant;
   }
 
-  /** What the token behind a URL is good for now; undefined if it is not good any more. */
-  #loginOf({ token, role, environmentId }: SocketGrant): Grant | undefined {
-    if (token === undefined) return unnamedGrant; // of an earlier version of this service
-    const identity = this.#options.verifier.marked(token);
-    return identity?.mayAct(role === 'environment' ? 'executor' : 'harness', environmentId)
-      ? identity.grant
-      : undefined;
+  /** What the token behind a URL is good for; undefined if it is not good any more, or grants something else now. */
+  #loginOf(grant: SocketGrant): Grant | undefined {
+    if (grant.token === undefined) return unnamedGrant; // of an earlier version of this service
+    const bearer = this.#bearerOf(grant, grant.token);
+    return bearer?.mark === grant.token ? bearer.grant : undefined;
+  }
+
+  #bearerOf({ role, environmentId }: SocketGrant, mark: string): Identity | undefined {
+    const identity = this.#options.verifier.marked(mark);
+    return identity?.mayAct(role === 'environment' ? 'executor' : 'harness', environmentId) ? identity : undefined;
+  }
+
+  /** A harness whose token grants something else has to come back: its environment was told the old grant with its streams. */
+  #closingOf(end: LoginEnd, grant: SocketGrant): Closing {
+    const isGood = grant.token !== undefined && this.#bearerOf(grant, grant.token) !== undefined;
+    return end === 'revoked' && isGood ? closings.changed : closings[end];
   }
 
   async #receiverFor(grant: SocketGrant): Promise<SocketOwner> {
@@ -123,7 +133,7 @@ export class SocketGate {
       const since = now();
       audit.record(`${grant.role}.connected`, { ...facts, peer: socket.remoteAddress });
       const login = logins.open(() => this.#loginOf(grant));
-      void login.ended.then((end) => expel(ws, closings[end]));
+      void login.ended.then((end) => expel(ws, this.#closingOf(end, grant)));
       ws.once('close', (code) => {
         logins.close(login);
         audit.record(`${grant.role}.disconnected`, { ...facts, code, seconds: Math.round((now() - since) / 1000) });
@@ -134,7 +144,7 @@ export class SocketGate {
   }
 }
 
-/** Closes the socket of a peer whose token is not good any more, whether or not the peer answers. */
+/** Closes the socket of a peer whose token is not good any more or was changed, whether or not the peer answers. */
 function expel(ws: WebSocket, { code, reason }: Closing): void {
   ws.close(code, reason);
   setTimeout(() => ws.terminate(), EXPEL_MS).unref();
