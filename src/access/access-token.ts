@@ -20,20 +20,17 @@ export interface AccessToken {
   readonly environments: readonly string[];
   readonly limits: TokenLimits;
   readonly expiresAtMs?: number | undefined;
+  /** Its entry is of the form that the rendezvous had first, which could not name the scopes of a server. */
+  readonly isOlder?: true;
 }
 
-/**
- * What a harness with the token may do in the environments that it reaches through a relay: what the token names, or all but `admin`
- * where it names nothing but rights of the rendezvous, of which `admin` is one too.
- */
-export function harnessGrant({ name, rights, limits, expiresAtMs }: HarnessToken): Grant {
-  const named = scopes.filter((scope) => rights.includes(scope));
-  const isNamed = named.some((scope) => scope !== 'admin');
-  const granted = isNamed ? new Set(named) : unnamedGrant.scopes;
-  return { tokenName: name, scopes: granted, limits, expiresAtMs };
+/** What a harness with the token may do in the environments that it reaches through a relay: what the token names, and no more. */
+export function harnessGrant({ name, rights, limits, expiresAtMs, isOlder }: HarnessToken): Grant {
+  const named = new Set(scopes.filter((scope) => rights.includes(scope)));
+  return { tokenName: name, scopes: isOlder ? unnamedGrant.scopes : named, limits, expiresAtMs };
 }
 
-export interface HarnessToken extends Pick<AccessToken, 'name' | 'limits' | 'expiresAtMs'> {
+export interface HarnessToken extends Pick<AccessToken, 'name' | 'limits' | 'expiresAtMs' | 'isOlder'> {
   readonly rights: readonly string[];
 }
 

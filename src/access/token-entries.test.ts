@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { grantOf, tokenRights } from './access-token.ts';
+import { grantOf, harnessGrant, tokenRights } from './access-token.ts';
 import { parseTokens } from './token-entries.ts';
 
 const digest = (digit: string): string => digit.repeat(64);
@@ -42,8 +42,8 @@ describe('tokens', () => {
     const entry = { sha256: 'AB'.repeat(32), scope: 'admin', environments: ['*'], comment: 'ours' };
 
     expect(parseTokens(file(entry, { ...entry, sha256: digest('1'), name: 'named' }))).toEqual([
-      { name: 'abababab', sha256: 'ab'.repeat(32), rights: ['admin'], environments: ['*'], limits: {} },
-      { name: 'named', sha256: digest('1'), rights: ['admin'], environments: ['*'], limits: {} },
+      { name: 'abababab', sha256: 'ab'.repeat(32), rights: ['admin'], environments: ['*'], limits: {}, isOlder: true },
+      { name: 'named', sha256: digest('1'), rights: ['admin'], environments: ['*'], limits: {}, isOlder: true },
     ]);
   });
 
@@ -113,6 +113,7 @@ describe('tokens', () => {
         const ofServer = scopes.filter((scope) => scope !== 'executor' && scope !== 'harness');
         const grant = grantOf(token!);
 
+        expect(harnessGrant(token!).scopes).toEqual(new Set(ofServer));
         if (ofServer.length === 0 && scopes.length > 0) expect(grant).toBeUndefined();
         else expect(grant).toEqual({ tokenName: 'ci', scopes: new Set(ofServer), limits: token!.limits });
       }),

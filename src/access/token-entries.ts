@@ -72,7 +72,7 @@ function olderEntry({ scope, environments, ...more }: Record<string, unknown>, s
   if (!right)
     throw new Error(`"scope" is none of ${rights.join(', ')}; "scopes" is a list of ${tokenRights.join(', ')}`);
   const name = typeof more.name === 'string' && isTokenName(more.name) ? more.name : sha256.slice(0, 8);
-  return { name, sha256, rights: [right], environments: readEnvironments(environments), limits: {} };
+  return { name, sha256, rights: [right], environments: readEnvironments(environments), limits: {}, isOlder: true };
 }
 
 function presentEntry(entry: Record<string, unknown>, sha256: string): AccessToken {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { AccessToken } from '../../access/index.ts';
+import type { AccessToken, TokenEntry, TokenRight } from '../../access/index.ts';
 import { showTokenFile, tokenDigest, updateTokenFile } from '../../access/index.ts';
 import { describeOptions, type OptionTable, parseOptions, requireNoPositionals, type Values } from '../arguments.ts';
 import { newToken, tokenOptions } from '../new-token.ts';
@@ -54,7 +54,13 @@ ${describeOptions(addOptions)}
 
 Scopes: run starts and steers processes, view looks at them, files calls the file system, forward opens connections to
 ports, approve answers questions, admin reaches the work of others; executor and harness are the two sides of a
-rendezvous and need --environments. None includes another.
+rendezvous and need --environments. None includes another: a harness may do in its environments what its token names beside
+harness, and no more.
+
+Examples:
+  exec-server token add --name ci --scopes run,view,files --expires 30d
+  exec-server token add --name box --scopes executor --environments box
+  exec-server token add --name agent --scopes harness,run,view,files --environments 'ci-*'
 
 ${HANGUP}
 ${EXIT_CODES}`;
@@ -110,11 +116,21 @@ async function add(argv: readonly string[]): Promise<number> {
     }
     return present < 0 ? [...entries, entry] : entries.with(present, entry);
   });
+  if (isIdleHarness(wanted)) process.stderr.write(`${IDLE_HARNESS}\n`);
   process.stderr.write(
     `token ${describeToken(wanted)} is in ${path}. Store what follows; it is shown once. ${HANGUP}\n`,
   );
   return print(`${secret}\n`);
 }
+
+/** Whether it is that of a harness which may connect to environments and do nothing there. */
+const isIdleHarness = ({ scopes }: Pick<TokenEntry, 'scopes'>): boolean =>
+  scopes.includes('harness') && !scopes.some((scope) => DEEDS.includes(scope));
+
+const DEEDS: readonly TokenRight[] = ['run', 'view', 'files', 'forward', 'approve'];
+
+const IDLE_HARNESS = `warning: a harness with this token may connect to its environments, but do nothing there; name what it may do as well, such as
+--scopes harness,run,view,files (of ${DEEDS.join(', ')})`;
 
 async function list(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions(argv, listOptions);

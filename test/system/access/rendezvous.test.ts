@@ -72,19 +72,29 @@ describe('through a rendezvous', () => {
     return () => fixture[Symbol.asyncDispose]();
   });
 
-  it('a token may do what it names in the environment, or all but admin where it names nothing', async () => {
+  it('a token may do what it names in the environment, and nothing else', async () => {
+    const runner = await fixture.tokens.add('runner', 'harness,run,view', '--environments', '*');
     const plain = await fixture.tokens.add('plain', 'harness', '--environments', '*');
     const viewer = await fixture.tokens.add('viewer', 'harness,view', '--environments', '*');
     const elsewhere = await fixture.tokens.add('elsewhere', 'harness', '--environments', 'ci-*');
     await fixture.reload();
 
-    expect(await fixture.run(plain, 'echo', 'hello')).toMatchObject({ code: 0, stdout: 'hello\n' });
-    const refused = await fixture.run(viewer, 'echo', 'hello');
-    expect([refused.code, refused.stderr]).toEqual([
-      255,
-      expect.stringContaining('process/start needs scope run, which token viewer does not have'),
-    ]);
+    expect(await fixture.run(runner, 'echo', 'hello')).toMatchObject({ code: 0, stdout: 'hello\n' });
+    for (const [name, token] of Object.entries({ viewer, plain })) {
+      const refused = await fixture.run(token, 'echo', 'hello');
+      expect([refused.code, refused.stderr]).toEqual([
+        255,
+        expect.stringContaining(`process/start needs scope run, which token ${name} does not have`),
+      ]);
+    }
     expect(await fixture.status(elsewhere, '/cloud/environment/box/connect')).toBe(403);
+  });
+
+  it('an entry of the older form may do all but admin, as before', async () => {
+    fixture.tokens.enter({ scope: 'harness', environments: ['*'] }, 'older');
+    await fixture.reload();
+
+    expect(await fixture.run('older', 'echo', 'hello')).toMatchObject({ code: 0, stdout: 'hello\n' });
   });
 
   it('a session belongs to the name of its token', async () => {
@@ -117,8 +127,8 @@ describe('through a rendezvous', () => {
 
   it('a harness whose token is revoked is cut off, with the reason, and connects no more', async () => {
     const [leaked, kept] = [
-      await fixture.tokens.add('leaked', 'harness', '--environments', '*'),
-      await fixture.tokens.add('kept', 'harness', '--environments', '*'),
+      await fixture.tokens.add('leaked', 'harness,run,view', '--environments', '*'),
+      await fixture.tokens.add('kept', 'harness,run,view', '--environments', '*'),
     ];
     await fixture.reload();
     await using bystander = await fixture.connect(kept);

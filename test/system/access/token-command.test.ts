@@ -23,6 +23,17 @@ describe('exec-server token', () => {
     await client.start({ argv: ['true'] });
   });
 
+  it('warns where a harness may connect and do nothing', async () => {
+    using fixture = new TokenFixture();
+    const add = (name: string, scopes: string) =>
+      token(fixture.file, 'add', '--name', name, '--scopes', scopes, '--environments', '*');
+    const hint = 'name what it may do as well, such as\n--scopes harness,run,view,files';
+
+    expect(await add('idle', 'harness')).toMatchObject({ code: 0, stderr: expect.stringContaining(hint) });
+    expect((await add('busy', 'harness,view')).stderr).not.toContain('warning');
+    expect((await add('box', 'executor')).stderr).not.toContain('warning');
+  });
+
   it('lists tokens without their secrets or digests, for people and for programs', async () => {
     using fixture = new TokenFixture();
     const secret = await fixture.add(

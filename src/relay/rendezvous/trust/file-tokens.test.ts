@@ -53,15 +53,19 @@ describe('the tokens of a file', () => {
     expect(scopes.filter((scope) => op?.holds(scope))).toEqual(['admin']);
   });
 
-  it('let a harness do in its environments what they name, or all but admin where they name nothing', async () => {
+  it('let a harness do in its environments what they name; the form that named nothing means all but admin', async () => {
     const tokens = new FileTokens(
-      tokensOf(named('plain', ['harness']), named('viewer', ['harness', 'view']), named('both', ['harness', 'admin'])),
+      tokensOf(named('plain', ['harness']), named('viewer', ['harness', 'view']), named('both', ['harness', 'admin']), {
+        ...older('first', 'harness', ['*']),
+        name: 'first',
+      }),
     );
     const grant = async (token: string) => (await tokens.identify(token))?.grant;
 
-    expect(await grant('plain')).toEqual({ ...unnamedGrant, tokenName: 'plain' });
+    expect(await grant('plain')).toEqual({ tokenName: 'plain', scopes: new Set(), limits: {} });
     expect(await grant('viewer')).toEqual({ tokenName: 'viewer', scopes: new Set(['view']), limits: {} });
-    expect(await grant('both')).toEqual({ ...unnamedGrant, tokenName: 'both' });
+    expect(await grant('both')).toEqual({ tokenName: 'both', scopes: new Set(['admin']), limits: {} });
+    expect(await grant('first')).toEqual({ ...unnamedGrant, tokenName: 'first' });
   });
 
   it('have another mark once a harness may do something else, and only then', async () => {
