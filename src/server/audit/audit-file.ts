@@ -8,7 +8,7 @@ import { type OwnEvent, recordLine } from './record-line.ts';
 
 export interface AuditFileOptions {
   readonly path: string;
-  /** What happens while nothing can be written: processes are refused, or records are dropped. */
+  /** What happens while nothing can be written: processes, ports and HTTP requests are refused, or records are dropped. */
   readonly onFull: () => 'stop' | 'drop';
   readonly counts: { written: number; dropped: number };
   readonly log: Logger;
@@ -138,7 +138,7 @@ export class AuditFile implements AuditLog, Disposable {
 }
 
 /** What does not happen while it cannot be recorded. */
-const BEGINNINGS: ReadonlySet<string> = new Set(['process.starting', 'port.opening']);
+const BEGINNINGS: ReadonlySet<string> = new Set(['process.starting', 'port.opening', 'http.requesting']);
 
 const REMEDY = 'its operator has to make room, nothing is started until then';
 

@@ -14,6 +14,8 @@ export type AuditEvent =
   | ({ readonly event: 'process.exited' } & ExitedProcess)
   | ({ readonly event: 'port.opening' } & WantedPort)
   | ({ readonly event: 'port.refused'; readonly reason: string } & WantedPort)
+  /** Of the address only scheme, host and port: the rest may hold secrets. Redirects that the server follows are not recorded. */
+  | { readonly event: 'http.requesting'; readonly requestId: string; readonly method: string; readonly origin: string }
   | ({
       readonly event: 'approval.answered';
       readonly processId: string;
@@ -77,7 +79,7 @@ export interface AuditFacts {
 /** A lasting record of what clients do, for an operator. */
 export interface AuditLog {
   /**
-   * Records an event before it returns. For `process.starting` and `port.opening` it throws an `ExecError` when the event cannot be
+   * Records an event before it returns. For `process.starting`, `port.opening` and `http.requesting` it throws an `ExecError` when the event cannot be
    * recorded and the operator wants nothing to happen then: call it before the act. It never throws for any other event.
    */
   record(event: AuditEvent): void;

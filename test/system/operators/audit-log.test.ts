@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/command.ts';
+import { HttpUpstream } from '../../support/http-upstream.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import { connect, connectBare } from '../../support/wire-client.ts';
 import { accounts, SandboxFixture } from '../sandbox/fixture.ts';
@@ -125,6 +126,25 @@ describe('the audit log', () => {
     const hidden = '[a credential of this server]';
     expect(shown).toEqual(['echo', hidden, `Authorization: Bearer ${hidden}`, 'another-word-of-it']);
     expect(readFileSync(path, 'utf8')).not.toContain('a-token-of-some-length');
+  });
+
+  it('has HTTP requests by method and origin, with nothing of them that could be secret', async () => {
+    using folder = new TestFolder();
+    const path = folder.file('audit.log');
+    await using upstream = await HttpUpstream.start((_request, response) => response.end());
+    await using server = await startAudited(path);
+    await using client = await connect(server.url);
+    const url = `${upstream.url.replace('//', '//user:secret@')}/secret?key=secret`;
+    const headers = [{ name: 'x-key', value: 'secret' }];
+
+    await client.call('http/request', { requestId: 'r', method: 'POST', url, headers, bodyBase64: btoa('secret') });
+    await expect(client.call('http/request', { requestId: 's', method: 'GET', url: 'no url' })).rejects.toThrow();
+
+    const requests = recordsIn(path).filter(({ event }) => event === 'http.requesting');
+    const origin = new URL(upstream.url).origin;
+    expect(requests).toEqual([{ ...requests[0], requestId: 'r', method: 'POST', origin }]);
+    expect(Object.keys(requests[0]!)).toEqual(['time', 'event', 'sessionId', 'peer', 'requestId', 'method', 'origin']);
+    expect(readFileSync(path, 'utf8')).not.toContain('secret');
   });
 
   it('records a client that is turned away, and why', async () => {
@@ -281,6 +301,10 @@ describe('while the audit log cannot be written', () => {
     );
     expect(await server.lineOf('audit.not_written')).toMatchObject({ error: 'EFBIG', effect: 'no process is started' });
     expect(existsSync(folder.file('made'))).toBe(false);
+    const request = { requestId: 'r', method: 'GET', url: server.url.replace('ws:', 'http:') };
+    await expect(client.call('http/request', request)).rejects.toThrow(
+      'the audit log of this server cannot be written',
+    );
     await client.call('process/closeStdin', { processId: 'running' });
     await running.closed(); // what runs is served as ever
 
