@@ -1,4 +1,4 @@
-import type { StartNetwork } from '../../protocol/index.ts';
+import type { WantedProcess } from '../../host/process/index.ts';
 
 /** What happened, as it stands in the audit log beside the facts of its session. */
 export type AuditEvent =
@@ -9,7 +9,8 @@ export type AuditEvent =
   | { readonly event: 'tokens.reloaded' }
   | { readonly event: 'tokens.not_reloaded'; readonly reason: string }
   | { readonly event: 'session.attached'; readonly clientName: string; readonly resumed: boolean }
-  | ({ readonly event: 'process.starting' } & StartingProcess)
+  /** With all words of `argv`, of which those that are a credential of this server are replaced. */
+  | ({ readonly event: 'process.starting' } & WantedProcess)
   | { readonly event: 'process.not_started'; readonly processId: string; readonly reason: string }
   | ({ readonly event: 'process.exited' } & ExitedProcess)
   | ({ readonly event: 'port.opening' } & WantedPort)
@@ -21,22 +22,6 @@ export type AuditEvent =
       readonly processId: string;
       readonly decision: 'allow' | 'deny';
     } & Question);
-
-export interface StartingProcess {
-  readonly processId: string;
-  /** All words. Those that are a credential of this server are replaced. */
-  readonly argv: readonly string[];
-  readonly cwd: string;
-  readonly tty: boolean;
-  /** The kind of the permission profile; `none` for a process without a sandbox. */
-  readonly sandbox: string;
-  /** The network that the client asks for beside the profile. */
-  readonly network?: StartNetwork;
-  /** A shell that the server starts for itself, to copy the state that start-up files leave. */
-  readonly purpose?: 'shellSnapshot';
-  /** Another user than the server's, as which it runs. */
-  readonly user?: string;
-}
 
 export interface ExitedProcess {
   readonly processId: string;
