@@ -1,9 +1,10 @@
 /*
- * Connections that are being made. The kernel reports a socket as writable when it is connected or cannot be; only then is it watched
+ * How connections are made and lost. The kernel reports a socket as writable when it is connected or cannot be; only then is it watched
  * for what arrives.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -46,4 +47,22 @@ void connection_continue(struct loop *loop, struct child *child)
         return;
     input_drop(&child->input);
     close_open(&output->fd);
+}
+
+/* Both directions of the connection are over for the kernel: it has failed, or the other end has closed a Unix socket. */
+static bool is_hung_up(int fd)
+{
+    struct pollfd state = {.fd = fd};
+    return poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLERR)) != 0;
+}
+
+void connection_check(struct loop *loop, struct child *child)
+{
+    struct input *input = &child->input;
+    if (!input->socket || input->fd < 0 || input->first != NULL || child->outputs[0].fd >= 0 || !is_hung_up(input->fd))
+        return;
+    int error = failure_of(input->fd);
+    input_drop(input);
+    if (error != 0)
+        queue_post(loop, child, EVENT_INPUT_FAILED, 0, error);
 }

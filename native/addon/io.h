@@ -152,6 +152,11 @@ void output_grant(struct loop *loop, struct child *child, int stream, size_t byt
 /* connection.c, locked */
 int connection_watch(struct loop *loop, struct child *child);
 void connection_continue(struct loop *loop, struct child *child);
+/*
+ * Ends the input of a connection whose other end is gone. Before the output has ended its reader finds that out, and while something
+ * is queued its writer.
+ */
+void connection_check(struct loop *loop, struct child *child);
 
 /* input.c, all locked; input_continue unlocks while it writes */
 long input_write(struct loop *loop, struct child *child, const uint8_t *bytes, size_t length);

@@ -120,6 +120,7 @@ static void handle(struct loop *loop, const struct epoll_event *event)
             connection_continue(loop, child);
         else
             input_continue(loop, child);
+        connection_check(loop, child);
         pthread_mutex_unlock(&loop->lock);
         loop_release_settled(loop, child);
     } else {

@@ -132,6 +132,7 @@ void output_close(struct loop *loop, struct output *output, int error)
     if (child->terminal)
         input_fail(loop, child, EIO);
     queue_post(loop, child, EVENT_ENDED, (int)(output - child->outputs), error);
+    connection_check(loop, child); /* what it looks for may have been reported already */
     pthread_mutex_unlock(&loop->lock);
     loop_release_settled(loop, child);
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -145,6 +145,20 @@ describe.each(reaches)('a connection to a port of a server that is reached $way'
     const reason = `the connection to localhost port ${port.port} is closed: the other end reset the connection (ECONNRESET)`;
     await expect(all(stream)).rejects.toThrow(reason);
     expect((await stream.closed)?.message).toBe(reason);
+  });
+
+  it('is closed when the other end has ended and then resets it, also if nothing is written', async () => {
+    const { client } = await reach();
+    const accepted = deferred<Socket>();
+    await using port = await PortServer.listen((socket) => accepted.resolve(socket.end('bye')));
+    await using stream = await client.openPort({ port: port.port });
+
+    expect(await all(stream)).toBe('bye');
+    (await accepted.promise).resetAndDestroy();
+
+    expect((await stream.closed)?.message).toBe(
+      `the connection to localhost port ${port.port} is closed: the other end stopped reading (EPIPE)`,
+    );
   });
 
   it('is closed by the client, which closes no other', async () => {
