@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { LONGEST_PATH_BYTES } from '../host/http/index.ts';
 
 /** The default of `--listen`. */
 export const DEFAULT_LISTEN_URL = 'ws://127.0.0.1:0';
@@ -33,9 +34,6 @@ export function parseListenUrl(text: string): ListenAddress {
   }
   return { type: 'websocket', secure: scheme === 'wss', host: address, port: Number(port) };
 }
-
-/** The longest path that the address of a Unix socket has room for. */
-const LONGEST_PATH_BYTES = 107;
 
 function socketPath(text: string): string {
   const path = text.slice('unix:'.length);

@@ -23,6 +23,8 @@ export class HttpPort implements AsyncDisposable {
   readonly #silent = new Map<unknown, Socket>();
   #closed: Promise<unknown> | undefined;
   #path: string | undefined;
+  /** The file of a Unix socket that this port has made. */
+  #file: Disposable | undefined;
 
   /** When the port is disposed, clients have `closeMs` to close their connections. */
   constructor(server: HttpServer | HttpsServer, closeMs: number) {
@@ -59,7 +61,7 @@ export class HttpPort implements AsyncDisposable {
   /** Gives the path of a Unix socket. */
   async #listenAt(address: HttpAddress | SocketPath | InheritedSocket): Promise<string | undefined> {
     if ('descriptor' in address) return await listenOnInherited(this.#server, address);
-    if ('path' in address) await listenOnPath(this.#server, address);
+    if ('path' in address) this.#file = await listenOnPath(this.#server, address);
     else await this.#listenOnPort(address);
     return 'path' in address ? address.path : undefined;
   }
@@ -96,6 +98,8 @@ export class HttpPort implements AsyncDisposable {
   /** Accepts no new connections, and keeps the others. */
   stopListening(): void {
     this.#announced?.[Symbol.dispose]();
+    this.#file?.[Symbol.dispose]();
+    this.#file = undefined;
     this.#closed ??= new Promise((resolve) => this.#server.close(resolve));
   }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -144,6 +144,18 @@ describe('a unix: listener', () => {
     const { url } = await fixture.start();
 
     (await webSocket(url)(new AbortController().signal)).destroy();
+  });
+
+  it('that stops leaves the socket of another server that has taken its path', async () => {
+    await using fixture = new UnixFixture();
+    const first = await fixture.start();
+    rmSync(fixture.path);
+    const second = await fixture.start();
+
+    await first.stop();
+
+    (await webSocket(second.url)(new AbortController().signal)).destroy();
+    expect(readdirSync(fixture.folder)).toEqual(['socket']);
   });
 
   it('leaves a socket in use, a file and an open directory alone', async () => {
