@@ -67,7 +67,7 @@ static void release(struct changes *changes, struct change *change)
     free(change->from);
 }
 
-/* Leaves out what is not to be told, such as files that were made and removed since. */
+/* Leaves out what is not to be told, such as changes of a file that was renamed since. */
 static void compact(struct changes *changes)
 {
     size_t kept = 0, barrier = 0;
@@ -127,28 +127,23 @@ void changes_note(struct changes *changes, const char *path, enum event event)
         change = append(changes, path);
         if (change == NULL)
             return;
-        change->existed = event == EVENT_MODIFIED || event == EVENT_REMOVED;
-        change->may_have = event == EVENT_ARRIVED;
+        change->existed = event != EVENT_CREATED;
     }
     change->exists = event != EVENT_REMOVED;
-    change->modified |= event == EVENT_MODIFIED;
 }
 
 void changes_leave(struct changes *changes, const char *path, bool is_directory, uint32_t cookie, int64_t now)
 {
     struct change *before = find(changes, path);
-    bool existed = true, modified = false;
-    if (is_directory) {
+    bool modified = !is_directory && before != NULL;
+    if (is_directory)
         changes->barrier = changes->count; /* changes below it are told by its old path */
-    } else if (before != NULL) {
-        existed = before->existed || before->may_have;
-        modified = (before->modified || before->may_have) && before->exists; /* it is not what a reader may know by the name */
+    else if (before != NULL)
         before->dropped = true;
-    }
     struct change *change = append(changes, path);
     if (change == NULL)
         return;
-    change->existed = existed;
+    change->existed = true;
     change->modified = modified;
     change->cookie = cookie;
     change->since = now;
@@ -172,29 +167,21 @@ bool changes_arrive(struct changes *changes, const char *path, bool is_directory
     if (change == NULL)
         return false;
     struct change *replaced = find(changes, path);
-    bool was_new = !change->existed, was_modified = change->modified;
+    bool was_modified = change->modified;
     change->since = 0;
-    if (was_new && !is_directory) {
-        /* Made and renamed at once, as programs do that replace a file: the first name was of no account. */
-        change->dropped = true;
-        changes_note(changes, path, replaced != NULL && replaced->existed ? EVENT_MODIFIED : EVENT_ARRIVED);
-        return true;
-    }
     if (replaced != NULL)
         replaced->dropped = true;
-    size_t position = (size_t)(change - changes->list);
-    struct change *target = append(changes, path); /* may move the list */
-    if (target == NULL)
-        return true;
-    change = &changes->list[position];
-    target->from = copied(change->path);
-    target->exists = true;
     change->dropped = true;
-    if (target->from == NULL) {
+    char *from = copied(change->path);
+    struct change *target = append(changes, path); /* may move or forget the others */
+    if (target == NULL || from == NULL) {
+        free(from);
         changes_overflow(changes);
         return true;
     }
-    changes->bytes += strlen(target->from);
+    target->from = from;
+    target->exists = true;
+    changes->bytes += strlen(from);
     if (is_directory)
         changes->barrier = changes->count;
     else if (was_modified)
@@ -241,7 +228,7 @@ int64_t changes_ready_at(const struct changes *changes)
 
 const char *change_kind(const struct change *change)
 {
-    if (change->dropped || (change->from == NULL && !change->existed && !change->may_have && !change->exists))
+    if (change->dropped)
         return NULL;
     if (change->from != NULL)
         return "renamed";
@@ -252,6 +239,8 @@ const char *change_kind(const struct change *change)
 
 void changes_shift(struct changes *changes, size_t count)
 {
+    if (count == 0)
+        return;
     for (size_t at = 0; at < count; at++)
         release(changes, &changes->list[at]);
     changes->count -= count;

@@ -1,6 +1,7 @@
 /*
  * What has changed and is not told yet: a list in order, in which several changes of one path become one final state. A reader who
- * applies the changes one after the other knows the state of the tree.
+ * applies the changes one after the other knows the state of the tree, also one who has listed it meanwhile: so what was made and
+ * removed again is told as removed.
  */
 #ifndef EXEC_WATCH_CHANGES_H
 #define EXEC_WATCH_CHANGES_H
@@ -11,7 +12,6 @@
 
 enum event {
     EVENT_CREATED,
-    EVENT_ARRIVED, /* by a rename, perhaps in the place of another */
     EVENT_MODIFIED,
     EVENT_REMOVED,
 };
@@ -22,10 +22,9 @@ struct change {
     int64_t since;    /* of a removal that may turn out to be half of a rename; 0 for others */
     uint32_t cookie;
     size_t same_path; /* chain of the index, 1 more than the position; 0 at its end */
-    bool existed;     /* before the change, for sure */
-    bool may_have;    /* existed before */
+    bool existed;     /* before the change */
     bool exists;      /* after it */
-    bool modified;    /* while it existed under this path */
+    bool modified;    /* of one that leaves: before that */
     bool dropped;     /* nothing is to be told */
 };
 
@@ -58,7 +57,7 @@ void changes_overflow(struct changes *changes);
 size_t changes_ready(const struct changes *changes, int64_t now);
 /* When more will be ready; 0 if that depends on nothing but later changes. */
 int64_t changes_ready_at(const struct changes *changes);
-/* Created, modified, removed or renamed. */
+/* Created, modified, removed or renamed; NULL when nothing is to be told. */
 const char *change_kind(const struct change *change);
 /* Forgets the first ones. */
 void changes_shift(struct changes *changes, size_t count);

@@ -86,7 +86,7 @@ static void on_arriving(struct watcher *watcher, struct node *node, const struct
 {
     bool is_directory = event->mask & IN_ISDIR;
     if (!changes_arrive(&watcher->changes, path, is_directory, event->cookie))
-        changes_note(&watcher->changes, path, EVENT_ARRIVED);
+        changes_note(&watcher->changes, path, EVENT_CREATED);
     if (is_directory && watcher->recursive)
         settle(watcher, node, event);
 }
@@ -134,7 +134,7 @@ static void on_watched_file(struct watcher *watcher, const struct inotify_event 
         watcher->suspect = now; /* programs that replace a file may remove it first */
     else
         changes_note(&watcher->changes, watcher->base,
-                     event->mask & (IN_CREATE | IN_MOVED_TO) ? EVENT_ARRIVED : EVENT_MODIFIED);
+                     event->mask & (IN_CREATE | IN_MOVED_TO) ? EVENT_CREATED : EVENT_MODIFIED);
 }
 
 /* About a watched directory itself. Of those below the root, the directory around them tells. */
