@@ -171,7 +171,7 @@ describe('a token', () => {
 describe('a file of tokens that cannot be read again', () => {
   it.each<[string, (file: string) => void, string]>([
     ['is no JSON', (file) => writeFileSync(file, '{'), 'cannot use FILE: '],
-    ['is gone', (file) => rmSync(file), 'cannot use FILE: ENOENT'],
+    ['is gone', (file) => rmSync(file), 'cannot use FILE: there is no such file'],
     [
       'has another shape',
       (file) => writeFileSync(file, '{"tokens":[{"name":"x","sha256":1}]}'),
