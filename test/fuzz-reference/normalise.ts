@@ -11,6 +11,8 @@ export function normalised(method: string, result: Result, process: ComparedProc
       return sorted(result.entries, 'fileName');
     case 'fs/walk':
       return { ...result, errors: sorted(result.errors, 'path') };
+    case 'process/start':
+      return normalisedStart(result);
     case 'process/read':
       return normalisedRead(result, process);
     case 'environment/info':
@@ -20,9 +22,13 @@ export function normalised(method: string, result: Result, process: ComparedProc
   }
 }
 
+function normalisedStart({ pid: _pid, ...shared }: Result): unknown {
+  return shared;
+}
+
 /** Of processes that print more than once only what does not depend on how the output was cut into chunks. */
 function normalisedRead(result: Result, process: ComparedProcess | undefined): unknown {
-  const { truncated: _truncated, oldestSeq: _oldestSeq, ...shared } = result;
+  const { truncated: _truncated, oldestSeq: _oldestSeq, signal: _signal, timedOut: _timedOut, ...shared } = result;
   if (process?.isExact) return shared;
   const { chunks: _chunks, nextSeq: _nextSeq, ...rest } = shared;
   return rest;
