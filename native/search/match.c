@@ -43,7 +43,7 @@ static bool continues_character(const uint8_t *at)
     return (*at & 0xc0) == 0x80;
 }
 
-/* Text that may hold anything: what is not UTF-8 is replaced. */
+/* Text of any bytes; those that are not UTF-8 are replaced. */
 static void put_text(struct fs_answer *to, const uint8_t *from, const uint8_t *end)
 {
     while (from < end) {

@@ -137,7 +137,7 @@ static bool give(struct search *search, struct fs_answer *answer)
         if (!more)
             return false;
         if (!job->done) {
-            /* All of it is given: what comes next may take its room. */
+            /* All of it is given; the next answer may use its room. */
             job->given = job->found.length = 0;
             return true;
         }

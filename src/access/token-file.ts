@@ -19,7 +19,7 @@ import { parseTokens, type TokenEntry } from './token-entries.ts';
 /** A file of several thousand tokens; more is another file. */
 const LARGEST_FILE_BYTES = 1024 * 1024;
 
-/** Reads the tokens in a file that nobody else can read or change; an error names the file and the fix. */
+/** Reads the tokens in a file that only its owner can read and change; an error names the file and the fix. */
 export function readTokenFile(path: string): AccessToken[] {
   return parsed(path, readSafely(path, [process.geteuid!(), ROOT]));
 }
